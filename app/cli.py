@@ -169,7 +169,7 @@ def ridgepoint() -> None:
 
 
 def main() -> None:
-    """Run the console script, with the code of users' networks in a process of its own."""
+    """Run the console script, with the code of users' networks in a separate process."""
     ISOLATION.begin()
     gc.set_threshold(_NEW_OBJECTS)
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]

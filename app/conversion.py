@@ -35,7 +35,7 @@ def converted_early(parameters: Any) -> Any:
 
 
 class _WellFormed:
-    """Stands in for typer's conversion of one parameter."""
+    """Replaces typer's conversion of one parameter."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """The converted value. Raises typer's BadParameter if the value is invalid."""
@@ -47,7 +47,7 @@ class _WellFormed:
             return options.parser(value)
         converted = _converted(value, kind)
         if converted is None or not _within(converted, options.min, options.max):
-            param._runtime_param = None  # typer makes its own
+            param._runtime_param = None  # typer then builds its own runtime parameter
             return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
         return converted
 

@@ -42,14 +42,14 @@ def _watching(step: Step) -> Step:
     return step
 
 
-def counted(step: Step, what: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
+def counted(step: Step, items: str, total: int | None = None) -> Callable[[Scenario], Prediction]:
     """Wrap `predict` to show a count: "predicting 12 of 64 points"."""
     done = 0
 
     def counted_predict(scenario: Scenario) -> Prediction:
         nonlocal done
         done += 1
-        step(f"predicting {done:,}{f' of {total:,}' if total else ''} {what}")
+        step(f"predicting {done:,}{f' of {total:,}' if total else ''} {items}")
         return predict(scenario)
 
     return counted_predict

@@ -17,7 +17,9 @@ _LONG = (
     (7200.0, 3600.0, "h"),
     (120.0, 60.0, "min"),
 )
-"""Longer units: the least seconds to use it for, its length in seconds, its name."""
+"""Longer units: the number of seconds from which a unit is used, its length in seconds, and its
+name.
+"""
 
 
 def plain(value: float) -> str:
@@ -118,7 +120,7 @@ def change(before: float, after: float) -> str:
 
 
 def faster(before: float, after: float) -> str:
-    """ "1.92 times faster", "1.30 times slower", "as fast"."""
+    """A ratio of times as text: "1.92 times faster", "1.30 times slower", "as fast"."""
     if not before or not after or abs(after / before - 1) < 0.0005:
         return "as fast"
     ratio = before / after

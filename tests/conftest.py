@@ -1,5 +1,6 @@
-"""Tests keep no traces in the user's cache, unless they name a folder, and see no GPUs of the
-user's own."""
+"""Tests store no traces in the user's cache, unless they name a folder, and ignore the user's own
+GPUs.
+"""
 
 import gc
 import os
@@ -11,13 +12,14 @@ os.environ["XDG_CONFIG_HOME"] = _CONFIG.name
 
 
 def pytest_collection_finish() -> None:
-    """Imported modules and collected tests live to the end: the garbage collector need not visit
-    them each time that a trace allocates a few thousand records."""
+    """Freeze imported modules and collected tests, which live to the end: the garbage collector
+    then does not visit them each time that a trace allocates a few thousand records.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_unconfigure() -> None:
-    """Let the interpreter free everything at its end."""
+    """Unfreeze, so that the interpreter frees everything at its end."""
     gc.unfreeze()

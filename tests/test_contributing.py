@@ -1,4 +1,4 @@
-"""The diffs of docs/extend apply to this tree, and what they add works."""
+"""The diffs of docs/extend apply to this tree, and their additions work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation name what exists, and the examples run."""
+"""The pages of the documentation name existing things, and the examples run."""
 
 from __future__ import annotations
 

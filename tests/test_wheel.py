@@ -1,4 +1,4 @@
-"""The wheel of the tracked files holds all that the command, the app and the API read."""
+"""The wheel of the tracked files contains all files that the command, the app and the API read."""
 
 import shutil
 import subprocess
@@ -12,13 +12,13 @@ import pytest
 HERE = Path(__file__).parents[1]
 PACKAGES = ("app/", "simulator/", "calibration/")
 LEFT_OUT = ("app/pictures/", "calibration/measurements/README.md")
-"""The pictures of the README, and words about measurements."""
+"""The pictures of the README, and notes on measurements."""
 
 
 @pytest.fixture(scope="module")
 def tracked() -> list[str]:
     if not (HERE / ".git").exists() or not shutil.which("git"):
-        pytest.skip("this is no git clone, which says what belongs to the project")
+        pytest.skip("the test needs a git clone, which lists the files of the project")
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=HERE, capture_output=True, text=True, check=True
     )

@@ -25,8 +25,8 @@ ROLES: dict[Role, str] = {
 @dataclass(frozen=True)
 class Totals:
     """Rates of a step. `utilisation` is the time of the products' FLOPs at the peaks of their
-    engines, over the period; pairs that a mask excludes do not count. `engine` and
-    `peak_flops_per_s` belong to the engine of most FLOPs."""
+    engines, divided by the period; pairs that a mask excludes do not count. `engine` and
+    `peak_flops_per_s` belong to the engine that does most of the FLOPs."""
 
     samples_per_s: float
     tokens_per_s: float | None

@@ -42,28 +42,30 @@ def check_sizes(resolved: ResolvedScenario) -> None:
 
 
 def _check_size(network: str, name: str, value: Any, default: Any) -> None:
-    came = f"size {name} of network {network!r} is {_shown(value)}"
+    rejected = f"size {name} of network {network!r} is {_shown(value)}"
     example = f"such as {_shown(default)}"
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise InputError(f"{came}: expected true or false; correct it")
+            raise InputError(f"{rejected}: expected true or false; correct it")
         return
     if isinstance(default, str):
         if not isinstance(value, str):
-            raise InputError(f"{came}: expected a word, {example}; correct it")
+            raise InputError(f"{rejected}: expected a word, {example}; correct it")
         return
     if isinstance(default, tuple):
         parts: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
         if not all(_whole(part) and part >= 1 for part in parts):
-            raise InputError(f"{came}: expected whole numbers of at least 1, {example}; correct it")
+            raise InputError(
+                f"{rejected}: expected whole numbers of at least 1, {example}; correct it"
+            )
         return
     if isinstance(default, float):
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise InputError(f"{came}: expected a number of at least 0, {example}; correct it")
+            raise InputError(f"{rejected}: expected a number of at least 0, {example}; correct it")
         return
     if not _whole(value) or value < 1:
         text = "" if default is None else f", {example}"
-        raise InputError(f"{came}: expected a whole number of at least 1{text}; correct it")
+        raise InputError(f"{rejected}: expected a whole number of at least 1{text}; correct it")
 
 
 def _whole(value: Any) -> bool:
@@ -134,7 +136,7 @@ def _elements(trace: Trace, index: int, name: str) -> int:
 
 
 def _short(name: str) -> str:
-    """ "aten._unique2.default" without its namespace and overload."""
+    """An op's name without namespace and overload: "_unique2" for "aten._unique2.default"."""
     return name.partition(".")[2].rpartition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""Kernels and modules grouped by likeness, as a report lists them."""
+"""Similar kernels and similar modules in groups, as a report lists them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from simulator.timing.rates import roof_flops_per_s
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Launches of one op and family on one shape. `of_roof` is their share of the nearer roof of
-    the data sheet; `roof` is its name: "DRAM" or a peak such as "fp32"."""
+    """Launches of one op and family on one shape. `of_roof` is their rate as a share of the lower
+    roof of the data sheet at their intensity; `roof` is the name of that roof: "DRAM" or a peak
+    such as "fp32".
+    """
 
     op: str
     family: str
@@ -85,7 +87,9 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 
 
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
-    """The share of the nearer roof that a group of kernels reaches, and the roof's name."""
+    """The rate of a group of kernels as a share of the lower roof at their intensity, and the
+    roof's name.
+    """
     first = kernels[0]
     works = [p.works[work] for work in p.columns.work_of[[k.index for k in kernels]].tolist()]
     computing = sum(w.computed_flops for w in works) / roof_flops_per_s(p.gpu, works[0])
@@ -108,9 +112,10 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch in the family's terms: m×n×k for a product, of all rows with the number
-    of groups for a grouped one, the bytes written for a generated kernel, else the shape of the
-    op's output."""
+    """The shape of a launch in the family's terms: m×n×k for a product; m×n×k over all rows and the
+    number of groups for a grouped product; the bytes written for a generated kernel; else the shape
+    of the op's output.
+    """
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm" and "groups" in dims:
         left, out = p.trace.ops[op].inputs[0], p.trace.ops[op].outputs[0]
@@ -131,10 +136,10 @@ def shape_of(p: Prediction, work: int, op: int) -> str:
 
 def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     """Group the modules as a tree to this depth: each parent before its children, longest first.
-    The optimizer's step and the network's own ops are groups of their own."""
+    The optimizer's step and the network's own ops are separate groups."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
-    groups: dict[str, list[list[Kernel]]] = {}  # that hold the kernels of an owner
+    groups: dict[str, list[list[Kernel]]] = {}  # the groups with kernels of an owner
     for k in p.kernels:
         name = owner(k.module, k.phase)
         if name not in groups:

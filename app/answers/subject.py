@@ -14,7 +14,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.text.whatif import to_full_text, to_text
+from simulator.scenario.text.whatif import scalar_of, to_full_text, to_text
 from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     name, batch, seq = facts(resolved.request, resolved.gpu)
     trace = trace_resolved(resolved)
     dtype = _dtype(as_traced) if resolved.request.saved else resolved.request.dtype
-    theirs = not (resolved.request.saved or resolved.request.network in CATALOGUE)
-    if theirs and seq is not None and not takes_sequence(as_traced, seq):
+    users_network = not (resolved.request.saved or resolved.request.network in CATALOGUE)
+    if users_network and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // max(1, as_traced.samples))
@@ -199,11 +199,4 @@ def _named_place(name: str) -> bool:
 def _value(text: str) -> Any:
     if "," in text:
         return tuple(_value(part.strip()) for part in text.strip("(),").split(","))
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return scalar_of(text)

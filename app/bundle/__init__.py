@@ -1,1 +1,1 @@
-"""The folder that PyInstaller makes: the app without torch (`python run.py bundle`)."""
+"""The folder that PyInstaller builds: the app without torch (`python run.py bundle`)."""

@@ -56,8 +56,8 @@ def _row(
 ) -> list[Item]:
     """The name above a bar, its figures and its cause to the right."""
     name = " ".join(map(to_full_text, advice.applied))
-    what = _WHAT[advice.changes]
-    room = row.width - metrics.width(what) - 16
+    label = _WHAT[advice.changes]
+    room = row.width - metrics.width(label) - 16
     bar = Box(row.left, row.top + 20, row.width, 11)
     gain = Box(bar.left, bar.top, bar.width * max(0.0, min(1.0, advice.gain)), bar.height)
     colour: Role = "b" if advice.fits else "danger"
@@ -67,7 +67,7 @@ def _row(
     left = row.right + 16
     items: list[Item] = [
         Text(row.left, row.top + 9, short, "ink", SUPPORT_PX, 600),
-        Text(row.right, row.top + 9, what, "ink3", anchor="end"),
+        Text(row.right, row.top + 9, label, "ink3", anchor="end"),
         Rectangle(bar, "bg3", radius=2),
         Rectangle(gain, colour, radius=2),
         Text(left, row.top + 9, figures, "ink", SUPPORT_PX, 600),

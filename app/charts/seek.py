@@ -115,7 +115,7 @@ def _values(search: Search, base: Prediction, x: Scale, area: Box, metrics: Metr
 def _quantity(search: Search, base: Prediction) -> tuple[str, list[float], float, str]:
     """The quantity of a search: title, values, goal and the goal's text."""
     figures = [f for _, f in search.tried]
-    goal = search.wanted or 1.0
+    goal = search.target or 1.0
     if search.kind == "latency":
         return "Step alone", [f["latency_s"] for f in figures], goal, seconds(goal)
     if search.kind == "throughput":

@@ -1,4 +1,4 @@
-"""Run calibration in a process of its own: the app shares only data files with it."""
+"""Run calibration in a separate process: the app shares only data files with it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ _BEFORE_QT = (
     "app.formulas.step",
     "simulator.analysis.advice",
 )
-"""Modules to import before Qt: Qt reads the source of every module imported after it, which took a
-sixteenth of the start."""
+"""Modules to import before Qt: Qt reads the source of every module imported after it, which took
+1/16 of the start time.
+"""
 
 
 @expanded
@@ -32,11 +33,11 @@ def explore(
     from app.widgets.display import INSTEAD, need_display
     from app.widgets.qt_installed import need_qt
 
-    wanted = opening.scenario
+    scenario_to_open = opening.scenario
     for name in _BEFORE_QT:
         import_module(name)
     need_qt("the explorer needs", f", {INSTEAD}")
     need_display()
     from app.explorer.window.start import run
 
-    raise typer.Exit(run(wanted, theme.value if theme else None, opening.file))
+    raise typer.Exit(run(scenario_to_open, theme.value if theme else None, opening.file))

@@ -84,8 +84,8 @@ def whatif_words(text: str) -> tuple[str, ...]:
         ) from None
     wrong = next((word for word in words if not word.startswith("+")), None)
     if not words or wrong is not None:
-        came = f"{wrong!r} has no +" if wrong else "is empty"
-        raise InputError(f'--with {text!r}: {came}: expected what-ifs, such as "+cuda_graph"')
+        problem = f"{wrong!r} has no +" if wrong else "is empty"
+        raise InputError(f'--with {text!r}: {problem}: expected what-ifs, such as "+cuda_graph"')
     return words
 
 

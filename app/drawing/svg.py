@@ -1,4 +1,4 @@
-"""A drawing as SVG text: a document of its own, or an element of a page."""
+"""A drawing as SVG text: a complete document, or an element of a page."""
 
 from __future__ import annotations
 

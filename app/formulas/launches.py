@@ -47,6 +47,6 @@ def achieved(a: LaunchGroup) -> Formula:
         "Achieved",
         "FLOPs / time (bytes / time if there are no FLOPs)",
         f"{amount} = {rate}",
-        f"{percent(a.of_roof)} of the {a.roof} roof, the nearer of the two roofs.",
+        f"{percent(a.of_roof)} of the {a.roof} roof, the lower of the two roofs at this intensity.",
         "03-intensity",
     )

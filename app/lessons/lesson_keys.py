@@ -93,8 +93,8 @@ def complaint(reason: str) -> str:
         return f"{key} is {shown(choice[1])}: expected {' or '.join(options)}; correct it"
     if wrong_type := re.search(r"Expected `(.*?)`, got `(.*?)`", reason):
         kinds = [_KINDS.get(kind, kind) for kind in wrong_type[1].split(" | ") if kind != "null"]
-        came = _KINDS.get(wrong_type[2], wrong_type[2])
-        return f"{key or 'the file'} must be {' or '.join(kinds)}, not {came}; correct it"
+        actual = _KINDS.get(wrong_type[2], wrong_type[2])
+        return f"{key or 'the file'} must be {' or '.join(kinds)}, not {actual}; correct it"
     return f"{key or 'the file'}: {reason[:1].lower()}{reason[1:]}; correct it"
 
 

@@ -99,8 +99,8 @@ _TITLES = {
 }
 
 
-def _table(advised: Advised, chosen: list[Advice], what: str) -> Table:
-    shown = table(_TITLES[what])
+def _table(advised: Advised, chosen: list[Advice], changed: str) -> Table:
+    shown = table(_TITLES[changed])
     words(shown, "what-if, and why")
     usd = advised.by == "money" and chosen[0].usd_per_million is not None
     numbers(shown, "saves", "USD per million\nsamples" if usd else "per sample", "step", "80%")

@@ -82,8 +82,8 @@ def _code(code: Mapping[str, str], explanation: Explanation, top: int) -> Text |
             path = path.rpartition(".")[0]
         if path in code:
             lines.setdefault(code[path], starred(path) or "the network")
-    some = "; ".join(f"{name} at {line}" for line, name in lines.items())
-    return Text(f"Their code: {some}.", style="dim") if some else None
+    listed = "; ".join(f"{name} at {line}" for line, name in lines.items())
+    return Text(f"Their code: {listed}.", style="dim") if listed else None
 
 
 def _unfused(explanation: Explanation, top: int) -> Table:
@@ -126,11 +126,11 @@ def _instead(recomputed: Recomputed) -> str:
 
 
 def _recomputed(recomputed: Recomputed) -> Text:
-    some = ", ".join(f"{many:,} {name}" for name, many in recomputed.ops[:_NAMED])
+    listed = ", ".join(f"{many:,} {name}" for name, many in recomputed.ops[:_NAMED])
     more = sum(many for _, many in recomputed.ops[_NAMED:])
-    some += f" and {more:,} more" if more else ""
+    listed += f" and {more:,} more" if more else ""
     return Text(
-        f"Recomputed in the backward pass: {some} ({scaled(recomputed.flops, 'FLOP')}). "
+        f"Recomputed in the backward pass: {listed} ({scaled(recomputed.flops, 'FLOP')}). "
         f"Saved for it: {_instead(recomputed)}."
     )
 
@@ -138,9 +138,9 @@ def _recomputed(recomputed: Recomputed) -> Text:
 def _gain(p: Prediction, explanation: Explanation) -> Text:
     before, after = explanation.eager, p
     times = before.period_s / after.period_s
-    how = f"{times:.2f} times as fast" if times >= 1 else f"{1 / times:.2f} times as slow"
+    speed = f"{times:.2f} times as fast" if times >= 1 else f"{1 / times:.2f} times as slow"
     return Text(
         f"Compiled, a step takes {seconds(after.period_s)} instead of {seconds(before.period_s)} "
-        f"({how}): {before.kernel_count:,} kernels become {after.kernel_count:,}, and the GPU is "
+        f"({speed}): {before.kernel_count:,} kernels become {after.kernel_count:,}, and the GPU is "
         f"busy {seconds(after.gpu_busy_s)} instead of {seconds(before.gpu_busy_s)}.\n"
     )

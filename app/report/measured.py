@@ -74,14 +74,14 @@ def show(console: Console, laid: Overlay, top: int) -> None:
             ratio(g.predicted_s, g.measured_s),
         )
     if rest := every[top:]:
-        mine, theirs = sum(g.predicted_s for g in rest), sum(g.measured_s for g in rest)
+        predicted_s, measured_s = sum(g.predicted_s for g in rest), sum(g.measured_s for g in rest)
         shown.add_row(
             f"{len(rest)} more",
             "",
             f"{sum(g.count for g in rest):,}",
-            seconds(mine),
-            seconds(theirs),
-            ratio(mine, theirs),
+            seconds(predicted_s),
+            seconds(measured_s),
+            ratio(predicted_s, measured_s),
             style="dim",
         )
     console.print(shown, width=width)
@@ -92,10 +92,11 @@ def show(console: Console, laid: Overlay, top: int) -> None:
 def sentence(laid: Overlay) -> str:
     """Sentences about the agreement of measurement and prediction."""
     p, step = laid.prediction, laid.step
-    mine, theirs = p.gpu_busy_s, step.gpu_busy_s
+    predicted_s, measured_s = p.gpu_busy_s, step.gpu_busy_s
     return (
-        f"Measured: the GPU was busy {seconds(theirs)} in {len(step.kernels):,} kernels; predicted "
-        f"{seconds(mine)} in {p.kernel_count:,} ({change(theirs, mine)}). "
+        f"Measured: the GPU was busy {seconds(measured_s)} in {len(step.kernels):,} kernels; "
+        f"predicted {seconds(predicted_s)} in {p.kernel_count:,} "
+        f"({change(measured_s, predicted_s)}). "
         f"{percent(laid.matched_share)} of the measured time belongs to ops of the trace."
     )
 
@@ -108,12 +109,12 @@ def ratio(predicted: float, measured: float) -> str:
 def unmatched(laid: Overlay) -> list[str]:
     """Lines that name the ops or kernels in only one of measurement and prediction."""
     p = laid.prediction
-    mine = [p.trace.ops[op].name.removeprefix("aten.") for op in laid.only_predicted]
-    theirs = [each.name for each in laid.only_measured]
+    unmeasured = [p.trace.ops[op].name.removeprefix("aten.") for op in laid.only_predicted]
+    unpredicted = [each.name for each in laid.only_measured]
     return [
         f"only {which}: "
         + ", ".join(f"{cut(name, 40)} ×{names.count(name)}" for name in dict.fromkeys(names))
-        for which, names in (("predicted", mine), ("measured", theirs))
+        for which, names in (("predicted", unmeasured), ("measured", unpredicted))
         if names
     ]
 

@@ -41,17 +41,17 @@ def entry(whatif: WhatIf) -> dict[str, Any]:
 def control(p: Parameter) -> str:
     """A control in words: "times: 0.1 to 10 ×, logarithmic; default 2"."""
     if p.choices:
-        what = " | ".join(p.choices[:8]) + (" …" if len(p.choices) > 8 else "")
+        domain = " | ".join(p.choices[:8]) + (" …" if len(p.choices) > 8 else "")
     elif p.low is not None and p.high is not None:
         whole = "whole, " if p.kind == "count" else ""
-        what = f"{whole}{bound(p.low)} to {bound(p.high)}{f' {p.unit}' if p.unit else ''}"
-        what += ", logarithmic" if p.log else ""
+        domain = f"{whole}{bound(p.low)} to {bound(p.high)}{f' {p.unit}' if p.unit else ''}"
+        domain += ", logarithmic" if p.log else ""
     else:
-        what = {"flag": "true | false", "value": "a number, word or tuple"}.get(p.kind, p.kind)
+        domain = {"flag": "true | false", "value": "a number, word or tuple"}.get(p.kind, p.kind)
     if p.default is None:
-        return f"{p.name}: {what}; required"
+        return f"{p.name}: {domain}; required"
     value = plain(p.default) if isinstance(p.default, float) else str(p.default)
-    return f"{p.name}: {what}; default {value.lower() if p.kind == 'flag' else value}"
+    return f"{p.name}: {domain}; default {value.lower() if p.kind == 'flag' else value}"
 
 
 def bound(value: float) -> str:

@@ -63,8 +63,8 @@ class CombinationTable:
 
     def arranged(self, names: Sequence[str]) -> CombinationTable:
         """Select these columns, in this order."""
-        known = {column.name: column for column in self.columns}
-        return replace(self, columns=tuple(known[name] for name in names if name in known))
+        by_name = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(by_name[name] for name in names if name in by_name))
 
 
 def _rate(value: float) -> str:

@@ -51,9 +51,9 @@ def values(side: Side) -> Mapping[str, list[Value]]:
         here = place_on(side, name)
         if name in names and here is not None:
             by_axis[name] = _with(list(line_of(side.scenario, name).values), here)
-    alike = _cards(side) if "gpu" in names else []
-    if len(alike) > 1:
-        by_axis["gpu"] = alike
+    same_ops_gpus = _cards(side) if "gpu" in names else []
+    if len(same_ops_gpus) > 1:
+        by_axis["gpu"] = same_ops_gpus
     if side.prediction.mode in _MODES:
         by_axis["mode"] = list(_MODES)
     if "precision" in names:

@@ -133,8 +133,8 @@ def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
         return (
             ("one launch of the graph" if p.mode == "cuda_graph" else "generated code", p.host_s),
         )
-    known = issued(p.trace, p.gpu).counts.sum(axis=0).tolist()
-    counts: dict[str, float] = dict(zip(COUNTS, known, strict=False))  # excluding launches
+    totals = issued(p.trace, p.gpu).counts.sum(axis=0).tolist()
+    counts: dict[str, float] = dict(zip(COUNTS, totals, strict=False))  # excluding launches
     for name, field in PYTHON.items():
         counts[name] += getattr(p.trace, f"tail_{field}")
     desks: list[tuple[str, float]] = [

@@ -67,16 +67,16 @@ class FusionScene:
         """The traffic per kernel: unfused, and fused."""
         apart: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
         joined: list[Bar] = []
-        seen: set[int] = set()
+        counted: set[int] = set()
         for op, block in self.blocks.items():
             ops = self.set_of(op)
-            if op in seen:
+            if op in counted:
                 continue
             if ops is None:
                 joined.append((block.name, block.bytes, block.regime))
                 continue
             members = [self.blocks[each] for each in ops.members if each in self.blocks]
-            seen.update(each.op for each in members)
+            counted.update(each.op for each in members)
             left = sum(each.bytes for each in members) - ops.bytes_saved
             most = max(members, key=lambda each: each.seconds)
             joined.append((", ".join(each.name for each in members), max(0, left), most.regime))

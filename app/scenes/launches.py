@@ -20,7 +20,8 @@ NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 class LaunchGroup:
     """Launches of one op on one shape: sums of their predicted figures. `ops` are indices of the
     trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is the peak of their
-    engine; `of_roof` is their share of the nearer roof of the data sheet, `roof` its name."""
+    engine; `of_roof` is their rate as a share of the lower roof of the data sheet at their
+    intensity, `roof` the name of that roof."""
 
     op: str
     family: str
@@ -91,8 +92,8 @@ def _launch_group(
 ) -> LaunchGroup:
     c = p.columns
     work = p.works[int(c.work_of[rows[0]])]
-    compute, held = c.compute_s[rows], c.memory_s[rows]
-    bound, computing = np.maximum(compute, held), compute >= held
+    compute, memory = c.compute_s[rows], c.memory_s[rows]
+    bound, computing = np.maximum(compute, memory), compute >= memory
     sums: dict[Regime, float] = {
         "compute": float(bound[computing].sum()),
         "memory": float(bound[~computing].sum()),

@@ -17,7 +17,7 @@ from simulator.scenario.resolve import resolve
 if TYPE_CHECKING:
     from app.answers.sweeps.regime_map import Mapped
 
-_DEEPEST = 0.85  # the lead with the deepest colour
+_DEEPEST = 0.85  # from this lead on, the colour is the deepest
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class MapField:
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
         """Round times in seconds, each with its lines [n, 2] in values of the axes."""
         period = self.mapped.map.period_s
-        seen = period[np.isfinite(period)]
-        if not seen.size or not self.smooth:
+        finite = period[np.isfinite(period)]
+        if not finite.size or not self.smooth:
             return []
         levels: list[tuple[float, tuple[Floats, ...]]] = []
         with np.errstate(divide="ignore"):
             times = np.log(period)
-        for level in _levels(float(seen.min()), float(seen.max())):
+        for level in _levels(float(finite.min()), float(finite.max())):
             field = times - log(level)
             levels.append((level, contour(field, np.ones_like(field), *self._values())))
         return levels

@@ -82,7 +82,7 @@ class OpGroups:
         return np.argmax(self.parts_s, axis=1)
 
     def regime_of(self, group: int) -> Regime:
-        """Its name."""
+        """The name of a group's regime."""
         return REGIMES[int(self.regime[group])]
 
     def ops_of(self, groups: Iterable[int]) -> frozenset[int]:

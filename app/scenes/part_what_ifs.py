@@ -37,8 +37,9 @@ def pattern(part: ModuleNode) -> str:
 
 
 def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
-    """The effect of dropping a card on a part, or on the whole scenario (the step, or beside the
-    parts)."""
+    """The effect of dropping a card on a part. On the step, or beside all parts, the card changes
+    the whole scenario.
+    """
     card = next((each for each in cards() if each.key == key), None)
     if card is None:
         return PartChange("", "This card is not from this shelf", None)

@@ -17,8 +17,10 @@ from simulator.whatif import whatifs
 
 _POINTS = {"batch": (None, 32, 56), "seq": (None, 24, 36)}
 _SCALE = (7, 20, 20)
-"""Points of an axis at each level (None: doublings). A batch costs less than a sequence, and
-a scale may be answered point by point."""
+"""Largest number of points of an axis at each level; None stands for doublings. Batches have more
+points than sequences because they need fewer traces; a scale has few points because some scales are
+predicted one point at a time.
+"""
 FINEST = 2
 _CHOICES = ("gpu", "mode", "precision")
 _FIELDS: dict[str, Value | None] = {"batch": None, "seq": None, "gpu": "h200", "mode": "eager"}
@@ -53,7 +55,7 @@ def last_level(names: tuple[str, str]) -> int:
 
 
 def place_on(side: Side, name: str) -> Value | None:
-    """The value of a side on an axis; None if its answer has none."""
+    """The value of a side on an axis; None if the side has no value there."""
     p, trace = side.prediction, side.prediction.trace
     if name in ("gpu", "mode"):
         return {"gpu": p.gpu.id, "mode": p.mode}[name]

@@ -84,9 +84,9 @@ def roof(p: Prediction, groups: list[LaunchGroup]) -> Roof:
     lines: list[Ceiling] = []
     for key, same in groupby(peaks(p.gpu, profile), lambda k: (k.engine, k.flops_per_s)):
         each = list(same)
-        mine = [k for k in each if (k.engine, k.dtype) in dtypes] or each
-        measured = [k.measured_flops_per_s for k in mine if k.measured_flops_per_s]
-        name = f"{', '.join(k.dtype for k in mine)} {key[0]}"
+        used_peaks = [k for k in each if (k.engine, k.dtype) in dtypes] or each
+        measured = [k.measured_flops_per_s for k in used_peaks if k.measured_flops_per_s]
+        name = f"{', '.join(k.dtype for k in used_peaks)} {key[0]}"
         lines.append(Ceiling(name, key[1], max(measured, default=None), key in used))
     name = (p.gpu.memory_type or "DRAM").rstrip("e0123456789")
     return Roof(tuple(lines), rates(p.gpu, profile), name if name == "HBM" else "DRAM")

@@ -20,8 +20,10 @@ _MOST = 8
 
 def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
     """The parts of the network that a row stands for, one per pattern of modules (`patterns`). A
-    part is a whole module if the row belongs to a module, or if it counts every op of its passes
-    that reads the module's weights; else an op in the module."""
+    part is a whole module in two cases: the table is grouped by module, or the row contains every
+    op of the row's passes that reads the module's weights. Otherwise a part is an op in the
+    module.
+    """
     ops = groups.ops_of([group])
     owners: dict[str, list[int]] = {}
     for at in sorted(ops):
@@ -45,11 +47,11 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
 def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
     """Modules grouped by patterns that match no other module of `every`: differing numbers become
     `#`, and a module without such a pattern is its own group."""
-    alike: dict[str, list[list[str]]] = {}
+    by_pattern: dict[str, list[list[str]]] = {}
     for module in sorted(modules):
-        alike.setdefault(starred(module), []).append(module.split("."))
+        by_pattern.setdefault(starred(module), []).append(module.split("."))
     modules_of: dict[str, set[str]] = {}
-    for paths in alike.values():
+    for paths in by_pattern.values():
         columns = [set(column) for column in zip(*paths, strict=True)]
         pattern = ".".join("#" if len(c) > 1 else next(iter(c)) for c in columns)
         whole = {".".join(path) for path in paths}

@@ -143,8 +143,8 @@ class Lanes:
 
     def kernels_of(self, ops: frozenset[int]) -> Ints:
         """The launches of ops."""
-        wanted = np.fromiter(ops, np.int64, len(ops))
-        return np.flatnonzero(np.isin(self.prediction.columns.op_of, wanted))
+        op_indices = np.fromiter(ops, np.int64, len(ops))
+        return np.flatnonzero(np.isin(self.prediction.columns.op_of, op_indices))
 
 
 def lanes(p: Prediction) -> Lanes:
@@ -193,19 +193,19 @@ def _host(p: Prediction) -> Slices:
         wide = np.flatnonzero(np.diff(before) > 0)
         kind = np.zeros(wide.size, np.int64)
         return Slices(before[wide], s.issue_s[wide], kind, op_of[wide], HOST_KINDS)
-    known = issued(p.trace, p.gpu)
-    each = p.host.op_s(known.counts)
+    plan = issued(p.trace, p.gpu)
+    each = p.host.op_s(plan.counts)
     done = np.cumsum(each)
     ops = np.arange(each.size)
     first = np.searchsorted(op_of, ops, "left")  # the launch after an op, or the op's own launch
     base = np.concatenate([[0.0], done])[np.concatenate([[0], op_of + 1])]
     free = before.copy()  # when the host has finished the work before it
-    held = np.flatnonzero(known.sync_after[:-1]) + 1
-    free[held] = s.issue_s[held] - known.by(p.host).host_s[held]
-    if known.sync_after[-1]:
-        free[-1] = s.host_end_s - known.by(p.host).tail_s
+    after_sync = np.flatnonzero(plan.sync_after[:-1]) + 1
+    free[after_sync] = s.issue_s[after_sync] - plan.by(p.host).host_s[after_sync]
+    if plan.sync_after[-1]:
+        free[-1] = s.host_end_s - plan.by(p.host).tail_s
     begin = free[first] + done - each - base[first]
-    launches = known.launches > 0
+    launches = plan.launches > 0
     last = np.searchsorted(op_of, ops, "right") - 1
     end = np.where(launches, before[last + 1], begin + each)
     kind = np.where(launches, HOST_KINDS.index(LAUNCHES), HOST_KINDS.index(VIEWS))
@@ -219,14 +219,14 @@ def _host(p: Prediction) -> Slices:
 
 def _modules(p: Prediction, host: Slices) -> tuple[Slices, Slices]:
     """The owners of the host's ops: a layer and the part of the layer."""
-    known: dict[tuple[str, str], tuple[str, str]] = {}
+    owners: dict[tuple[str, str], tuple[str, str]] = {}
     pairs: list[tuple[str, str]] = []
     for op in host.of.tolist():
         call = p.trace.ops[op]
         key = call.module, call.phase
-        if key not in known:
-            known[key] = split(*key)
-        pairs.append(known[key])
+        if key not in owners:
+            owners[key] = split(*key)
+        pairs.append(owners[key])
     return _runs(host, [pair[0] for pair in pairs]), _runs(host, pairs)
 
 
@@ -251,13 +251,13 @@ def _runs(host: Slices, keys: list[str] | list[tuple[str, str]]) -> Slices:
         place += len(list(same))
     first = np.array(begins, np.int64)
     last = np.array([*begins[1:], place], np.int64) - 1 if begins else first
-    shown = np.array([bool(name) for name in names], np.bool_)
-    none = np.zeros(int(shown.sum()), np.int64)
+    named = np.array([bool(name) for name in names], np.bool_)
+    none = np.zeros(int(named.sum()), np.int64)
     return Slices(
-        host.begin_s[first[shown]],
-        host.end_s[last[shown]],
+        host.begin_s[first[named]],
+        host.end_s[last[named]],
         none,
-        np.flatnonzero(shown).astype(np.int64),
+        np.flatnonzero(named).astype(np.int64),
         ("module",),
         names,
     )

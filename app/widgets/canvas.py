@@ -112,10 +112,10 @@ class Canvas(QWidget):
         self.theme = theme
         self.update()
 
-    def show_over(self, what: Any) -> None:
+    def show_over(self, item: Any) -> None:
         """Set the item under the pointer, or chosen by a key."""
-        if what != self.over:
-            self.over = what
+        if item != self.over:
+            self.over = item
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -47,9 +47,9 @@ class DrawingCanvas(Canvas):
     def drawn(self) -> Drawing | None:
         """The drawing at the current size."""
         size = float(self.width()), float(self.height())
-        wanted = size, self.depends_on()
-        if self._drawn is None or self._drawn_for != wanted:
-            self._drawn, self._drawn_for = self.drawing(*size), wanted
+        request = size, self.depends_on()
+        if self._drawn is None or self._drawn_for != request:
+            self._drawn, self._drawn_for = self.drawing(*size), request
         return self._drawn
 
     def draw(self, paint: Paint) -> None:

@@ -150,15 +150,15 @@ def gpu_hours(row: Row) -> str:
 def _none(spec: Spec, rows: Sequence[Row]) -> str:
     near = next((row for row in rows if row.status == "uncertain"), None)
     if near:
-        nearest = f"Nearest is {near.configuration}: {near.reason}."
+        nearest = f"The nearest is {near.configuration}: {near.reason}."
         return f"No candidate is certain to meet every limit. {nearest}"
     slow = [row for row in rows if row.status in ("too slow", "too dear")]
     if slow:
         row = min(slow, key=_time)
-        return f"No candidate meets every limit. Nearest is {row.configuration}: {row.reason}."
+        return f"No candidate meets every limit. The nearest is {row.configuration}: {row.reason}."
     over = [row for row in rows if row.largest_rate_per_s is not None]
     if over:
         row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)
-        return f"No candidate carries the load. Nearest is {row.configuration}: {row.reason}."
+        return f"No candidate carries the load. The nearest is {row.configuration}: {row.reason}."
     reasons = next((row.reason for row in rows if row.reason), "every GPU was left out")
     return f"No candidate can run this. {reasons[:1].upper()}{reasons[1:]}."

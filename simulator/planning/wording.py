@@ -50,7 +50,8 @@ def above(name: str, value_s: float, limit_s: float) -> str:
 
 def _spanned(seconds: float, low: float | None, high: float | None, units: tuple[Unit, ...]) -> str:
     scale, name = next((unit for unit in units if seconds >= unit[0]), units[-1])
-    text = f"{short(seconds / scale)} {name}"
+    value = short(seconds / scale)
+    text = "1 day" if (value, name) == ("1", "days") else f"{value} {name}"
     if low is None or high is None or not low < high:
         return text
     return f"{text} ({short(low / scale)} to {short(high / scale)})"

@@ -1,4 +1,4 @@
-"""Answers of the cluster's page with invented figures, made without tracing."""
+"""Answers of the cluster's page with invented figures, without tracing."""
 
 from __future__ import annotations
 

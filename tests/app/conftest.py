@@ -20,13 +20,13 @@ Run = Callable[..., Any]
 
 
 def stdout(result: Any) -> str:
-    """What a command printed, without spaces at the ends of lines; the command succeeded."""
+    """The output of a command that succeeded, without spaces at the ends of lines."""
     assert result.exit_code == 0, result.output
     return "\n".join(line.rstrip() for line in result.stdout.splitlines())
 
 
 def table(result: Any) -> str:
-    """What a command printed, within 80 columns."""
+    """The output of a command, within 80 columns."""
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines())) <= 80
     return result.stdout
@@ -46,7 +46,7 @@ def csv_rows(run: Run, *arguments: object) -> list[dict[str, str]]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _traced_here() -> Iterator[None]:
-    """A worker leaves tracing to its child process; whatever test comes next traces by itself."""
+    """Restore tracing in this process, which a worker delegates to its child process."""
     yield
     trace_source.trace_elsewhere(False)
 

@@ -33,9 +33,11 @@ def pairs():
         apps = [typer.Typer(add_completion=False), typer.Typer(add_completion=False)]
         for app, cls in zip(apps, (Command, None), strict=True):
             app.command(name, cls=cls)(cli.function(name))
-        ours, theirs = (get_command(app) for app in apps)
-        context = typer.Context(ours)
-        for one, other in zip(ours.get_params(context), theirs.get_params(context), strict=True):
+        converted_here, by_typer = (get_command(app) for app in apps)
+        context = typer.Context(converted_here)
+        for one, other in zip(
+            converted_here.get_params(context), by_typer.get_params(context), strict=True
+        ):
             yield f"{name} {one.name}", one, other
 
 
@@ -47,14 +49,14 @@ def values_of(parameter):
 
 def test_values_are_those_of_typer():
     compared = 0
-    for name, ours, theirs in pairs():
-        if ours.type_descriptor.annotation is bool:
+    for name, converted_here, by_typer in pairs():
+        if converted_here.type_descriptor.annotation is bool:
             continue
-        several = ours.multiple or ours.nargs == -1
-        for value in values_of(ours):
+        several = converted_here.multiple or converted_here.nargs == -1
+        for value in values_of(converted_here):
             if several and isinstance(value, str):
                 continue
-            assert outcome(ours, value) == outcome(theirs, value), (name, value)
+            assert outcome(converted_here, value) == outcome(by_typer, value), (name, value)
             compared += 1
     assert compared > 500
 

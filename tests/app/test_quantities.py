@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as readable text."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_changes() -> None:
     assert between(4.7e-3, 5.3e-3, 5e-3) == "4.7 to 5.3"
 
 
-def test_numbers_that_were_asked_for() -> None:
+def test_numbers_without_exponents() -> None:
     assert [plain(v) for v in (1, 16384, 0.125, 1.5, 123_450.5)] == [
         "1",
         "16,384",

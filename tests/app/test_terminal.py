@@ -1,4 +1,4 @@
-"""No name from a file can steer the terminal that shows it."""
+"""No name from a file can control the terminal that shows it."""
 
 from __future__ import annotations
 

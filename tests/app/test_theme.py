@@ -11,8 +11,8 @@ REGIMES = ("compute", "memory", "overhead", "communication")
 EACH = pytest.mark.parametrize("name", list(THEMES))
 
 
-def grounds(found: Theme) -> tuple[str, ...]:
-    return (found.bg0, found.bg1, found.bg2, found.bg3)
+def grounds(tokens: Theme) -> tuple[str, ...]:
+    return (tokens.bg0, tokens.bg1, tokens.bg2, tokens.bg3)
 
 
 @EACH

@@ -1,3 +1,3 @@
-"""How fast answers are, with numpy set up as the app does it."""
+"""Benchmarks of the speed of answers, with numpy configured as in the app."""
 
 import app as app

@@ -1,8 +1,8 @@
-"""How fast answers are: `python -m tests.benchmarks [NAME …] [--csv FILE] [--svg FILE]`.
+"""Measure the speed of answers: `python -m tests.benchmarks [NAME …] [--csv FILE] [--svg FILE]`.
 
-Medians of several runs, in wall and CPU seconds, beside what is asked for, with the load of the
-machine. Nothing here is a test: machines differ, and so do their neighbours. Traces are kept in a
-folder of the benchmark's own, empty at first; "again" means with everything in memory.
+Prints medians of several runs, in wall and CPU seconds, beside the required time, with the load of
+the machine. None of this is a test: machines differ, and so does their load. Traces are stored in a
+separate folder, empty at first; "again" means with everything in memory.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Row]]] = {
     "explorer": explorer.explorer, "plans": plans.plans,
 }  # fmt: skip
 GROWING = ("slopes", "growth")
-"""Those that are told how far to go."""
+"""Benchmarks that take the largest size as an argument."""
 
 
 def main() -> None:
-    """Run what is named, or all."""
+    """Run the named benchmarks, or all."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--csv", type=Path, help="the figures as a table")

@@ -1,7 +1,6 @@
-"""Whole commands in processes of their own, in processor time: a neighbour's work hardly counts.
-
-Beside the seconds stands their ratio to `python -c "import numpy"`, which the tests hold for some
-of them (`tests/app/commands/test_command_time.py`): it is much the same on every machine.
+"""Processor time of whole commands in separate processes; other load hardly changes it. Beside the
+seconds is their ratio to `python -c "import numpy"`, which is nearly the same on every machine;
+tests bound it for some commands (`tests/app/commands/test_command_time.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ COMMANDS = {
     "seek bert-base --fits": float("nan"),
     "advise gpt2 --train --dtype autocast": 2.5,
 }
-"""The commands, with the seconds of the wall clock that are asked on a quiet machine."""
+"""The commands, with their required wall time in seconds on an idle machine."""
 OWN = """import torch
 
 
@@ -39,7 +38,7 @@ def make():
     layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     return torch.nn.TransformerEncoder(layer, 6), (torch.empty(8, 128, 512),)
 """
-"""A network of one's own: first traced, then read from the disk."""
+"""A user's network: traced in the first run, then read from the disk."""
 PEAK = """import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
@@ -48,7 +47,9 @@ _RUNS = 5
 
 
 def commands() -> Iterator[Row]:
-    """Each command after a first run that fills the caches, and a network of one's own."""
+    """Time each command after a first run that fills the caches, and a command on a user's
+    network.
+    """
     unit_s = min(cpu_s(NUMPY) for _ in range(_RUNS))
     for command, asked_s in COMMANDS.items():
         cpu_s(_ridgepoint(command))
@@ -87,15 +88,16 @@ def _ridgepoint(command: str) -> tuple[str, ...]:
 
 
 def _peak_mib(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
-    """Memory of Python with these arguments at its peak. Another process starts it: one started
-    from here would count the memory of the benchmark, of which it begins as a copy."""
+    """Peak memory, in MiB, of Python with these arguments. Another process starts it: a child of
+    the benchmark begins as a copy of the benchmark and would count its memory.
+    """
     command = [sys.executable, "-c", PEAK, sys.executable, *arguments]
     run = subprocess.run(command, check=True, capture_output=True, env=environment)
     return int(run.stdout) / 1024
 
 
 def cpu_s(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
-    """Processor seconds, of user and system, of Python with these arguments."""
+    """Processor seconds (user and system) of Python with these arguments."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, *arguments]
     subprocess.run(command, check=True, capture_output=True, env=environment)

@@ -1,5 +1,6 @@
-"""How long the real compiler takes to be asked (level 1), and to be told to stop. Nothing of it is
-kept, and the network is traced before."""
+"""Time the real compiler (level 1), and its cancellation. Its results are not cached, and the
+network is traced before.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +31,27 @@ _STAGES = ("importing", "Dynamo", "apart", "scheduling the forward")
 
 
 def compilers() -> Iterator[Row]:
-    """Each network once, its blocks scheduled as they come and as few as it takes; then cancelled
-    at each stage."""
+    """Compile each network once with all of its blocks and once with as few as possible; then
+    cancel at each stage.
+    """
     for scenario, asked_s in ASKED:
         few = _question(scenario)
-        for question, what in ((few, "few blocks"), (replace(few, stack="", blocks=0), "all")):
+        for question, blocks_words in (
+            (few, "few blocks"),
+            (replace(few, stack="", blocks=0), "all"),
+        ):
             phase = "training" if scenario.training else "inference"
-            yield _asked(f"{scenario.network} {phase}, by Inductor: {what}", question, asked_s)
-    taken = [_cancelled(_question(ASKED[0][0]), stage) for stage in _STAGES]
+            yield _timed(
+                f"{scenario.network} {phase}, by Inductor: {blocks_words}", question, asked_s
+            )
+    cancel_s = [_cancelled(_question(ASKED[0][0]), stage) for stage in _STAGES]
     figure, most = (
         "bert-base training, by Inductor: cancelled",
-        f"at most {max(taken) * 1e3:.0f} ms",
+        f"at most {max(cancel_s) * 1e3:.0f} ms",
     )
-    yield Row(figure, 0.2, median(taken), float("nan"), len(taken), 0, os.getloadavg()[0], most)
+    yield Row(
+        figure, 0.2, median(cancel_s), float("nan"), len(cancel_s), 0, os.getloadavg()[0], most
+    )
 
 
 def _question(scenario: Scenario) -> Question:
@@ -52,15 +61,15 @@ def _question(scenario: Scenario) -> Question:
     return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)
 
 
-def _asked(figure: str, question: Question, asked_s: float) -> Row:
+def _timed(figure: str, question: Question, asked_s: float) -> Row:
     wall, cpu = time.perf_counter(), _children_s()
     child = Child(question)
-    made = child.result().schedule
-    assert made is not None
+    schedule = child.result().schedule
+    assert schedule is not None
     wall = time.perf_counter() - wall
-    child._process.wait()  # else its time is not counted
+    child._process.wait()  # otherwise its time is not counted
     cpu = _children_s() - cpu
-    note = f"{len(made.launches)} launches"
+    note = f"{len(schedule.launches)} launches"
     return Row(figure, asked_s, wall, cpu, 1, 0, os.getloadavg()[0], note)
 
 
@@ -70,7 +79,7 @@ def _children_s() -> float:
 
 
 def _cancelled(question: Question, stage: str) -> float:
-    """Seconds from the wish until whoever waited has been told."""
+    """Seconds from the cancellation until the waiting caller returns."""
     child, began = Child(question), list[float]()
 
     def cancel() -> None:

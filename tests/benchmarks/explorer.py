@@ -1,4 +1,4 @@
-"""How the explorer feels: its start, its sliders, its stalls, giving up, and its memory."""
+"""Response times of the explorer: start, sliders, stalls and cancellation, and its memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STARTS = 5
 
 
 def explorer() -> Iterator[Row]:
-    """Each in a process of its own, without a screen, with a state of its own."""
+    """Run each benchmark in a separate process, without a screen and with an empty state folder."""
     with tempfile.TemporaryDirectory() as folder:
         places = {"RIDGEPOINT_STATE": f"{folder}/state", "RIDGEPOINT_TRACES": f"{folder}/traces"}
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", **places}

@@ -1,5 +1,5 @@
-"""What the explorer's benchmarks do in a process of their own:
-`python -m tests.benchmarks.explorer_runs RUN`. Each prints one line of JSON a figure."""
+"""The runs of the explorer's benchmarks, each in a separate process:
+`python -m tests.benchmarks.explorer_runs RUN`. Each prints one line of JSON per figure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 def say(figure: str, seconds: list[float], note: str = "", asked_s: float | None = None) -> None:
-    """One figure, from all of its runs."""
+    """Print one figure, with the seconds of all runs."""
     print(json.dumps([figure, seconds, note, asked_s]), flush=True)
 
 
 def start(began: str) -> None:
-    """From the command to a prediction on the screen."""
+    """Time from the command to a prediction on the screen."""
     from PySide6.QtCore import QTimer
 
     import app.explorer.window.start as starting
@@ -24,8 +24,8 @@ def start(began: str) -> None:
 
     open_window = starting.open_window
 
-    def watched(*asked: Any) -> Any:
-        window = open_window(*asked)
+    def watched(*arguments: Any) -> Any:
+        window = open_window(*arguments)
 
         def over() -> None:
             torch = "imports torch" if "torch" in sys.modules else "without torch"
@@ -45,15 +45,15 @@ def start(began: str) -> None:
 
 
 def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> Any:
-    """Tell once that a widget was painted while something held."""
+    """Call `then` once, when a widget is painted while `when` holds."""
     from PySide6.QtCore import QEvent, QObject
 
     class Filter(QObject):
-        told = False
+        painted = False
 
         def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-            if not self.told and event.type() == QEvent.Type.Paint and when():
-                self.told = True
+            if not self.painted and event.type() == QEvent.Type.Paint and when():
+                self.painted = True
                 then()
             return False
 
@@ -63,7 +63,7 @@ def painted(widget: Any, when: Callable[[], bool], then: Callable[[], None]) -> 
 
 
 def opened(scenario: Any) -> Any:
-    """A window as big as a usual screen, its first answers in."""
+    """A window of the size of a usual screen, with its first answers."""
     from app.explorer.window.start import open_window
     from app.widgets.drawing import application
 
@@ -77,7 +77,7 @@ def opened(scenario: Any) -> Any:
 
 
 def loop_for(ms: int, until: Callable[[Any], None] = lambda loop: None) -> None:
-    """Let the GUI live, at most so long."""
+    """Process events for at most `ms` milliseconds, or until `until` returns True."""
     from PySide6.QtCore import QEventLoop, QTimer
 
     loop = QEventLoop()
@@ -87,7 +87,7 @@ def loop_for(ms: int, until: Callable[[Any], None] = lambda loop: None) -> None:
 
 
 def idle(window: Any, most_s: float = 120.0) -> None:
-    """Until the worker has had nothing to do for a while."""
+    """Wait until the worker has been idle for a while."""
     end, quiet = time.monotonic() + most_s, 0
     while quiet < 15 and time.monotonic() < end:
         loop_for(50)
@@ -95,13 +95,13 @@ def idle(window: Any, most_s: float = 120.0) -> None:
 
 
 def slider(name: str) -> None:
-    """From a slider's move to what is painted."""
+    """Time from a slider's move to the painted prediction."""
     from app.examples import FIRST
     from tests.benchmarks.questions import LLAMA
 
     scenario, asked_s = (LLAMA, 0.1) if name == "llama" else (FIRST, 0.05)
     window = opened(scenario)
-    box, taken, cpu = window.inspector.batch.slider, list[float](), list[float]()
+    box, durations_s, cpu = window.inspector.batch.slider, list[float](), list[float]()
     first = 1 if name == "llama" else 10
     for value in range(first, first + 40):
         if value == window.session.state.scenario.batch:
@@ -119,13 +119,13 @@ def slider(name: str) -> None:
             box.setValue(value)
 
         loop_for(20_000, until)
-        taken.append(time.perf_counter() - at)
+        durations_s.append(time.perf_counter() - at)
         cpu.append(time.thread_time() - busy)
     kind = "training" if scenario.training else "inference"
     cpu.sort()
     say(
         f"explorer: {scenario.network} {kind}, slider to screen",
-        taken,
+        durations_s,
         f"{cpu[len(cpu) // 2] * 1e3:.0f} ms CPU of the GUI",
         asked_s,
     )
@@ -134,8 +134,9 @@ def slider(name: str) -> None:
 
 
 class Heart:
-    """Beats every 10 ms; what lies between two beats is a stall. CPU seconds are those of the GUI's
-    thread: on a machine that is loaded, they are what the explorer itself took."""
+    """Ticks every 10 ms; a longer time between two ticks is a stall. CPU seconds are those of the
+    GUI's thread: on a loaded machine, they show the work of the explorer itself.
+    """
 
     def __init__(self) -> None:
         from PySide6.QtCore import Qt, QTimer
@@ -157,7 +158,7 @@ class Heart:
 
 
 def stalls() -> None:
-    """The longest time for which the GUI does not answer, by what is done."""
+    """The longest time for which the GUI does not respond, by action."""
     from app.examples import FIRST
     from simulator.whatif import apply
 
@@ -210,7 +211,7 @@ def stalls() -> None:
 
 
 def cancel() -> None:
-    """From Escape until the thread that thought is free for what comes next."""
+    """Time from Escape until the computing thread is free for the next job."""
     from PySide6.QtCore import QEvent, Qt
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication
@@ -219,7 +220,7 @@ def cancel() -> None:
     from app.explorer.background.worker import SLOW
 
     window = opened(FIRST)
-    taken, idle_runs = list[float](), 0
+    durations_s, idle_runs = list[float](), 0
     for batch in range(90, 110):
         window.inspector.batch.slider.setValue(batch)
         loop_for(750 + 20 * (batch - 90))
@@ -234,14 +235,16 @@ def cancel() -> None:
             window.worker.ask("probe", lambda _: None, lambda _: loop.quit(), lane=SLOW)
 
         loop_for(20_000, until)
-        taken.append(time.perf_counter() - at)
-    say("explorer: Escape until the thread is free", taken, f"{idle_runs} were idle", 0.2)
+        durations_s.append(time.perf_counter() - at)
+    say("explorer: Escape until the thread is free", durations_s, f"{idle_runs} were idle", 0.2)
     window.close()
     window.worker.close()
 
 
 def memory(kind: str, count: str = "200") -> None:
-    """Resident memory over sessions opened and closed: from the 20th to the last."""
+    """Growth of resident memory from the 20th to the last of several sessions that are opened and
+    closed.
+    """
     import gc
     import tempfile
     from pathlib import Path

@@ -39,15 +39,15 @@ def write(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Check and time what lies there, in one process; exits with 1 if one is wrong."""
+    """Check and time the kernels of a folder in one process; exit with status 1 if one is wrong."""
     wrong = 0
     for path in sorted(folder.glob("*.py")):
         began = perf_counter()
         print(f"== {path.stem}", flush=True)
         try:
-            made = runpy.run_path(str(path), run_name="exported")
-            made["check"]()
-            made["benchmark"]()
+            exported = runpy.run_path(str(path), run_name="exported")
+            exported["check"]()
+            exported["benchmark"]()
         except Exception:
             wrong += 1
             traceback.print_exc(limit=4, file=sys.stdout)

@@ -26,7 +26,7 @@ _TOLD = "sweep of "
 
 
 def axes(scenarios: int) -> dict[str, Any]:
-    """About as many scenarios, the batches making up the number."""
+    """Axes with about this many scenarios; the number of batches varies."""
     batches = max(2, scenarios // (len(CARDS) * len(PRECISIONS) * len(MODES)))
     return {
         "gpu": CARDS,
@@ -37,8 +37,9 @@ def axes(scenarios: int) -> dict[str, Any]:
 
 
 def growth(most: int = 100_000) -> Iterator[Row]:
-    """Time and memory; the families of traces are fitted before, in a row of their own. Each size
-    is asked of families that know none of its points, then again."""
+    """Time and memory of each size. The families of traces are fitted before, in a separate row.
+    Each size is predicted first by families without cached points, then again.
+    """
     trace_source.forget()
     name = f"{NETWORK.network} of {predict(NETWORK).kernel_count} kernels"
     yield timed(f"{name}: families of traces fitted", lambda _: _swept(axes(400)), 1)
@@ -57,9 +58,9 @@ def growth(most: int = 100_000) -> Iterator[Row]:
         scenarios *= 10
 
 
-def _swept(asked: dict[str, Any]) -> str:
+def _swept(swept_axes: dict[str, Any]) -> str:
     before = _peak_mib()
-    swept = sweep(NETWORK, asked)
+    swept = sweep(NETWORK, swept_axes)
     return f"{len(swept.refused)} refused, {_peak_mib() - before:.0f} MiB more at the peak"
 
 
@@ -69,14 +70,14 @@ def _peak_mib() -> float:
 
 def picture(rows: Sequence[Row]) -> str:
     """CPU seconds and MiB over the number of scenarios, both axes in decades, as an SVG."""
-    taken: list[tuple[float, float, float]] = []
+    measured: list[tuple[float, float, float]] = []
     held = 0.0
     for row in rows:
         match = re.search(rf"{_TOLD}([\d,]+) scenarios, new", row.figure)
         more = re.search(r"(\d+) MiB", row.note)
         if match and more:
             held += float(more[1])
-            taken.append((float(match[1].replace(",", "")), row.cpu_s, held))
+            measured.append((float(match[1].replace(",", "")), row.cpu_s, held))
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 360" font-family="sans-serif" '
         'font-size="11">',
@@ -92,7 +93,7 @@ def picture(rows: Sequence[Row]) -> str:
         parts.append(f'<line x1="60" y1="{y:.0f}" x2="520" y2="{y:.0f}" stroke="#ddd"/>')
         parts.append(f'<text x="54" y="{y + 4:.0f}" text-anchor="end">{10.0**power:g}</text>')
     for place, (label, colour) in enumerate((("CPU seconds", "#c04000"), ("MiB", "#0060a0")), 1):
-        dots = [(_x(each[0]), _y(max(each[place], 1e-2))) for each in taken]
+        dots = [(_x(each[0]), _y(max(each[place], 1e-2))) for each in measured]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in dots)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in dots]

@@ -1,4 +1,4 @@
-"""Show that a change leaves every prediction as it was, to the last bit.
+"""Show that a change does not alter any prediction, to the last bit.
 
     python -m tests.benchmarks.identity write before.json
     python -m tests.benchmarks.identity check before.json
@@ -23,7 +23,9 @@ MODES = ("eager", "cuda_graph", "compiled")
 
 
 def scenarios() -> Iterator[tuple[str, Scenario]]:
-    """Name and question of every case; the GPU varies last, so that traces are shared."""
+    """The name and the scenario of every case; the GPU varies fastest, so that traces are
+    shared.
+    """
     for network in CATALOGUE:
         for training in (False, True):
             for mode in MODES:
@@ -36,7 +38,7 @@ def scenarios() -> Iterator[tuple[str, Scenario]]:
 
 
 def figures(scenario: Scenario) -> list[str]:
-    """What is compared of a prediction, floats in hexadecimal; a refusal's text alone."""
+    """The compared figures of a prediction, floats in hexadecimal; for a refusal, only its text."""
     try:
         prediction = predict(scenario)
     except RidgepointError as error:
@@ -59,7 +61,7 @@ def figures(scenario: Scenario) -> list[str]:
 
 
 def main() -> int:
-    """Write the figures, or compare with those written before; 1 where one differs."""
+    """Write the figures, or compare with a written file; returns 1 if a figure differs."""
     action, path = sys.argv[1], Path(sys.argv[2])
     now: dict[str, int] = {}
     texts: dict[str, list[str]] = {}

@@ -46,7 +46,9 @@ def graph(root: Path, top: str) -> Graph:
 
 
 def reachable(arrows: Graph, start: str, without: str = "") -> set[str]:
-    """What a package imports, also through others; `without` is a direct arrow to leave out."""
+    """The packages that a package imports directly or through others; `without` is a direct arrow
+    to leave out.
+    """
     seen: set[str] = set()
     waiting = [other for other in arrows[start] if other != without]
     while waiting:

@@ -1,7 +1,7 @@
 """A plan over all GPUs as a whole command, and the time until its first candidates.
 
-Processor seconds are of all processes. On a quiet machine the wall clock is near half of them, for
-two cores; beside other work it says how busy these were.
+Processor seconds are those of all processes. On an idle machine with two cores, the wall time is
+near half of them; with other load it is longer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ engines = ["eager", "compiled+graph", "vllm"]
 precisions = ["bf16", "fp8", "int8", "int4"]
 """
 WHOLE_S, FIRST_S = 30.0, 3.0
-"""Seconds of the wall clock that are asked, on two cores."""
+"""Required wall time in seconds, on two cores."""
 _FIRST = """
 import sys
 from simulator.planning import plan
@@ -55,7 +55,7 @@ plan(sys.argv[1], so_far=so_far)
 
 
 def plans() -> Iterator[Row]:
-    """The command with two workers, and a process that ends at its first candidates."""
+    """Time the command with two workers, and a process that ends at its first candidates."""
     with tempfile.TemporaryDirectory() as folder:
         spec, answer = Path(folder) / "all.toml", Path(folder) / "all.json"
         spec.write_text(SPEC)

@@ -1,4 +1,4 @@
-"""One question after another, as a slider asks them."""
+"""Questions one after another, as a slider requests them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def whatifs() -> Iterator[Row]:
     for base, asked_s in ((BERT, 5e-3), (LLAMA, 20e-3)):
         predict(base)
         for name, arguments in SLIDERS.items():
-            predict(apply(base, name, arguments(0)))  # a card's or a dtype's first time
+            predict(apply(base, name, arguments(0)))  # the first prediction on a card or in a dtype
             yield timed(
                 f"{base.network}: again after +{name}",
                 lambda i, b=base, n=name, a=arguments: predict(apply(b, n, a(i))),
@@ -67,7 +67,7 @@ def advice() -> Iterator[Row]:
 
 
 def searches() -> Iterator[Row]:
-    """Where the regime changes, and the largest batch."""
+    """Search the regime shift, and the largest batch."""
     for name, run in {
         "next shift along batch": lambda: next_shift(BERT, "batch").sentence,
         "next shift along seq": lambda: next_shift(BERT, "seq").sentence,
@@ -79,8 +79,9 @@ def searches() -> Iterator[Row]:
 
 
 def maps() -> Iterator[Row]:
-    """A regime map over batch and sequence: family to fit, then other points of it, then these
-    again on this card, and on another clock."""
+    """A regime map over batch and sequence: with the fit of the family, then at new points, then at
+    the same points, and at another clock.
+    """
     trace_source.forget()
     yield timed("bert-base: family over batch and sequence fitted", lambda _: _map(BERT, 33, 2), 1)
     yield timed("bert-base: regime map of 32 × 32, new points", lambda _: _map(BERT, 1, 0), 1, 0.06)

@@ -1,6 +1,5 @@
-"""A step over several GPUs: its first trace, what-ifs once it is traced, and the search of splits.
-
-Each first trace is a process of its own, torch's import included, with the peak of its memory.
+"""A step over several GPUs: its first trace, what-ifs once it is traced, and the search for splits.
+Each first trace runs in a separate process, including the import of torch, with its peak memory.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FIRST = {
         LLAMA_70B, "64xh100-ib", "tp=8 pp=4 dp=2 ddp", 20.0,
     ),
 }  # fmt: skip
-"""Steps that are traced, with the seconds that are asked."""
+"""Steps to trace, with the required time in seconds."""
 _SPLITS = "the search over all splits of 64 GPUs"
 _WHAT_IFS = {
     "fsdp": {"link_speed": (2, 3, 4, 5, 6), "dp": (4, 2)},
@@ -40,7 +39,7 @@ _WHAT_IFS = {
 
 
 def several_gpus() -> Iterator[Row]:
-    """Traces, then what-ifs, then the search."""
+    """Time the traces, then the what-ifs, then the search."""
     for figure, (_, _, _, asked_s) in FIRST.items():
         yield _alone(figure, asked_s)
     for text, values in _WHAT_IFS.items():
@@ -62,7 +61,7 @@ def _again(question: ClusterStep, what_if: str) -> None:
 
 
 def _alone(figure: str, asked_s: float) -> Row:
-    """One figure in a process of its own."""
+    """Time one figure in a separate process."""
     words = [sys.executable, "-m", "tests.benchmarks.several_gpus", figure]
     wall = time.perf_counter()
     ran = subprocess.run(words, check=True, capture_output=True, text=True)

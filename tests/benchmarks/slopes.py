@@ -1,7 +1,7 @@
 """Growth of time and memory with layers, with the size of a compiled graph, and with points.
 
-The slope beside a row is that of the logarithm of its CPU time over the row before: 1 is growth in
-proportion, less is shared work. Memory is what the process needs more at its peak.
+The slope beside a row is the slope of the logarithm of CPU time from the previous row: 1 is
+proportional growth, less means shared work. Memory is the increase of the process's peak.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ _DECADES = (100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 class Growth(NamedTuple):
-    """What grows, its sizes, and the question at a size; `before` is asked first, untimed."""
+    """A growing quantity with its sizes and the question at a size; `before` runs first,
+    untimed.
+    """
 
-    what: str
+    unit: str
     sizes: tuple[int, ...]
     ask: Callable[[int], object]
     before: Callable[[], object]
@@ -34,7 +36,7 @@ class Growth(NamedTuple):
 def slopes(most: int = 100_000) -> Iterator[Row]:
     """A row for each size of each growth; `most` points."""
     points = tuple(size for size in (1, *_DECADES) if size <= most)
-    for what, sizes, ask, before in (
+    for unit, sizes, ask, before in (
         Growth("layers, traced and predicted", (1, 10, 100, 1000), _layers, lambda: _layers(2)),
         Growth("layers, compiled", (1, 10, 100), _compiled, lambda: _compiled(2)),
         Growth("points of a family", points, _points, lambda: _points(50)),
@@ -44,7 +46,7 @@ def slopes(most: int = 100_000) -> Iterator[Row]:
         last: tuple[int, float] | None = None
         for size in sizes:
             peak_kib = _peak_kib()
-            row = timed(f"{size:,} {what}", lambda _, n=size, a=ask: str(a(n)), 1)
+            row = timed(f"{size:,} {unit}", lambda _, n=size, a=ask: str(a(n)), 1)
             more_mib = (_peak_kib() - peak_kib) / 1024
             note = f"{slope(last, (size, row.cpu_s))}{more_mib:.0f} MiB more at the peak"
             yield row._replace(note=note)

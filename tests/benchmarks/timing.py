@@ -12,8 +12,9 @@ from simulator.scenario import trace_source
 
 
 class Row(NamedTuple):
-    """One figure: seconds are medians of `runs`, `asked_s` is what they are to stay below (NaN:
-    nothing was asked), `traces` what was traced meanwhile, `load` the machine's load."""
+    """One figure: seconds are medians of `runs`, `asked_s` is their upper bound (NaN without one),
+    `traces` counts the traces of the runs, `load` is the machine's load.
+    """
 
     figure: str
     asked_s: float
@@ -34,7 +35,7 @@ class Row(NamedTuple):
         )
 
 
-_made = [0]
+_traced = [0]
 
 
 def _count_traces() -> None:
@@ -43,7 +44,7 @@ def _count_traces() -> None:
         return
 
     def counted(*asked: Any) -> Any:
-        _made[0] += 1
+        _traced[0] += 1
         return run(*asked)
 
     counted.counted = True  # pyright: ignore[reportFunctionMemberAccess]
@@ -53,19 +54,20 @@ def _count_traces() -> None:
 def timed(
     figure: str, run: Callable[[int], object], runs: int = 9, asked_s: float = float("nan")
 ) -> Row:
-    """The median of some runs of a function of the run's number; its result is shown if it is a
-    text."""
+    """The median of several runs of a function, which takes the run's number; a text that it
+    returns is shown.
+    """
     _count_traces()
-    _made[0] = 0
+    _traced[0] = 0
     walls: list[float] = []
     cpus: list[float] = []
-    said: object = ""
+    result: object = ""
     for number in range(runs):
         wall, cpu = time.perf_counter(), time.process_time()
-        said = run(number)
+        result = run(number)
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
-    note = said if isinstance(said, str) else ""
+    note = result if isinstance(result, str) else ""
     return Row(
-        figure, asked_s, median(walls), median(cpus), runs, _made[0], os.getloadavg()[0], note
+        figure, asked_s, median(walls), median(cpus), runs, _traced[0], os.getloadavg()[0], note
     )

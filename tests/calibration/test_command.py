@@ -97,6 +97,6 @@ def test_ctrl_c_ends_cleanly() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "go\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, message = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "all samples so far are kept" in said and "Traceback" not in said
+    assert "all samples so far are kept" in message and "Traceback" not in message

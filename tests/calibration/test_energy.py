@@ -1,4 +1,4 @@
-"""The model of power against what an H200 and an H100 drew."""
+"""The model of power against the measured power of an H200 and an H100."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_both_cards_were_measured() -> None:
 
 @pytest.mark.parametrize(("card", "case"), STEPS, ids=lambda x: getattr(x, "name", x))
 def test_a_step_takes_the_energy_that_was_measured(card: str, case: EnergyCase) -> None:
-    """Seconds, joules and clock of the steps that were measured first; none of the H100."""
+    """Seconds, joules and clock of the steps that were measured first, without those of the
+    H100.
+    """
     p = predicted(card, case.name)
     assert p.joules is not None and p.power is not None
     joules = case.seconds * case.watts
@@ -82,7 +84,7 @@ def test_the_median_error_of_the_energy_of_steps() -> None:
 
 
 class Loop(nn.Module):
-    """A function, twenty times."""
+    """Calls a function twenty times."""
 
     def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
@@ -108,8 +110,9 @@ def test_every_file_of_kernels_is_read() -> None:
 )
 def test_the_limit_slows_the_kernels_that_it_slowed(card: str, name: str) -> None:
     """The power of sustained kernels, the mean of two cards where two were measured, and whether
-    the limit holds their clock down; nothing is asked of those that drew within 2% of it, which are
-    limited now and then."""
+    the limit lowers their clock. Kernels within 2% of the limit are not checked, because they are
+    limited only at times.
+    """
     cases = [case for at, case in KERNELS if (at, case.name) == (card, name)]
     function, matrix = ROWS[name]
     p = predict_trace(trace(Loop(function), (matrix,)), gpu=card, mode="cuda_graph")
@@ -136,9 +139,10 @@ COSINES = [(card, c) for card in CARDS for c in kernel_cases(card) if c.name.sta
 
 
 @pytest.mark.parametrize(("card", "case"), COSINES, ids=lambda x: getattr(x, "name", x))
-def test_fused_cosines_draw_what_was_measured(card: str, case: EnergyCase) -> None:
+def test_fused_cosines_draw_the_measured_power(card: str, case: EnergyCase) -> None:
     """One generated kernel, from one that waits for DRAM to one that computes, and the clock that
-    the limit leaves it: 1,687 MHz for two on the H200, 1,835 MHz on the H100."""
+    the limit allows: 1,687 MHz for two on the H200, 1,835 MHz on the H100.
+    """
     count = int(case.name.removeprefix("cosines/"))
     x = torch.empty(2**26, device="meta")
     p = predict_trace(trace(Cosines(count), (x,)), gpu=card, mode="compiled")
@@ -151,7 +155,8 @@ def test_fused_cosines_draw_what_was_measured(card: str, case: EnergyCase) -> No
 
 def test_within_a_kernel_the_power_falls_with_the_clock_and_its_time_does_not() -> None:
     """Two fused cosines on the H100 wait for DRAM: 180 µs at 1,980 MHz and 767 W, before the limit
-    sets in, and 1% more at 1,500 MHz and 584 W."""
+    acts, and 1% more at 1,500 MHz and 584 W.
+    """
     every_window = [w for w in windows("h100_sxm", "energy_further") if w.kernel[2] == "cosines/2"]
     fast = [w for w in every_window if w.clock_hz == 1.98e9]
     slow = [w for w in every_window if 1.49e9 < w.clock_hz < 1.52e9]
@@ -169,8 +174,9 @@ def test_the_voltage_is_that_of_kernels_compared_with_themselves_at_other_clocks
 
 
 def test_dram_does_not_warm_the_sensor_of_the_chip() -> None:
-    """ReLUs at 4.3 TB/s and eight fused cosines draw the same 620 W: 48 and 59 °C. Neither says
-    that the card is cool or warm."""
+    """ReLUs at 4.3 TB/s and eight fused cosines draw the same 620 W: 48 and 59 °C. Neither
+    temperature shows whether the card is cool or warm.
+    """
     file = "energy_further_2"
     relu, cosines = (
         next(c for c in read_cases("h200_sxm", file) if c.name == name)
@@ -182,8 +188,9 @@ def test_dram_does_not_warm_the_sensor_of_the_chip() -> None:
 
 
 def test_zeros_draw_less_than_random_numbers() -> None:
-    """Why nothing here times zeros: they took 1.40 ms and 403 W where random numbers took 1.64 ms
-    and 689 W."""
+    """The reason for random operands: zeros took 1.40 ms and 403 W, random numbers 1.64 ms and 689
+    W.
+    """
     random, zeros = (
         named("h200_sxm", f"product/bf16/8192x8192x8192{data}") for data in ("", "/zeros")
     )

@@ -1,1 +1,1 @@
-"""Runs that ask whether anything breaks; each is a module, and a part of each is a test."""
+"""Long runs that search for failures; each is a module, and a short part of each is a test."""

@@ -3,9 +3,9 @@
     python -m tests.reliability.all
     python -m tests.reliability.all --only networks hostile --again
 
-What ended well is not run again, unless asked with `--again`; a run that was cut off goes on where
-it ended. Answers and logs lie in `build/reliability`, with `summary.html`; the runs write the
-table of `tests/README.md`. The status is 1 where a run failed.
+Successful runs are not repeated without `--again`; an interrupted run continues where it ended.
+Answers, logs and `summary.html` are in `build/reliability`; the runs write the table of
+`tests/README.md`. The exit status is 1 if a run failed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _SHOWN = 20  # lines at the end of a log
 
 
 class Run(NamedTuple):
-    """A command of this Python. `promise` is the row that is written here, from the last line of
-    its output; runs without one write their row themselves."""
+    """A command of this Python. `promise` is the row that this module writes, from the last line of
+    the output; runs without it write their rows themselves.
+    """
 
     command: tuple[str, ...]
     promise: str = ""
@@ -95,7 +96,7 @@ def execute(name: str, run: Run, folder: Path) -> dict[str, Any]:
 
 
 def summary(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """A page with a row a run, and the end of its output."""
+    """A page with a row for each run, and the end of its output."""
     rows = "".join(
         f"<tr class={'good' if row['status'] == 0 else 'bad'}><td>{escape(name)}"
         f"<td>{'passed' if row['status'] == 0 else 'failed'}<td>{row['seconds']:,} s"

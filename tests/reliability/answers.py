@@ -8,7 +8,7 @@ from typing import Any
 
 
 def answered(path: Path) -> dict[str, dict[str, Any]]:
-    """The answers of earlier runs by their key; a line that was cut off is left out."""
+    """The answers of earlier runs by their key; a truncated line is skipped."""
     answers: dict[str, dict[str, Any]] = {}
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
         try:

@@ -2,8 +2,8 @@
 
     python -m tests.reliability.hostile --mutations 5000 --seconds 600 --record
 
-Some 30 files a format are written by hand; the others are mutations of a valid file, drawn from a
-seed: flipped, deleted, repeated and swapped bytes, and numbers replaced by extreme ones.
+About 30 files per format are written by hand; the others are mutations of a valid file, drawn from
+a seed: flipped, deleted, repeated and swapped bytes, and numbers replaced by extreme ones.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class Format(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What a reader did other than read the file or refuse it at once with one line."""
+    """A fault of a reader: anything but reading the file or refusing it at once with one line."""
 
     format: str
     file: str
-    what: str
+    problem: str
 
 
 def formats() -> dict[str, Format]:
-    """All formats that are read from files which people write or download."""
+    """All formats of files that people write or download."""
 
     def content(path: str) -> bytes:
         return (_ROOT / path).read_bytes()
@@ -111,7 +111,7 @@ def _trace() -> bytes:
 
 
 def by_hand(valid: bytes) -> dict[str, bytes]:
-    """Files that someone would try, by name."""
+    """Files written by hand, by name."""
     half = len(valid) // 2
     digits = re.compile(rb"(?<![\w.\"-])\d+(?:\.\d+)?(?![\w.\"])")
     texts = re.compile(rb'"[^"\n]{2,}"')
@@ -190,24 +190,24 @@ def files(form: Format, mutations: int, seed: int = 0) -> Iterator[tuple[str, by
 
 
 def fault(name: str, form: Format, file: str, content: bytes, folder: Path) -> Fault | None:
-    """What is wrong with how a reader answers one file; None if it reads or refuses it at once."""
+    """The fault of a reader with one file; None if it reads or refuses the file at once."""
     path = folder / f"{abs(hash((name, file)))}{form.suffix}"
     path.write_bytes(content)
     began = time.process_time()
-    what = ""
+    problem = ""
     try:
         form.read(path)
     except RidgepointError as error:
         text = str(error)
         if not text.strip() or len(text) > 2000:
-            what = f"an error of {len(text)} characters"
+            problem = f"an error of {len(text)} characters"
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"[:200]
+        problem = f"{type(error).__name__}: {error}"[:200]
     took_s = time.process_time() - began
     path.unlink()
     if took_s > _LONGEST_S:
-        what = f"took {took_s:.1f} s"
-    return Fault(name, file, what) if what else None
+        problem = f"took {took_s:.1f} s"
+    return Fault(name, file, problem) if problem else None
 
 
 def main() -> int:

@@ -4,7 +4,7 @@
 
 A child process writes one version after the other, until `kill -9` at a random moment; the file
 must then hold the last version that was written, or the one after it. A calibration's log must hold
-every sample that was written, each once. The status is 1 where a file is neither.
+every sample that was written, each once. The exit status is 1 if a file is neither.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Store(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a file held after so many kills, and the faults."""
+    """The number of kills, and the faults of the file after them."""
 
     kills: int
     faults: list[str]
@@ -114,7 +114,7 @@ STORES = {
 
 def killed(store: Store, path: Path, points: int, random_s: random.Random) -> Outcome:
     """Kill the writer of a file at so many random moments."""
-    written = mmap.mmap(-1, 8)  # the last version whose writing has ended, shared with the child
+    written = mmap.mmap(-1, 8)  # the last version that was written in full, shared with the child
     faults: list[str] = []
     version = 1
     store.write(path, version)

@@ -1,13 +1,13 @@
-"""Mutants of the model's code, each held against the tests of its own folder.
+"""Mutants of the model's code, each run against the tests of its own folder.
 
     python -m tests.reliability.mutation RESULTS.jsonl --mutants 400 --seconds 3600 --record
     python -m tests.reliability.mutation RESULTS.jsonl --summary
 
 A mutant has one operator, number or condition changed. Mutants are drawn by a seed, the same number
-of each part of the model, and run in a copy of the repository. A line of JSON a mutant: what was
-answered already is skipped. A mutant on which the tests take over 60 s of processor time is killed
-by them too. Tests that fail without a mutant are left out, and named; a folder whose other tests do
-not pass within that limit ends the run.
+of each part of the model, and run in a copy of the repository. Writes a line of JSON for each
+mutant; mutants with a line are skipped. A mutant on which the tests take over 60 s of processor
+time is killed by them too. Tests that fail without a mutant are left out, and named; a folder whose
+other tests do not pass within that limit ends the run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LIMIT_S = 60
 _COPIED = ("simulator", "tests")
 """Folders of the copy; the others are links."""
 _LOADED_BEFORE = ("torch", "numpy", "scipy", "msgspec", "hypothesis", "pytest")
-"""Imported once; a process forked for each mutant then imports the mutant's tree alone."""
+"""Imported once; a process forked for each mutant then imports only the mutant's tree."""
 
 
 class Outcome(NamedTuple):
@@ -189,7 +189,7 @@ def failing_tests(path: Path, tree: Path, tests: str, file: TextIO) -> tuple[str
 
 
 def mutants_run(path: Path) -> list[dict[str, Any]]:
-    """The answers for mutants, without those of the runs without one."""
+    """The answers for mutants, without those of runs of the unchanged code."""
     return [answer for answer in answered(path).values() if answer["part"] in PARTS]
 
 

@@ -3,7 +3,7 @@
     python -m tests.reliability.networks RESULTS.jsonl --shard 0/8 --seconds 600 --record
 
 A configuration of each model type is made with two layers, written as a `config.json` and loaded
-as a user would, `hf:FOLDER`. A line of JSON a case; what was answered already is skipped.
+as a user would, `hf:FOLDER`. Writes a line of JSON for each case; cases with a line are skipped.
 Architectures that transformers does not build from such a configuration count as not built, and
 those that fail in the same way in torch itself, on tensors without data and without Ridgepoint, as
 failing in torch: their default configuration contradicts itself, or they need other inputs than a
@@ -63,7 +63,7 @@ class Case(NamedTuple):
 
     @property
     def part(self) -> float:
-        """Where its type falls in [0, 1), by the hash of its name."""
+        """The place of its type in [0, 1), by the hash of its name."""
         return int.from_bytes(sha256(self.kind.encode()).digest()[:4], "big") / 2**32
 
 
@@ -78,15 +78,16 @@ def cases() -> list[Case]:
 def _of_timm() -> list[str]:
     try:
         timm = import_module("timm")
-    except (ImportError, RuntimeError):  # a torchvision of another torch raises the latter
+    except (ImportError, RuntimeError):  # a torchvision built for another torch raises RuntimeError
         return []
     drawn = sorted(timm.list_models(), key=lambda name: sha256(name.encode()).digest())
     return [f"timm:{name}" for name in drawn[:_OF_TIMM]]
 
 
 def small(kind: str) -> Any:
-    """The configuration of a model type with two layers, in its parts too, where its constructor
-    takes them; else its own."""
+    """The configuration of a model type with two layers, also in its parts, if its constructor
+    accepts them; otherwise its default configuration.
+    """
     from transformers import AutoConfig
 
     config = AutoConfig.for_model(kind)

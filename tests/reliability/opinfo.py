@@ -1,11 +1,11 @@
-"""Every op of torch, predicted: does any prediction crash, and what has no cost?
+"""Predict every op of torch: list the crashes, and the overloads without a cost.
 
     python -m tests.reliability.opinfo RESULTS.jsonl --shard 0/8 --seconds 600
     python -m tests.reliability.opinfo RESULTS.jsonl --summary
 
 The ops and their inputs are torch's own (`torch.testing._internal.common_methods_invocations`,
-`op_db`), in fp32, bf16 and fp16, inference and training. A line of JSON a case: what was answered
-already is skipped, so a run goes on where it ended. The status is 1 where a case crashed.
+`op_db`), in fp32, bf16 and fp16, inference and training. Writes a line of JSON for each case; cases
+with a line are skipped, so a run continues where it ended. The exit status is 1 if a case crashed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ REFUSED = {
     "tensors without data in torch itself",
 }
 """Ops that may be refused, with the reason."""
-_SAMPLES = 12  # of an op's inputs, the first ones: later ones repeat the shapes
+_SAMPLES = 12  # only the first inputs of an op: later ones repeat the shapes
 
 
 class Case(NamedTuple):
@@ -76,12 +76,14 @@ class Case(NamedTuple):
 
     @property
     def part(self) -> float:
-        """Where its op falls in [0, 1), by the hash of its name: the same in every release."""
+        """The place of its op in [0, 1), by the hash of its name: the same in every release."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") / 2**32
 
 
 class Result(NamedTuple):
-    """What came: predictions, refusals and crashes by their first line, overloads without cost."""
+    """The answers to one case: predictions, refusals and crashes by their first line, overloads
+    without a cost.
+    """
 
     key: str
     predicted: int
@@ -92,7 +94,7 @@ class Result(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """All that torch says it has, one dtype and phase after the other."""
+    """All ops that torch lists, by dtype and phase."""
     cases: list[Case] = []
     for place, op in enumerate(op_db):
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
@@ -194,15 +196,15 @@ def _left(path: Path, shard: str) -> Iterator[Case]:
 
 def summary(path: Path) -> str:
     """Counts of all lines, then each crash and each overload without a cost."""
-    found = answered(path).values()
-    crashed = [f"  {r['key']}: {text}" for r in found for text in r["crashed"]]
-    uncosted = sorted({name for r in found for name in r["uncosted"]})
-    costed = {name for r in found for name in r["costed"]}
-    refused = [(r["key"], text) for r in found for text in r["refused"]]
+    run_lines = answered(path).values()
+    crashed = [f"  {r['key']}: {text}" for r in run_lines for text in r["crashed"]]
+    uncosted = sorted({name for r in run_lines for name in r["uncosted"]})
+    costed = {name for r in run_lines for name in r["costed"]}
+    refused = [(r["key"], text) for r in run_lines for text in r["refused"]]
     unexpected = [f"  {key}: {text}" for key, text in refused if key.split()[0] not in REFUSED]
     share = len(costed) / max(1, len(costed | set(uncosted)))
     lines = [
-        f"{len(found):,} of {len(cases()):,} cases, {sum(r['predicted'] for r in found):,} "
+        f"{len(run_lines):,} of {len(cases()):,} cases, {sum(r['predicted'] for r in run_lines):,} "
         f"predictions: {len(crashed)} crashes, {len({key for key, _ in refused})} cases with "
         f"refusals, of which {len(unexpected)} have no stated reason",
         f"{len(costed):,} overloads have a cost, {share:.1%}",

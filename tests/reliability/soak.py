@@ -1,12 +1,13 @@
-"""Hours of slider events or of sweeps: does memory grow, do handles stay open?
+"""Run slider events or sweeps for hours, and check that memory does not grow and no file stays
+open.
 
     python -m tests.reliability.soak slider --hours 8 --record
     python -m tests.reliability.soak sweeps --hours 4 --record
 
 Resident memory and open files are read every ten seconds. The first third of a run, at most ten
-minutes, is its warm-up: caches fill. The slope of memory is that of a line through what follows, by
-least squares; the status is 1 where it is 1 MB an hour or more beyond twice its error, or where
-files stay open. The explorer runs on Qt's offscreen platform if there is no display.
+minutes, is its warm-up: caches fill. The slope of memory is that of a line through the later
+samples, by least squares; the exit status is 1 if it exceeds twice its error by 1 MB an hour or
+more, or if files stay open. The explorer runs on Qt's offscreen platform if there is no display.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Sample(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What a run showed after its warm-up."""
+    """The growth of memory and open files after the warm-up of a run."""
 
     mb_per_h: float
     error_mb_per_h: float
@@ -86,8 +87,9 @@ def growth(samples: list[Sample]) -> Growth:
 
 
 def slider(seconds: float) -> list[Sample]:
-    """The explorer, whose sliders of batch and sequence are dragged to and fro: a drag of many
-    moves is one step to undo, and the history of steps has no end."""
+    """Drag the explorer's sliders of batch and sequence back and forth; each drag of many moves is
+    one undo step.
+    """
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from app.examples import FIRST  # Qt: only for this run
@@ -111,7 +113,7 @@ def slider(seconds: float) -> list[Sample]:
 
 
 def sweeps(seconds: float) -> list[Sample]:
-    """Sweeps of the batch and of the sequence, of three networks on cards drawn at random."""
+    """Sweep batch and sequence of three networks on random cards."""
     from simulator.analysis.sweep import sweep
     from simulator.hardware.gpu import gpus
     from simulator.scenario.scenario import Scenario
@@ -167,9 +169,9 @@ def main() -> int:
     shown = growth(samples)
     print(shown)
     if options.record:
-        what = {"slider": "slider events", "sweeps": "sweeps"}[options.run]
+        event_name = {"slider": "slider events", "sweeps": "sweeps"}[options.run]
         command = f"python -m tests.reliability.soak {options.run} --hours {options.hours:g}"
-        promises.write(f"{what} for hours leak nothing", command, str(shown))
+        promises.write(f"{event_name} for hours leak nothing", command, str(shown))
     return int(not shown.is_flat)
 
 

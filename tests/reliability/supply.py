@@ -1,12 +1,12 @@
-"""What the project installs: licences, and known vulnerabilities of the pinned versions.
+"""Check the installed packages: their licences, and known vulnerabilities of the pinned versions.
 
     python -m tests.reliability.supply
     python -m tests.reliability.supply --advisories osv-pypi.zip --record
 
 `--advisories` is a copy of the Open Source Vulnerabilities of PyPI on this machine: a folder or a
-ZIP file of its JSON files (https://osv.dev, `PyPI/all.zip`). Without one the run says that it did
-not check. Nothing is downloaded. The status is 1 where a pinned version has a known vulnerability
-or an installed package states no licence.
+ZIP file of its JSON files (https://osv.dev, `PyPI/all.zip`). Without a copy the run reports that it
+did not check. Nothing is downloaded. The exit status is 1 if a pinned version has a known
+vulnerability or an installed package states no licence.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def packages(root: str = "ridgepoint") -> list[Package]:
         for text in package.requires or ():
             required = Requirement(text)
             marker = required.marker
-            wanted = [marker is None or marker.evaluate({"extra": e}) for e in extras | {""}]
-            if any(wanted) and canonicalize_name(required.name) not in installed:
+            required_here = [marker is None or marker.evaluate({"extra": e}) for e in extras | {""}]
+            if any(required_here) and canonicalize_name(required.name) not in installed:
                 waiting.append((required.name, frozenset(required.extras)))
     del installed[canonicalize_name(root)]
     return [Package(n, p.version, licence(p)) for n, p in sorted(installed.items())]
@@ -105,7 +105,7 @@ def _texts(database: Path) -> Iterator[bytes]:
 
 
 def vulnerable(pins: dict[str, Version], database: Path) -> list[str]:
-    """The advisories that hold for a pinned version, as "torch 2.13.0: GHSA-…"."""
+    """The advisories that apply to a pinned version, as "torch 2.13.0: GHSA-…"."""
     return sorted(
         f"{name} {pins[name]}: {advisory['id']}"
         for advisory in advisories(database)

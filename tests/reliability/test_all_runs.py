@@ -1,4 +1,4 @@
-"""The long runs: one after the other, not again what ended well, and their page."""
+"""The long runs: in order, without repeating successful ones, and their summary page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def exit_status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return every.main()
 
 
-def test_what_passed_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_passed_runs_are_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert exit_status(monkeypatch, "--only", "good") == 0
     assert exit_status(monkeypatch) == 1  # the other fails
     assert exit_status(monkeypatch) == 1

@@ -27,7 +27,7 @@ NOBODY = 65534
 
 
 def in_child(run: Callable[[], object]) -> str:
-    """What `run` raises in a process of its own."""
+    """The error that `run` raises in a separate process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -134,7 +134,7 @@ LOCKED = [
 
 
 @pytest.mark.parametrize("run", LOCKED)
-def test_a_folder_of_ones_own_that_may_not_be_entered_is_empty(run: Callable[[Path], Any]) -> None:
+def test_a_users_folder_without_permission_counts_as_empty(run: Callable[[Path], Any]) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name) / "own"
         folder.mkdir(mode=0)

@@ -75,7 +75,7 @@ TESTS = "tests/simulator/costs"
 
 
 def outcomes(monkeypatch: pytest.MonkeyPatch, *each: Outcome) -> list[tuple[tuple[str, ...], bool]]:
-    """Let the runs of a folder's tests end so; returns the list of their arguments."""
+    """Fix the outcomes of the runs of a folder's tests; returns the list of their arguments."""
     runs: list[tuple[tuple[str, ...], bool]] = []
     coming = iter(each)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.reliability import opinfo
 from tests.reliability.answers import answered
 
-_BUDGET_S = 20.0  # of this processor; what is left then is the whole run's
+_BUDGET_S = 20.0  # seconds of this processor; the remaining cases belong to the long run
 CHOSEN = [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
 
 
@@ -45,7 +45,7 @@ def test_answers_are_not_asked_again(tmp_path: Path) -> None:
     assert sum(map(len, shards)) == len(left) and set.union(*shards) == set(left)
 
 
-def test_a_crash_is_told_in_the_summary(tmp_path: Path) -> None:
+def test_a_crash_is_in_the_summary(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     line = opinfo.Result("abs fp32 inference", 1, (), ("KeyError: x at a.py:3",), ("aten.a",), ())
     path.write_text(json.dumps(line._asdict()) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""A few architectures of transformers, others each day."""
+"""A few architectures of transformers, different ones each day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from tests.reliability import networks
 from tests.reliability.answers import answered
 
-_BUDGET_S = 15.0  # of this processor; what is left then is the whole run's
+_BUDGET_S = 15.0  # seconds of this processor; the remaining cases belong to the long run
 
 
 def test_architectures_of_the_day_do_not_crash() -> None:

@@ -27,14 +27,14 @@ def test_the_slope_is_that_after_the_warm_up(slope: float) -> None:
     assert shown.is_flat == (slope < 1)
 
 
-def test_noise_is_no_growth_and_an_open_file_is() -> None:
+def test_noise_is_not_growth_and_an_open_file_is() -> None:
     noisy = growth(samples(0.0, noise_mb=20.0))
     # 301 samples of ±20 MB over 50 minutes: 20 / (sqrt(301) · 0.2410 h)
     assert noisy.error_mb_per_h == pytest.approx(4.78, rel=0.02) and noisy.is_flat
     assert not growth(samples(0.0, files=10)).is_flat
 
 
-def test_a_run_is_told_in_a_line() -> None:
+def test_a_run_is_summarised_in_a_line() -> None:
     line = (
         "{} (asked for less than 1 MB/h and no more open files): 60 minutes, 3,600 events: "
         "memory {} ± 0.0 MB/h after the warm-up, open files 9 → {}"

@@ -70,7 +70,7 @@ def test_a_pinned_version_is_held_against_advisories(
     assert supply.vulnerable(PINS, database) == known
 
 
-def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no advisory: expected JSON files of osv\.dev"):
         supply.vulnerable(PINS, tmp_path)
     (tmp_path / "all.zip").write_text("no ZIP", "utf-8")

@@ -1,4 +1,4 @@
-"""Which versions are installed for a combination, and how its answers are told."""
+"""The versions that are installed for a combination, and the text of its answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tests.reliability.versions import CASES, INSTALLED, ROOT, Stack, figure
 
 
-def test_what_is_named_is_installed() -> None:
+def test_named_versions_are_installed() -> None:
     here = Stack(sys.executable, INSTALLED, INSTALLED, INSTALLED)
     assert here.requirements == []
     assert here._replace(torch="2.12").requirements == ["torch==2.12.*"]

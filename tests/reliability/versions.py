@@ -5,8 +5,8 @@
 
 Each combination of the versions that are named is installed by pip into a folder of its own below
 `--folder`, which takes gigabytes where the index offers torch with CUDA; a version that is not
-named is the installed one, "installed" names it too. A line of JSON a combination: what was
-answered already is not run again. Each network's period is compared with that of the first
+named is the installed one, "installed" names it too. Writes a line of JSON for each combination;
+combinations with a line are not run again. Each network's period is compared with that of the first
 combination. The status is 1 where a prediction fails.
 """
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 INSTALLED = "installed"
 _PACKAGES = ("torch", "transformers", "timm")
 _NEEDS = {"hf:": "transformers", "timm:": "torchvision"}
-"""Packages without which a network is left out."""
+"""Packages that a network needs; without them it is left out."""
 _FILE = """
 import torch
 from torch import nn
@@ -54,7 +54,7 @@ CASES = {
     "hf:": ("hf:config",),
     "timm:": ("timm:resnet18",),
 }
-"""What is predicted, by name."""
+"""The predicted networks, by name."""
 _VERSIONS = """
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -79,7 +79,7 @@ class Stack(NamedTuple):
 
     @property
     def requirements(self) -> list[str]:
-        """What pip installs for it, beside what this environment has."""
+        """The packages that pip installs for the stack, in addition to this environment."""
         pinned = zip(_PACKAGES, self[1:], strict=True)
         named = [f"{name}=={value}.*" for name, value in pinned if value != INSTALLED]
         return named if self.python == sys.executable else [*named, str(ROOT)]

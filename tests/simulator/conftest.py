@@ -1,4 +1,4 @@
-"""Small networks on `meta`: the catalogue's, with sizes that trace in a tenth of a second."""
+"""Small networks on `meta`: those of the catalogue, with sizes that trace in 0.1 s."""
 
 from __future__ import annotations
 

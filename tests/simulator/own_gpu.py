@@ -1,4 +1,4 @@
-"""A user's own GPU file, and what is said of a wrong one."""
+"""A user's own GPU file, and the error of a wrong one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """The message about a file, without the file's name, which it must begin with."""
+    """The error about a file, without the file's name with which it must begin."""
     with pytest.raises(InputError) as caught:
         gpu(path)
     file, _, message = str(caught.value).partition(": ")

@@ -29,7 +29,7 @@ BYTES = 4 * ELEMENTS  # of a single-precision tensor: 67,108,864
 
 
 def by_data_sheet() -> Profile:
-    """Kernels that reach everything that the data sheet promises, at once."""
+    """Curves of kernels that reach the peaks of the data sheet without a ramp."""
     free = Traffic(stream=1e9, l2=1.0, issue=1.0, fixed_s=0.0)
     full = Tiles(((1, 1),), 1.0, 1e9, 0.0, 0.0, 1.0, 1.0, 0.0)
     measured = profile()
@@ -44,18 +44,20 @@ def by_data_sheet() -> Profile:
 
 
 def by_physics() -> Profile:
-    """The measured curves, without what single shapes differ from them."""
+    """The measured curves, without the residuals of single shapes."""
     return replace(profile(), residuals={})
 
 
 def seconds(work: Work, curves: Profile) -> float:
-    """One kernel whose operands come from memory."""
+    """Seconds of one kernel whose operands come from memory."""
     compute, held, fixed = roofs([work], A100, curves).parts(np.zeros(1), 0.0)
     return float((np.maximum(compute, held) + fixed)[0])
 
 
 def pointwise(instructions: int, flops: int = 0) -> Work:
-    """One read and one write of every element, and so many instructions and FLOPs for each."""
+    """Work that reads and writes every element once, with these instructions and FLOPs for each
+    element.
+    """
     return Work(
         "pointwise",
         flops * ELEMENTS,
@@ -115,7 +117,8 @@ def test_cos_cos_fused_costs_what_one_cos_costs() -> None:
     assert (cosine.flops, cosine.instructions) == (one.flops, one.instructions)
     assert cosine.bytes == one.bytes == fused.bytes == 2 * BYTES
     alone, both = seconds(one, by_data_sheet()), seconds(fused, by_data_sheet())
-    # 134,217,728 bytes at 1.5e12 are 89.5 µs; 54 instructions an element, 9.75e12 a second, 92.9
+    # 134,217,728 bytes at 1.5e12 bytes/s are 89.5 µs; 54 instructions per element at 9.75e12 per
+    # second are 92.9 µs
     assert alone == pytest.approx(89.478e-6, rel=1e-4)
     assert both == pytest.approx(alone, rel=0.05)
     # eager launches both: twice the traffic, twice the time
@@ -226,7 +229,7 @@ def test_a_tiny_mlp_is_overhead_bound(gpu: str) -> None:
 def test_a_wide_mlp_is_compute_bound(gpu: str) -> None:
     prediction = predict_trace(traced("mlp-wide", 1024, None, "inference", "bfloat16"), gpu=gpu)
     assert prediction.regime == "compute" and prediction.shares["compute"] > 0.8
-    # most of the card's peak, and not more than it
+    # most of the card's peak, and not more
     peak = find_gpu(gpu).tensor_flops_per_s["bf16"]
     assert 0.5 * peak < prediction.flops / prediction.period_s < peak
 

@@ -1,4 +1,4 @@
-"""What more samples and wider spreads never make less."""
+"""Quantities that never decrease with more samples or wider spreads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def test_more_samples_are_never_less_work(base: int, card: str) -> None:
 @pytest.mark.parametrize("base", range(len(BASES)), ids=lambda i: BASES[i].network)
 @pytest.mark.parametrize("card", CARDS)
 def test_many_more_samples_never_take_less_time(base: int, card: str) -> None:
-    """A few more may: up to 16 rows are gathered by another kernel, and cuBLAS splits products."""
+    """A few more samples may take less time: another kernel gathers up to 16 rows, and cuBLAS
+    splits products.
+    """
     for fewer, more in combinations(BATCHES, 2):
         if fewer > 1 and more >= 4 * fewer:
             slow, fast = step(base, fewer, card).gpu_busy_s, step(base, more, card).gpu_busy_s

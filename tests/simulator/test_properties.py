@@ -1,4 +1,4 @@
-"""What always holds, whatever the what-ifs."""
+"""Properties that hold under all what-ifs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ BASES = [
     small_scenario("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
 MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
-"""Examples, a millisecond each: of steps of few kernels, traced once. `run.py test --all` asks for
-50,000."""
+"""Number of examples of 1 ms each: steps of few kernels, traced once. `run.py test --all` sets
+50,000.
+"""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 scales = st.floats(0.2, 5)
 bases = st.sampled_from(BASES)
@@ -63,11 +64,11 @@ def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[
 @settings(max_examples=MANY, deadline=None)
 def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any, b: Any):
     if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
-        return  # twice the same is no independent pair; an op may be there in one order only
+        return  # a what-if and itself are not independent; an op may exist in one order only
     one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
     first, second = resolve(one), resolve(other)
     assert first.edits == second.edits
-    if first != second:  # else there is nothing that their predictions could differ by
+    if first != second:  # otherwise their predictions cannot differ
         assert predict(one).period_s == pytest.approx(predict(other).period_s, rel=1e-9)
 
 
@@ -149,7 +150,7 @@ def test_no_step_is_faster_than_its_arithmetic_or_its_traffic(
 
 @given(bases, st.data())
 @settings(max_examples=MANY, deadline=None)
-def test_any_whatif_asked_for_nothing_is_the_identity(base: Scenario, data: st.DataObject):
+def test_any_whatif_without_a_change_is_the_identity(base: Scenario, data: st.DataObject):
     states = [base]
     for name, arguments in data.draw(st.lists(applied, max_size=3)):
         states.append(apply(states[-1], name, arguments))
@@ -170,7 +171,7 @@ def test_any_whatif_asked_for_nothing_is_the_identity(base: Scenario, data: st.D
         )
     )
     assert apply(states[-1], name, {"times": 1.0}) is states[-1]
-    for twice in ("cuda_graph", "no_syncs"):  # and what was done is done
+    for twice in ("cuda_graph", "no_syncs"):  # a second application changes nothing
         once = apply(states[-1], twice)
         assert apply(once, twice) is once
 
@@ -190,7 +191,7 @@ NOTHING = [
 
 
 @pytest.mark.parametrize(("name", "arguments"), NOTHING)
-def test_a_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+def test_a_whatif_without_a_change_is_the_identity(name: str, arguments: dict[str, Any]):
     base = BASES[0]
     assert apply(base, name, arguments) is base
 
@@ -199,5 +200,5 @@ def test_a_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[s
     ("name", "arguments"),
     [("accumulate", {"steps": 1}), ("optimizer", {"to": "adamw"}), ("training", {"on": True})],
 )
-def test_a_training_whatif_asked_for_nothing_is_the_identity(name: str, arguments: dict[str, Any]):
+def test_a_training_whatif_without_a_change_is_the_identity(name: str, arguments: dict[str, Any]):
     assert apply(BASES[1], name, arguments) is BASES[1]

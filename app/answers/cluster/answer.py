@@ -54,10 +54,10 @@ class RankAnswer:
 
 @dataclass(frozen=True)
 class ClusterAnswer:
-    """The figures of a prediction, as `ParallelPrediction` has them.
+    """The figures of a `ParallelPrediction`, under the same names.
 
-    replica_batch  the batch of a replica; `samples_per_s` is that of all GPUs
-    most_exposed   the place of the rank with the most exposed communication, whose collectives
+    replica_batch  the batch of a replica; `samples_per_s` counts the samples of all GPUs
+    most_exposed   the index of the rank with the most exposed communication, whose collectives
                    are listed
     """
 

@@ -12,12 +12,14 @@ from simulator.errors import RidgepointError
 
 Progress = Callable[[str, float], None]
 _ROUTES = ("+link_speed", "+network_speed")
-"""What-ifs of the cluster itself, which hold for every split of the search."""
+"""What-ifs of the cluster itself, which apply to every split of the search."""
 
 
 @dataclass(frozen=True)
 class SplitQuestion:
-    """A step on a cluster whose split is sought; its batch is the total over all GPUs."""
+    """A search for the fastest split of a step on a cluster; its batch is the total over all
+    GPUs.
+    """
 
     question: ClusterQuestion
 

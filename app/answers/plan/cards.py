@@ -13,9 +13,9 @@ from simulator.planning.prices import price
 from simulator.planning.serve_search import listed
 from simulator.planning.spec import ENGINES
 
-Tried = Literal["counts", "engines"]
+Dimension = Literal["counts", "engines"]
 _COUNTS = (1, 2, 4, 8)
-_NOUN: dict[Tried, str] = {"counts": "count", "engines": "engine"}
+_NOUN: dict[Dimension, str] = {"counts": "count", "engines": "engine"}
 
 
 @dataclass(frozen=True)
@@ -97,19 +97,19 @@ def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
     return draft.put(None if use else False, "candidates", "per_gpu", _own(draft, gpu_id), "use")
 
 
-def toggled(draft: Draft, gpu_id: str, what: Tried, name: str) -> Draft:
+def toggled(draft: Draft, gpu_id: str, dimension: Dimension, name: str) -> Draft:
     """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last
     one."""
     card = next(c for c in candidate_cards(draft) if c.id == gpu_id)
-    offered = card.counts if what == "counts" else card.engines
+    offered = card.counts if dimension == "counts" else card.engines
     chosen = [each for each, on in offered if on != (each == name)]
     if not chosen:
         raise InputError(
-            f"{card.title} needs at least one {_NOUN[what]}; choose another first, or switch the "
-            "card off"
+            f"{card.title} needs at least one {_NOUN[dimension]}; choose another first, or switch "
+            "the card off"
         )
-    value: list[Any] = [int(n) for n in chosen] if what == "counts" else chosen
-    return draft.put(value, "candidates", "per_gpu", _own(draft, gpu_id), what)
+    value: list[Any] = [int(n) for n in chosen] if dimension == "counts" else chosen
+    return draft.put(value, "candidates", "per_gpu", _own(draft, gpu_id), dimension)
 
 
 def priced(draft: Draft, gpu_id: str, text: str) -> Draft:

@@ -19,6 +19,7 @@ KINDS: dict[str, WorkloadKind] = {"Serve": "serving", "Run": "inference", "Train
 _NUMBER = re.compile(r"\d[\d,_]*(\.\d+)?")
 _UNIFORM = re.compile(r"(.+?)\s+to\s+(.+)")
 _LOGNORMAL = re.compile(r"(.+?),?\s+sigma\s+(.+)")
+_BUILDING_POWER = "Power of the building, as a multiple of the computers' power"
 
 
 Field = sentence_parts.Field[Draft]
@@ -37,11 +38,9 @@ def prices(draft: Draft) -> tuple[Part, ...]:
         "Power at",
         _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0"),
         "USD/kWh, the building takes",
-        _key(
-            draft, "Power of the building, times that of its computers", "prices", "pue", empty="1"
-        ),
-        "times that of its computers, a kWh emits",
-        _key(draft, "Grams of CO₂ a kWh", "prices", "co2_g_per_kwh", empty="unknown"),
+        _key(draft, _BUILDING_POWER, "prices", "pue", empty="1"),
+        "times the power of its computers, a kWh emits",
+        _key(draft, "Grams of CO₂ per kWh", "prices", "co2_g_per_kwh", empty="unknown"),
         "g of CO₂.",
     )
 

@@ -70,8 +70,9 @@ def axis_name(text: str) -> str:
 
 
 def check_choices(axis_: Axis, values: Iterable[Value]) -> None:
-    """Raise InputError, with near names, for a value that the axis has nowhere: one of another
-    type, or an unknown name. A value that does not apply to every scenario passes."""
+    """Raise InputError, with similar names, for a value that no scenario accepts: a value of
+    another type, or an unknown name. A value that only some scenarios accept passes.
+    """
     for value in values:
         applied = axis_.applied(value)
         if isinstance(applied, InputError):

@@ -93,22 +93,22 @@ def _design(scenario: Scenario, axes: Mapping[str, Any], sample: int | None, see
     return design(scenario, values, sample, seed)
 
 
-def _values(scenario: Scenario, name: str, given: Any) -> tuple[Value, ...]:
-    if given == []:
+def _values(scenario: Scenario, name: str, listed_values: Any) -> tuple[Value, ...]:
+    if listed_values == []:
         raise InputError(f"axis {name!r} has no values: expected some; add them")
     if name == WHATIFS:
-        return _whatifs(scenario, given)
-    if given is None or given == _ALL:
+        return _whatifs(scenario, listed_values)
+    if listed_values is None or listed_values == _ALL:
         return line(scenario, name).values
-    if isinstance(given, list) and axis(scenario, name).kind == "choice":
-        listed = tuple(given)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(listed_values, list) and axis(scenario, name).kind == "choice":
+        listed = tuple(listed_values)  # pyright: ignore[reportUnknownArgumentType]
         if len(set(listed)) < len(listed):
             raise InputError(
                 f"axis {name!r}: duplicate value: expected each value once; remove one"
             )
         check_choices(axis(scenario, name), listed)
         return listed
-    text = ",".join(map(str, given)) if isinstance(given, list) else given  # pyright: ignore[reportUnknownArgumentType]
+    text = ",".join(map(str, listed_values)) if isinstance(listed_values, list) else listed_values  # pyright: ignore[reportUnknownArgumentType]
     return line(scenario, f"{name}={text}").values
 
 

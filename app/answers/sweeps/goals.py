@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 @dataclass
 class Search:
     """One goal: its question, the points tried as (value, figures), and the answer or the reason
-    for having none. `wanted` is the goal's figure in SI units."""
+    for having none. `target` is the goal's figure in SI units."""
 
     kind: str
     question: str
     axis: str
-    wanted: float | None
+    target: float | None
     run: Callable[[Watch], SeekResult]
     tried: list[tuple[float, Figures]] = field(default_factory=list)
     sought: SeekResult | None = None
@@ -56,23 +56,23 @@ def searches_of(
 ) -> list[Search]:
     """The goals of a command line, or those that need no figure if it names none."""
     searches: list[Search] = []
-    asked_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
+    names_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
     def add(
         kind: str,
         question: str,
-        wanted: float | None,
+        target: float | None,
         run: Callable[..., SeekResult],
         *goal: float,
         axis: str = "batch",
         **more: Any,
     ) -> None:
         seek = partial(run, scenario, *goal, **more)
-        searches.append(Search(kind, question, axis, wanted, lambda watch: seek(watch=watch)))
+        searches.append(Search(kind, question, axis, target, lambda watch: seek(watch=watch)))
 
-    if fits or asked_none:
+    if fits or names_none:
         add("fits", "Largest batch that fits", None, seeking.largest_batch)
-    if out_of_overhead or asked_none:
+    if out_of_overhead or names_none:
         add(
             "overhead",
             "Smallest batch that is not overhead-bound",
@@ -101,7 +101,7 @@ def searches_of(
             limit,
             axis="fusion",
         )
-    for name in flip or (["bandwidth", "host_speed"] if asked_none else []):
+    for name in flip or (["bandwidth", "host_speed"] if names_none else []):
         name = name.removeprefix("+").replace("-", "_")
         axis_of(scenario, name)  # report a typo before any slow work
         question = f"Regime flips along {name}{' (downwards)' if down else ''}"

@@ -32,7 +32,8 @@ _OPS_ONE_BY_ONE = 20_000
 """Limit of the ops over all points of a step that is predicted point by point (compiled modes):
 about 3 s."""
 _OPS_TO_FIT = 2000
-"""Limit of the ops of a user's own network whose family is fitted, which takes about 20 traces."""
+"""A family is fitted to a user's own network of at most this many ops; a fit takes about 20 traces.
+"""
 
 Point = tuple[int, int | None]
 Stop = TypeVar("Stop", int, int | None)
@@ -57,8 +58,8 @@ class OtherSizes:
 
 def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSizes | None:
     """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
-    of traces holds them: a saved trace, kernels fused by a what-if, or a user's own network that
-    takes long to trace.
+    of traces covers these sizes: for a saved trace, for kernels fused by a what-if, and for a
+    user's own network that takes long to trace.
     """
     resolved, ops = resolve(scenario), len(p.trace.ops)
     if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):

@@ -134,8 +134,8 @@ def _rank(
         (rank.communication, y + high + 4, _COMM * row.height),
     ):
         for kind, (_, fill) in _FILLS.items():
-            alike = [s for s in spans if s.kind == kind]
-            items.append(Rectangles(_boxes(alike, top, lane, across, scale), fill, crisp=True))
+            of_kind = [s for s in spans if s.kind == kind]
+            items.append(Rectangles(_boxes(of_kind, top, lane, across, scale), fill, crisp=True))
         chosen = [s for s in spans if s.row == picked >= 0]
         items.append(Rectangles(_boxes(chosen, top - 2, lane + 4, across, scale), "ink"))
     return items + _named(answer, waits, y + high / 2, across, scale, metrics)

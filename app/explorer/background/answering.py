@@ -24,7 +24,7 @@ class Answering(QObject):
     """The answers of all sides, and signals for their changes."""
 
     current_answered = Signal()
-    """The current side has an answer, and an answer of some side is new."""
+    """The current side has an answer, and at least one side has a new answer."""
     answers_changed = Signal()
     """A side has a new answer or a new error."""
     outdated_shown = Signal()

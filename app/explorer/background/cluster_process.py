@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.answers.cluster.scaling import StrongQuestion
     from app.answers.cluster.splits import SplitQuestion
 
-    Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
+    AnyQuestion = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
 
 Kind = Literal[
     "progress", "answer", "points", "what_ifs", "strong_points", "share", "splits", "error", "done"
@@ -47,11 +47,13 @@ class ClusterProcess:
         self._asking = threading.Lock()
         self._ending = threading.Lock()
         self._number = 0
-        self._question: Asked | None = None
+        self._question: AnyQuestion | None = None
         self._child: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
+    def ask(
+        self, question: AnyQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+    ) -> None:
         """Send the question, and pass on the messages until the answer is complete. Raises
         InputError with the reason why there is no prediction, CancelledError once `cancelled`."""
         while not self._asking.acquire(timeout=_POLL_S):
@@ -63,7 +65,9 @@ class ClusterProcess:
         finally:
             self._asking.release()
 
-    def _ask(self, question: Asked, cancelled: Callable[[], bool], on_message: OnMessage) -> None:
+    def _ask(
+        self, question: AnyQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+    ) -> None:
         fresh = self._child is None or not self._child.is_alive()
         pipe = self._start() if fresh else self._pipe
         assert pipe is not None
@@ -82,15 +86,15 @@ class ClusterProcess:
                         self._ask(question, cancelled, on_message)
                         return
                     continue
-                answered, kind, what = pipe.recv()
+                answered, kind, content = pipe.recv()
                 if answered != number:
                     continue
                 fresh = True  # the process now works on this question
                 if kind == "error":
-                    raise InputError(what)
+                    raise InputError(content)
                 if kind == "done":
                     return
-                on_message(kind, what)
+                on_message(kind, content)
         except (EOFError, OSError):
             self.end()
             if cancelled():
@@ -100,7 +104,7 @@ class ClusterProcess:
                 "unexpectedly, perhaps because memory ran out; try a smaller batch or network"
             ) from None
 
-    def end_question(self, question: Asked) -> None:
+    def end_question(self, question: AnyQuestion) -> None:
         """End the process, unless its last question is another one (of a lesson, for example)."""
         if self._question is question:
             self.end()
@@ -115,12 +119,12 @@ class ClusterProcess:
 
     def _start(self) -> Connection:
         context = get_context("spawn")
-        ours, theirs = context.Pipe()
-        child = context.Process(target=_main, args=(theirs,), daemon=True)
+        parent_end, child_end = context.Pipe()
+        child = context.Process(target=_main, args=(child_end,), daemon=True)
         child.start()
-        theirs.close()
-        self._child, self._pipe = child, ours
-        return ours
+        child_end.close()
+        self._child, self._pipe = child, parent_end
+        return parent_end
 
 
 def _main(pipe: Connection) -> None:
@@ -137,10 +141,10 @@ def serve(pipe: Connection) -> None:
         while True:
             number, question = pipe.recv()
 
-            def send(kind: Kind, what: Any, number: int = number) -> None:
+            def send(kind: Kind, content: Any, number: int = number) -> None:
                 if pipe.poll():
                     raise CancelledError("another question came")
-                pipe.send((number, kind, what))
+                pipe.send((number, kind, content))
 
             try:
                 answer_all(question, send)
@@ -159,14 +163,14 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def _network(question: Asked) -> str:
+def _network(question: AnyQuestion) -> str:
     from app.answers.cluster.choice import ClusterQuestion  # only in the child process, as below
 
     question = question if isinstance(question, ClusterQuestion) else question.question
     return question.scenario.network
 
 
-def answer_all(question: Asked, send: OnMessage) -> None:
+def answer_all(question: AnyQuestion, send: OnMessage) -> None:
     """Compute the prediction, then the scaling and the what-ifs; or one of these, or the fastest
     splits. `send` receives each result when it is complete."""
     # only in the child process: the window never loads the predictions of several GPUs

@@ -23,8 +23,8 @@ _PAUSE_MS = 150
 _KEY = "cluster"
 _LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
-Asked = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
-Ask = Callable[[Asked, Callable[[], bool], OnMessage], None]
+AnyQuestion = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
+Ask = Callable[[AnyQuestion, Callable[[], bool], OnMessage], None]
 
 
 class Clustering(QObject):
@@ -41,7 +41,7 @@ class Clustering(QObject):
         self._ask = ask or self.process.ask
         self.watched = False
         self.clustered = Clustered(question_of(session.state))
-        self._asked: Asked = self.clustered.question
+        self._question: AnyQuestion = self.clustered.question
         self._pause = later(_PAUSE_MS, self._start, self)
         session.changed.connect(self._on_changed)
         self._received.connect(self._on_message)
@@ -63,7 +63,7 @@ class Clustering(QObject):
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
-            self.process.end_question(self._asked)
+            self.process.end_question(self._question)
             now = self.clustered
             late = now.answer is not None and not now.stale
             words = "" if late else "Cancelled. Predict again to go on."
@@ -142,21 +142,21 @@ class Clustering(QObject):
 
     def _run(
         self,
-        asked: Asked,
+        question: AnyQuestion,
         done: Callable[[], None],
         failed: Callable[[RidgepointError], None],
     ) -> None:
-        self._asked = asked
+        self._question = question
 
         def run(cancelled: Callable[[], bool]) -> None:
             def on_message(kind: Kind, content: Any) -> None:
-                self._received.emit(asked, kind, content)
+                self._received.emit(question, kind, content)
 
-            self._ask(asked, cancelled, on_message)
+            self._ask(question, cancelled, on_message)
 
         self.worker.ask(_KEY, run, lambda _: done(), failed, CLUSTER)
 
-    def _on_message(self, question: Asked, kind: Kind, content: Any) -> None:
+    def _on_message(self, question: AnyQuestion, kind: Kind, content: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
             if now.search is not None and question == now.search.target:

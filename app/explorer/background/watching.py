@@ -29,10 +29,10 @@ class Watching(QObject):
 
     def watch(self, paths: Iterable[Path]) -> None:
         """Watch exactly these files."""
-        wanted = set(paths)
-        gone = set(self._stamps) - wanted
-        self._stamps = {path: self._stamps.get(path) or _stamp(path) for path in sorted(wanted)}
-        if gone and (places := [*self._watcher.files(), *self._watcher.directories()]):
+        new_paths = set(paths)
+        unwatched = set(self._stamps) - new_paths
+        self._stamps = {path: self._stamps.get(path) or _stamp(path) for path in sorted(new_paths)}
+        if unwatched and (places := [*self._watcher.files(), *self._watcher.directories()]):
             self._watcher.removePaths(places)
         self._place()
 

@@ -134,8 +134,8 @@ class Inspector(QScrollArea):
         self.precision.put(resolved.request.dtype, precisions)
         compiled = compiles(resolved.mode)
         self.mode.put("compiled" if compiled else resolved.mode)
-        for shown in (self.compiler, self.labels["Mode of torch.compile"]):
-            shown.setVisible(compiled)
+        for widget in (self.compiler, self.labels["Mode of torch.compile"]):
+            widget.setVisible(compiled)
         if compiled:
             self._select(self.compiler, resolved.mode, resolved.mode)
         self.phase.put(

@@ -22,7 +22,9 @@ Docks = dict[str, str]
 
 
 class Files(QObject):
-    """The session on disk. `layout` returns the current layout of the docks, `lay` restores one."""
+    """The session on disk. `layout` returns the current layout of the docks, `restore_layout`
+    restores one.
+    """
 
     named = Signal()
     """The file, or whether it is up to date, has changed."""
@@ -32,11 +34,11 @@ class Files(QObject):
         session: Session,
         remembered: Remembered,
         layout: Callable[[], Docks],
-        lay: Callable[[Docks], None],
+        restore_layout: Callable[[Docks], None],
     ) -> None:
         super().__init__()
         self.session, self.remembered = session, remembered
-        self.layout, self.lay = layout, lay
+        self.layout, self.restore_layout = layout, restore_layout
         self.path: Path | None = None
         self._saved = session.state.work
         self._written: threading.Thread | None = None
@@ -110,7 +112,7 @@ class Files(QObject):
     def _start_from(self, state: State, docks: Docks, path: Path | None) -> None:
         self.path, self._saved = path, state.work
         self.session.reset(state)
-        self.lay(docks)
+        self.restore_layout(docks)
         self.named.emit()
 
     def _changed(self, before: State, after: State) -> None:

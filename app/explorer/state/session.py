@@ -220,7 +220,7 @@ class Session(QObject):
         change.setText(text)
         if state == change.before:
             change.setObsolete(True)
-            self.history.undo()  # of an obsolete command: only removes it
+            self.history.undo()  # the stack only removes an obsolete command
         self._set_state(state)
         self.history.undoTextChanged.emit(self.history.undoText())
 

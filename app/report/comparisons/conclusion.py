@@ -18,7 +18,8 @@ _MINUTE_S = 60.0
 
 def conclusion(a: Side, b: Side, fall: Waterfall | None = None) -> tuple[str, ...]:
     """Sentences about the faster scenario, the largest change, the regimes, scenarios that do not
-    fit, and the repayment of compile time. `fall` adds the largest change."""
+    fit, and the number of steps that repay the compile time. `fall` adds the largest change.
+    """
     one, other = a.prediction, b.prediction
     return tuple(
         text

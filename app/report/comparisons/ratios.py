@@ -25,7 +25,9 @@ def dram_bytes(p: Prediction) -> float:
 
 
 def ratio(one: Prediction, other: Prediction) -> str:
-    """ "1.92 times faster (intervals apart)", per sample where batches differ."""
+    """The ratio of two predictions as text, such as "1.92 times faster, 80% intervals apart"; per
+    sample if the batches differ.
+    """
     by_sample = per_sample((one, other))
     before, after = (
         (sample_s(one), sample_s(other)) if by_sample else (one.period_s, other.period_s)

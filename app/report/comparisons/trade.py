@@ -24,7 +24,7 @@ def trade_text(fall: Waterfall) -> str:
         f"Recomputation for memory: {scaled(exchange.flops, 'FLOP')} more "
         f"({change(fall.a.flops, fall.b.flops)}) and {signed_seconds(exchange.seconds)} a step for "
         f"{data(carried - carries)} less to carry into the backward pass ({data(carried)} → "
-        f"{data(carries)}), {scaled(exchange.flops_per_byte, 'FLOP')} a byte; {fallen}."
+        f"{data(carries)}), {scaled(exchange.flops_per_byte, 'FLOP')} per byte; {fallen}."
     )
 
 

@@ -25,7 +25,7 @@ def entry(search: Search) -> dict[str, Any]:
         "goal": search.kind,
         "question": search.question,
         "axis": search.axis,
-        "wanted": search.wanted,
+        "wanted": search.target,
         "value": result and result.value,
         "beyond": result and result.beyond,
         "sentence": result.sentence if result else None,

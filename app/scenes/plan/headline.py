@@ -131,5 +131,5 @@ def _memory(row: Row) -> Figure | None:
 def _energy(row: Row, unit: str) -> Figure | None:
     if row.joules_per_unit is None:
         return None
-    note = "" if row.watts is None else f"{watts(row.watts)} with the building"
-    return Figure("Energy", short(row.joules_per_unit, 3), f"J a {unit.removesuffix('s')}", note)
+    note = "" if row.watts is None else f"{watts(row.watts)} including the building"
+    return Figure("Energy", short(row.joules_per_unit, 3), f"J per {unit.removesuffix('s')}", note)

@@ -19,8 +19,10 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True)
 class Column:
-    """`head` in two lines, `px` wide, or `least_px` without the secondary text; without room,
-    columns of the highest `rank` are left out first."""
+    """A column: `head` is its title in two lines, `px` its width, `least_px` its width without
+    secondary texts. If there is too little room, columns of the highest `rank` are left out
+    first.
+    """
 
     head: tuple[str, str]
     px: float

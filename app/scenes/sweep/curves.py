@@ -55,9 +55,9 @@ class Curve:
     def same(self, other: Curve) -> bool:
         """Whether this curve equals another, because the sides differ only in their value on the
         axis."""
-        mine, theirs = self.columns["period_s"], other.columns["period_s"]
+        own_s, other_s = self.columns["period_s"], other.columns["period_s"]
         shared, here, there = np.intersect1d(self.values, other.values, return_indices=True)
-        return shared.size > 1 and bool(np.array_equal(mine[here], theirs[there]))
+        return shared.size > 1 and bool(np.array_equal(own_s[here], other_s[there]))
 
     def here_s(self) -> tuple[float, float, float]:
         """The time at the side's own value, and its 80% interval."""
@@ -137,8 +137,8 @@ def place_of(side: Side, axis: str) -> float:
     """The value of a side on an axis. Raises InputError if it has no such axis."""
     value = value_on(side.scenario, axis)
     if value is None:
-        known = subject_of(side.scenario, side.prediction)
-        value = known.batch if axis == "batch" else known.seq
+        subject = subject_of(side.scenario, side.prediction)
+        value = subject.batch if axis == "batch" else subject.seq
     if value is None:
         raise InputError(f"{side.scenario.network} has no {NAMES[axis].lower()} to change")
     return float(value)
@@ -174,7 +174,7 @@ def curves(
             raise CancelledError
 
     ordered = [sides[current], *(s for i, s in enumerate(sides) if i != current)]
-    drawn: list[Curve] = []
+    finished: list[Curve] = []
     shifts: tuple[Shift, ...] = ()
     notes: list[str] = []
     line: AxisValues | None = None
@@ -185,16 +185,16 @@ def curves(
             line = line or finer(line_of(side.scenario, axis), here)
             answer = swept({side.letter: side.scenario}, line, step)
         except InputError as error:
-            if not drawn:
+            if not finished:
                 return Curves(axis, refused=str(error))
             notes.append(f"{side.letter} is not drawn: {error}")
             continue
-        drawn.append(_curve(side, here, answer.line, answer.sweeps[0], answer.tried))
-        shifts = shifts or (answer.shifts if len(drawn) == 1 else ())
+        finished.append(_curve(side, here, answer.line, answer.sweeps[0], answer.tried))
+        shifts = shifts or (answer.shifts if len(finished) == 1 else ())
         notes += [
             f"{side.letter}: {why}" for why in dict.fromkeys(answer.sweeps[0].refused.values())
         ]
-    return Curves(axis, line, tuple(drawn), shifts, "", tuple(notes))
+    return Curves(axis, line, tuple(finished), shifts, "", tuple(notes))
 
 
 def _curve(
@@ -206,13 +206,13 @@ def _curve(
 ) -> Curve:
 
     assert isinstance(sweep, Sweep)
-    known = {
+    row_of = {
         float(v): [float(sweep.columns[name][i]) for name in COLUMNS]
         for i, v in enumerate(line.values)
         if i not in sweep.refused and isinstance(v, int | float)
     }
-    known |= {value: list(each.row) for value, each in tried}
-    values = sorted(known)
-    table = np.array([known[v] for v in values])
+    row_of |= {value: list(each.row) for value, each in tried}
+    values = sorted(row_of)
+    table = np.array([row_of[v] for v in values])
     columns = {n: table[:, i] for i, n in enumerate(COLUMNS)}
     return Curve(side, here, np.array(values), columns, points(side, line.name, here))

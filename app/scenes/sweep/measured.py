@@ -26,9 +26,9 @@ class MeasuredPoint:
 
     def words(self, predicted_s: float) -> str:
         """The text of a point: "3.02 ms, predicted/measured 0.98 (never fitted)"."""
-        what = "GPU busy " if self.busy else ""
+        prefix = "GPU busy " if self.busy else ""
         ratio = number(predicted_s / self.seconds) if self.seconds else ""
-        return f"{what}{seconds(self.seconds)}, predicted/measured {ratio} ({self.source})"
+        return f"{prefix}{seconds(self.seconds)}, predicted/measured {ratio} ({self.source})"
 
 
 def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:

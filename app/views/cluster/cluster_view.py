@@ -43,7 +43,7 @@ class ClusterView(View):
     clustered: Clustered | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """The page shows the session's question, which its controller supplies."""
+        """Do nothing: the page's controller supplies the session's question."""
 
     def show_clustered(self, clustered: Clustered) -> None:
         """Show a step, or its progress."""

@@ -70,6 +70,6 @@ class CollectivesTable(PictureView):
             times = [f"{1e3 * s:.6g}" for s in (row.each_s, row.all_s, row.exposed_s)]
             sizes = [str(nbytes) for nbytes in row.bytes_each]
             counts = [str(row.ranks), str(row.count)]
-            how = [row.choice.algorithm, row.choice.protocol]
-            rows.append([row.kind.replace("_", "-"), row.phase, *counts, *sizes, *how, *times])
+            method = [row.choice.algorithm, row.choice.protocol]
+            rows.append([row.kind.replace("_", "-"), row.phase, *counts, *sizes, *method, *times])
         return rows

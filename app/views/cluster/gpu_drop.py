@@ -1,4 +1,4 @@
-"""The card of a GPU on the nodes of a cluster."""
+"""Drops of a GPU's card on the nodes of a cluster."""
 
 from __future__ import annotations
 

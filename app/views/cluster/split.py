@@ -34,13 +34,13 @@ from simulator.errors import RidgepointError
 
 _DEGREES = (
     ("dp", "Data", "copies, a batch each"),
-    ("tp", "Tensor", "each product cut, inside a node"),
-    ("pp", "Pipeline", "blocks in a row of stages"),
+    ("tp", "Tensor", "matrix products split, in a node"),
+    ("pp", "Pipeline", "blocks split into stages"),
 )
 
 
 class MemoryCanvas(DrawingCanvas):
-    """The memory of the rank that needs most."""
+    """The memory of the rank that needs the most memory."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory per rank")

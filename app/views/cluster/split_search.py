@@ -29,7 +29,7 @@ class SplitSearchRows(QWidget):
         self.column.setSpacing(4)
         self.start = QPushButton("Find the fastest split")
         self.start.setAccessibleName("Find the fastest split")
-        self.start.setToolTip("Try every split of all GPUs with the same batch over all of them")
+        self.start.setToolTip("Try every split over all GPUs, with the same total batch")
         self.start.clicked.connect(self.sought)
         self.column.addWidget(self.start)
         self.rows: list[QWidget] = []

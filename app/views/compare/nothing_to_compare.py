@@ -67,7 +67,7 @@ class NothingToCompare(QWidget):
         self.restyle(theme)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setStyleSheet(
             f"NothingToCompare {{ background: {theme.bg1}; }} QLabel {{ color: {theme.ink}; }}"

@@ -115,8 +115,9 @@ class Regimes(Listed):
 
 
 def saved_by_rate(a: Side, b: Side) -> str:
-    """The savings in both scenarios from raising B's limiting rate by 1%, which are their
-    shares."""
+    """The time saved in both scenarios by raising B's limiting rate by 1%, which equals the share
+    of that regime.
+    """
     regime = b.prediction.regime
     rate = {
         "compute": "FLOP/s peaks",

@@ -44,7 +44,7 @@ class Improvement:
     """A change to the scenario, with the time per sample before and after it."""
 
     name: str
-    what: str
+    effect: str
     before_s: float
     after_s: float
     scenario: Scenario
@@ -53,7 +53,7 @@ class Improvement:
     def summary(self) -> str:
         """The change, the time per sample with it, and the speed-up."""
         change = faster(self.before_s, self.after_s)
-        return f"{self.what}: {seconds(self.after_s)} per sample, {change}"
+        return f"{self.effect}: {seconds(self.after_s)} per sample, {change}"
 
 
 def improvements(
@@ -71,7 +71,7 @@ def improvements(
             )
         )
     predicted: list[Improvement] = []
-    for name, what, texts in trials:
+    for name, effect, texts in trials:
         if cancelled():
             return ()
         changed = scenario
@@ -80,7 +80,9 @@ def improvements(
                 changed = apply(changed, *parse(text))
             if changed != scenario:
                 p = predict(changed)
-                predicted.append(Improvement(name, what, _sample_s(current), _sample_s(p), changed))
+                predicted.append(
+                    Improvement(name, effect, _sample_s(current), _sample_s(p), changed)
+                )
         except InputError:
             continue
     return tuple(sorted(predicted, key=lambda change: change.after_s))
@@ -232,6 +234,6 @@ class HelpPanel(QScrollArea):
         return row
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.waits.theme = theme
         self.waits.update()

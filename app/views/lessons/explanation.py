@@ -82,7 +82,7 @@ class Explanation(QScrollArea):
             self.points.addWidget(entry, 1)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         for part in (self.cards, *self.findChildren(Sign)):
             part.theme = theme

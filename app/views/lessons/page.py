@@ -232,13 +232,13 @@ class LessonPage(QWidget):
         self.choice.setText(attempt.known.filled(words) if attempt else "")
         self.choice.setVisible(bool(self.options))
         for option in self.options:
-            mine = attempt is not None and attempt.choice == option.value
+            is_chosen = attempt is not None and attempt.choice == option.value
             option.setAutoExclusive(False)  # so that no option can be checked
-            option.setChecked(mine)
+            option.setChecked(is_chosen)
             option.setAutoExclusive(True)
             locked = attempt is not None and attempt.locked
             right = locked and outcome is not None and outcome.right == option.value
-            judgement = "correct" if right else ("your answer" if mine and locked else "")
+            judgement = "correct" if right else ("your answer" if is_chosen and locked else "")
             if attempt is not None and attempt.votes.choices:
                 chosen = attempt.votes.choices[option.value]
                 judgement = f"{judgement} {chosen} of {len(attempt.votes.answers)}".strip()
@@ -256,7 +256,7 @@ class LessonPage(QWidget):
         return lambda: self.chose.emit(value)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.theme = theme
         for part in (self.guess, self.reveal, self.explanation):
             part.restyle(theme)

@@ -148,11 +148,11 @@ class RevealCanvas(LessonPlot):
     def _shift(self, paint: Paint, outcome: Outcome) -> None:
         attempt, theme, area = self.attempt, self.theme, self.plot
         assert attempt is not None
-        mine, change = self.along.at(attempt.guesses["shift"]), outcome.change
-        paint.line([(mine, area.top()), (mine, area.bottom())], theme.b, 2.2, dotted=True)
-        right = mine > area.center().x()
+        guess_px, change = self.along.at(attempt.guesses["shift"]), outcome.change
+        paint.line([(guess_px, area.top()), (guess_px, area.bottom())], theme.b, 2.2, dotted=True)
+        right = guess_px > area.center().x()
         paint.pill(
-            mine + (-6 if right else 6),
+            guess_px + (-6 if right else 6),
             area.bottom() - 14,
             f"you: {attempt.written('shift')}",
             theme.on_accent,
@@ -228,29 +228,29 @@ class RevealCanvas(LessonPlot):
         """Draw a guess, the answer, and an arrow between them."""
         attempt, theme, up = self.attempt, self.theme, self.upward
         assert attempt is not None
-        x, mine = self.x_of(key), up.at(attempt.guesses[key])
+        x, guess_px = self.x_of(key), up.at(attempt.guesses[key])
         figure = self._figure(key)
         y = up.at(figure)
-        away = 12 if mine < y else -12
-        if abs(mine - y) > 34:
-            paint.line([(x, mine + away), (x, y - away)], theme.ink, 1.6)
+        away = 12 if guess_px < y else -12
+        if abs(guess_px - y) > 34:
+            paint.line([(x, guess_px + away), (x, y - away)], theme.ink, 1.6)
             tip = y - 0.8 * away
             paint.line(
                 [(x - 4, tip - 0.5 * away), (x, tip), (x + 4, tip - 0.5 * away)], theme.ink, 1.6
             )
         if isinstance(key, str):
-            paint.area(QRectF(x - 6, mine - 6, 12, 12), theme.b, radius=6)
-        labels.take(Box.around(x, mine, 7))
+            paint.area(QRectF(x - 6, guess_px - 6, 12, 12), theme.b, radius=6)
+        labels.take(Box.around(x, guess_px, 7))
         words = f"you: {attempt.written(key)}" if full else attempt.written(key)
-        label(paint, labels, x, mine, [words], theme.on_accent, theme.b)
+        label(paint, labels, x, guess_px, [words], theme.on_accent, theme.b)
         bounds = outcome.interval(key)
         lines = [outcome.word.text(figure)]
         if full and bounds and bounds[0] < bounds[1]:
             lines.append(f"80%: {spanned(outcome.word, bounds)}")
         label(paint, labels, x, y, lines, theme.bg1, theme.ink)
-        if full and abs(mine - y) > 60:
+        if full and abs(guess_px - y) > 60:
             guess = attempt.relative_to_guess(outcome, key)
-            label(paint, labels, x, (mine + y) / 2, [guess], theme.ink, theme.bg2, theme.line2)
+            label(paint, labels, x, (guess_px + y) / 2, [guess], theme.ink, theme.bg2, theme.line2)
 
     # pointer and keys
 

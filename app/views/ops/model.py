@@ -203,6 +203,6 @@ class OpModel(QAbstractTableModel):
 
     @staticmethod
     def side(column: int) -> Qt.AlignmentFlag:
-        """Numbers are right-aligned, text is left-aligned."""
+        """The alignment of a column: right for numbers, left for text."""
         number = COLUMNS[column].values is not None
         return Qt.AlignmentFlag.AlignRight if number else Qt.AlignmentFlag.AlignLeft

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.answers.plan.cards import CandidateCard, Tried
+from app.answers.plan.cards import CandidateCard, Dimension
 from app.answers.plan.fields import Field
 from app.answers.plan.words import short_gpu
 from app.theme import Theme
@@ -46,7 +46,7 @@ class CandidateWidget(QFrame):
         self.price.restored.connect(self.restored)
         self.unit = QLabel("USD/h")
         self.unit.setProperty("tone", "label")
-        self.buttons: dict[tuple[Tried, str], QToolButton] = {}
+        self.buttons: dict[tuple[Dimension, str], QToolButton] = {}
         counts, engines = (
             self._toggles("counts", card.counts),
             self._toggles("engines", card.engines),
@@ -76,13 +76,13 @@ class CandidateWidget(QFrame):
         self.source.setToolTip(card.source_whole)
         self.switch.setChecked(card.use)
         self.price.put(_price(card))
-        offered: tuple[tuple[Tried, tuple[tuple[str, bool], ...]], ...] = (
+        offered: tuple[tuple[Dimension, tuple[tuple[str, bool], ...]], ...] = (
             ("counts", card.counts),
             ("engines", card.engines),
         )
-        for what, each in offered:
+        for dimension, each in offered:
             for name, on in each:
-                button = self.buttons[what, name]
+                button = self.buttons[dimension, name]
                 button.setChecked(on)
                 button.setEnabled(card.use)
         for widget in (self.price, self.unit, self.source, self.title):
@@ -131,22 +131,22 @@ class CandidateWidget(QFrame):
         menu.addAction("Remove").triggered.connect(lambda: self.removed.emit(card.id))
         menu.popup(at)
 
-    def _toggles(self, what: Tried, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
+    def _toggles(self, dimension: Dimension, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
         buttons: list[QWidget] = []
         for name, _ in offered:
             button = QToolButton()
             button.setText(_SHORT.get(name, name))
             button.setCheckable(True)
             button.setProperty("look", "toggle")
-            if what == "counts":
+            if dimension == "counts":
                 button.setFixedWidth(_COUNT_PX)
-            words = f"{name} of them" if what == "counts" else f"engine {name}"
+            words = f"{name} of them" if dimension == "counts" else f"engine {name}"
             button.setAccessibleName(f"{self.card.title}: {words}")
             button.setToolTip(f"Try {words}")
             button.clicked.connect(
-                lambda _=False, name=name: self.toggled.emit(self.card.id, what, name)
+                lambda _=False, name=name: self.toggled.emit(self.card.id, dimension, name)
             )
-            self.buttons[what, name] = button
+            self.buttons[dimension, name] = button
             buttons.append(button)
         return buttons
 

@@ -54,13 +54,13 @@ class TheQueue(PlanView):
         self.stack = QStackedLayout(self)
         self.stack.addWidget(self.words)
         self.stack.addWidget(self.canvas)
-        self._wanted: tuple[Spec, Candidate] | None = None
+        self._request: tuple[Spec, Candidate] | None = None
         self._shown: tuple[Spec, Candidate] | None = None
         self.setFocusProxy(self.canvas)
 
     def update_plan(self, planned: Planned) -> None:
         row, spec = planned.row, planned.spec
-        wanted = None
+        request = None
         if spec is None or row is None:
             self._say(empty_words(planned))
         elif spec.workload.kind != "serving":
@@ -68,16 +68,16 @@ class TheQueue(PlanView):
         elif row.first_token_s is None:
             self._say(f"{row.configuration} is not simulated: {row.reason}")
         else:
-            wanted = spec, candidate_of(row)
-        if wanted is not None and planned.plan is None:
+            request = spec, candidate_of(row)
+        if request is not None and planned.plan is None:
             return  # simulated once all candidates are planned
-        if wanted != self._wanted:
-            self._wanted = wanted
+        if request != self._request:
+            self._request = request
             self.question_changed.emit()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
-        planned, wanted = self.planned, self._wanted
-        if planned is None or wanted is None or wanted == self._shown:
+        planned, request = self.planned, self._request
+        if planned is None or request is None or request == self._shown:
             return None
         spec, row = planned.spec, planned.row
         if spec is None or row is None:
@@ -85,20 +85,20 @@ class TheQueue(PlanView):
 
         def simulate(cancelled: Any) -> tuple[Any, QueueScene | str]:
             try:
-                return wanted, queue_scene(spec, queue_of(spec, row))
+                return request, queue_scene(spec, queue_of(spec, row))
             except InputError as error:
-                return wanted, str(error)
+                return request, str(error)
 
         return simulate
 
     def answer(self, result: Any) -> None:
-        wanted, scene = result
-        if wanted != self._wanted:
+        request, scene = result
+        if request != self._request:
             return
         if isinstance(scene, str):
             self._say(scene)
             return
-        self._shown = wanted
+        self._shown = request
         self.canvas.put(scene)
         self.stack.setCurrentWidget(self.canvas)
 

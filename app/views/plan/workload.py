@@ -171,8 +171,8 @@ class Workload(PlanView):
             )
         )
         widget.toggled.connect(
-            lambda name, what, which: self._edit(
-                lambda draft: toggled(draft, name, what, which), f"{what} of {card.title}"
+            lambda name, dimension, which: self._edit(
+                lambda draft: toggled(draft, name, dimension, which), f"{dimension} of {card.title}"
             )
         )
         widget.priced.connect(

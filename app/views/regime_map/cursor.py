@@ -25,7 +25,7 @@ _ROOM, _HIGH, _MOVED_HIGH, _PLAIN_HIGH = 192.0, 96.0, 158.0, 52.0
 
 
 def spot_words(chart: Chart, spot: Spot) -> str:
-    """ "Batch 8, sequence 512"."""
+    """The text of a point: "Batch 8, sequence 512"."""
     x, y = chart.x.values[spot[0]], chart.y.values[spot[1]]
     first, second = (axis_name(line.name).removesuffix(" length") for line in (chart.x, chart.y))
     return f"{first} {value_words(x)}, {within_words(second)} {value_words(y)}"

@@ -126,7 +126,7 @@ class GoalSeek(QWidget):
         self.restyle(theme)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setStyleSheet(
             sheet(theme) + f"GoalSeek {{ background: {theme.bg1}; border-top: 1px solid "

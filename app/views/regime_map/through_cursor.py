@@ -39,7 +39,7 @@ class ThroughCursor(QWidget):
             column.addWidget(bars, 1)
 
     def restyle(self, theme: Theme) -> None:
-        """Another theme."""
+        """Apply a theme."""
         for canvas in (*self.slices, *self.bars):
             canvas.restyle(theme)
 

@@ -111,9 +111,9 @@ class TimelineCanvas(TimelinePicture):
         op = self.op(self.over)
         name = "host" if self.over.lane == "gpu" else "gpu"
         slices = self.lane(name)
-        wanted = [op] if name == "host" else self.lanes.kernels_of(frozenset([op])).tolist()
+        targets = [op] if name == "host" else self.lanes.kernels_of(frozenset([op])).tolist()
         kinds = (LAUNCHES,) if name == "host" else GPU_KINDS[:3]
-        for place in np.flatnonzero(np.isin(slices.of, wanted)).tolist():
+        for place in np.flatnonzero(np.isin(slices.of, targets)).tolist():
             names = HOST_KINDS if name == "host" else GPU_KINDS
             if names[slices.kind[place]] in kinds:
                 self._move_to(Spot(name, place))

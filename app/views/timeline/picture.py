@@ -118,9 +118,9 @@ class TimelinePicture(DrawingCanvas):
         for name, kinds in (("gpu", GPU_KINDS), ("host", HOST_KINDS)):
             slices = self.lane(name)
             rows = slices.within(*self.span)
-            wanted = set(self.highlighted) if name == "gpu" else self.picked
+            picked_here = set(self.highlighted) if name == "gpu" else self.picked
             places = [
-                rows.start + i for i, of in enumerate(slices.of[rows].tolist()) if of in wanted
+                rows.start + i for i, of in enumerate(slices.of[rows].tolist()) if of in picked_here
             ]
             shown = places[:_MOST_OUTLINED]
             spots += [Spot(name, k) for k in shown if kinds[slices.kind[k]] not in IDLE]

@@ -58,6 +58,14 @@ def to_full_text(applied: Applied) -> str:
 
 def value_of(text: str) -> Value:
     """A number, a bool, numbers joined by ":" as a tuple, or else the text itself."""
+    parts = text.split(":")
+    if len(parts) > 1 and all(part.isdigit() for part in parts):
+        return tuple(int(part) for part in parts)
+    return scalar_of(text)
+
+
+def scalar_of(text: str) -> float | bool | str:
+    """A number, a bool, or else the text itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -65,7 +73,4 @@ def value_of(text: str) -> Value:
             return kind(text)
         except ValueError:
             continue
-    parts = text.split(":")
-    if len(parts) > 1 and all(part.isdigit() for part in parts):
-        return tuple(int(part) for part in parts)
     return text

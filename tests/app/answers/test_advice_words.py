@@ -1,4 +1,4 @@
-"""Every what-if that advice tries has a sentence of its own."""
+"""Every what-if that advice tries has its own sentence."""
 
 from types import SimpleNamespace
 from typing import Any, cast

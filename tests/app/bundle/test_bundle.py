@@ -1,4 +1,4 @@
-"""The bundle, built and started from a folder of its own without Python's environment."""
+"""The bundle, built and started in an empty folder without Python's environment."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
-    """An environment with a home in an empty folder, and no screen."""
+    """An environment whose home is an empty folder, without a screen."""
     return {
         "HOME": str(tmp_path),
         "PATH": "/usr/bin:/bin",
@@ -78,13 +78,13 @@ def test_it_is_small_and_has_no_torch(bundle: Path) -> None:
     ],
 )
 def test_it_answers_as_the_command_does(bundle: Path, bare: dict[str, str], arguments: str) -> None:
-    ours = ran(bundle, bare, *arguments.split())
+    from_bundle = ran(bundle, bare, *arguments.split())
     command = [sys.executable, "-m", "app.cli", *arguments.split()]
     environment = os.environ | {"COLUMNS": bare["COLUMNS"]}
-    theirs = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=environment)
-    assert ours.returncode == 0, ours.stderr
-    # the trace names the torch that made it
-    assert ours.stdout.splitlines()[:10] == theirs.stdout.splitlines()[:10]
+    from_source = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=environment)
+    assert from_bundle.returncode == 0, from_bundle.stderr
+    # the trace names the version of torch that wrote it
+    assert from_bundle.stdout.splitlines()[:10] == from_source.stdout.splitlines()[:10]
 
 
 def test_a_network_of_one_s_own_names_torch(bundle: Path, bare: dict[str, str]) -> None:
@@ -111,7 +111,7 @@ def test_the_explorer_opens_a_session(bundle: Path, bare: dict[str, str]) -> Non
         end_s = time.monotonic() + 60
         while not settings.exists() and window.poll() is None and time.monotonic() < end_s:
             time.sleep(0.05)
-        time.sleep(3)  # while it predicts and draws
+        time.sleep(3)  # while the explorer predicts and draws
         assert window.poll() is None
         assert json.loads(settings.read_text("utf-8"))["recent"] == [str(talk)]
         os.kill(window.pid, 15)

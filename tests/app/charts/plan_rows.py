@@ -1,4 +1,6 @@
-"""Candidates of a plan to draw: one that fits, cheaper and faster ones, and refused ones."""
+"""Candidates of a plan to draw: one that fits, cheaper and faster candidates, and refused
+candidates.
+"""
 
 from __future__ import annotations
 

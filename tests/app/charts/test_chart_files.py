@@ -1,4 +1,4 @@
-"""Files of charts: they are written whole, in their theme, with the words that they must show."""
+"""Files of charts: complete, in their theme, and with the required words."""
 
 import re
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_a_cause_is_broken_into_lines_and_never_cut(run: Run, tmp_path: Path) ->
     assert "…" not in svg.read_text("utf-8")
 
 
-def test_without_qt_a_png_says_what_to_install_and_an_svg_is_drawn(
+def test_without_qt_a_png_names_the_package_and_an_svg_is_drawn(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
@@ -113,7 +113,8 @@ def test_accuracy_is_drawn_from_outcomes() -> None:
     equal = next(i for i in page.items if isinstance(i, Line) and i.width == 2.4)
     (x0, y0), (x1, y1) = equal.points  # predicted as measured
     for mark in marks[:3]:
-        assert mark.y < y0 + (y1 - y0) * (mark.x - x0) / (x1 - x0)  # 10% more: above it
+        # predicted 10% too long: above the diagonal
+        assert mark.y < y0 + (y1 - y0) * (mark.x - x0) / (x1 - x0)
 
 
 def test_ticks() -> None:

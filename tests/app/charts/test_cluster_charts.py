@@ -82,7 +82,7 @@ def test_shares_in_percent_sum_to_100():
     assert whole_percents({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}) == {"a": 34, "b": 33, "c": 33}
 
 
-def test_ranks_show_what_their_time_goes_to():
+def test_ranks_show_the_parts_of_their_time():
     texts = words(DRAWINGS["ranks"](CLUSTERED, 790, 220))
     assert texts[:5] == [
         "compute", "memory", "overhead and host", "waits for a rank", "exposed communication"
@@ -105,7 +105,7 @@ def test_a_listed_name_ends_before_its_figure(width: int):
         assert ends < figure.x - TABULATED.width(figure.words, figure.px)
 
 
-def test_collectives_are_listed_with_what_is_exposed():
+def test_collectives_are_listed_with_their_exposed_time():
     texts = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
     first = texts.index("all-reduce")
     assert texts[first : first + 8] == [
@@ -142,7 +142,9 @@ def test_the_scaling_marks_the_count_and_where_communication_takes_over():
 
 
 def test_bubbles_are_waits_beside_which_no_kernel_runs():
-    """Kernels run in 0 to 30 and 32 to 90 ms; of a wait in 25 to 40 ms, 30 to 32 is left."""
+    """Kernels run from 0 to 30 and from 32 to 90 ms; a wait from 25 to 40 ms is a bubble from 30 to
+    32 ms.
+    """
     rank = replace(ANSWER.ranks[0], communication=(Span("wait", 25e-3, 40e-3, 0),))
     assert bubbles(rank) == [(30e-3, 32e-3)]
     late = replace(rank, communication=(Span("wait", 80e-3, 95e-3), Span("wait", 94e-3, 97e-3)))
@@ -152,7 +154,7 @@ def test_bubbles_are_waits_beside_which_no_kernel_runs():
     assert "bubble 7.00 ms" in texts and "bubble, no kernel" in texts and "10% bubble" in texts
 
 
-def test_a_zoomed_timeline_shows_what_is_inside():
+def test_a_zoomed_timeline_shows_the_visible_part():
     whole = lanes_drawing(ANSWER, 1200, 300, TABULATED)
     part = lanes_drawing(ANSWER, 1200, 300, TABULATED, (40e-3, 60e-3))
     assert {"0", "20", "80"} < {*words(whole)} and "80" not in words(part)

@@ -1,4 +1,4 @@
-"""Pictures of plans: where points, bars and slots stand, and what the words say."""
+"""Pictures of plans: the positions of points, bars and slots, and the texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def words(drawing: Drawing) -> list[str]:
     ]
 
 
-def test_the_frontier_is_what_nothing_is_both_cheaper_and_faster_than():
+def test_no_point_beats_the_frontier_in_both_cost_and_time():
     points = [(3.0, 1.0), (1.0, 5.0), (2.0, 5.0), (2.0, 3.0), (4.0, 1.0), (5.0, 0.5)]
     assert frontier(points) == ((1.0, 5.0), (2.0, 3.0), (3.0, 1.0), (5.0, 0.5))
 
@@ -72,7 +72,7 @@ def test_the_name_of_a_limit_stays_inside_the_picture():
     assert name.x + TABULATED.width(name.words, name.px, name.weight) / 2 <= 170
 
 
-def test_what_has_no_price_is_counted_and_a_far_limit_is_said():
+def test_points_without_a_price_are_counted_and_a_far_limit_is_named():
     spec = read(SERVE | {"limits": {"per_token": "1 s"}})
     rows = [*ROWS[:3], replace(ROWS[0], gpu="x", usd_per_h=None, usd_per_million=None)]
     drawing = front_drawing(front_scene(spec, rows), 900, 400, TABULATED, None)
@@ -120,7 +120,7 @@ def test_the_tornado_crosses_the_limit():
                  "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
         assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
-    assert len(late) == 1  # 12.5 requests a second alone
+    assert len(late) == 1  # only the end at 12.5 requests per second
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
     assert late[0].box.left == pytest.approx(lines[0].points[0][0])
     low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)
@@ -156,7 +156,7 @@ def text_box(text: Text) -> Box:
     return Box(text.x - SHARES_LEFT[text.anchor] * wide, text.y - text.px / 2, wide, text.px)
 
 
-def test_the_caption_of_what_is_too_slow_keeps_clear_of_marks_and_labels():
+def test_the_caption_of_the_slow_area_avoids_marks_and_labels():
     late = [replace(ROWS[3], gpu=f"g{at}", usd_per_million=0.4 + 0.01 * at) for at in range(4)]
     drawing = front_drawing(front_scene(read(SERVE), [*ROWS[:3], *late]), 560, 270, TABULATED, None)
     items = leaves(drawing.items)
@@ -174,7 +174,7 @@ def test_labels_keep_clear_of_the_ring_of_the_chosen_candidate():
     assert not any(ring.intersects(i.box) for i in items if isinstance(i, Pill))
 
 
-def test_the_bar_says_what_it_waits_for():
+def test_the_empty_bar_names_the_progress():
     drawing = waiting_drawing("Planning …", 1264, 92)
     assert words(drawing) == ["Planning …"] and drawing.title == "Planning …"
 
@@ -189,7 +189,7 @@ def detail() -> QueueDetail:
     )  # fmt: skip
 
 
-def test_the_queue_counts_what_is_at_work():
+def test_the_queue_counts_busy_slots():
     scene = queue_scene(read(SERVE), detail())
     token = scene.token
     # 99 of 100 iterations within 50 ms, and the percentile is the 99th
@@ -230,7 +230,7 @@ def test_the_verdict_bar_of_a_candidate():
         "First token, 99%": ("200", "ms of 1 s", "", False),
         "Carries at most": ("5", "a second", "0.5× the load", True),
         "Memory": ("41%", "of the card", "fits", False),
-        "Energy": ("0.2", "J a token", "500 W with the building", False),
+        "Energy": ("0.2", "J per token", "500 W including the building", False),
     }
     texts = words(headline_drawing(scene, 1600, 92, TABULATED))
     for each in ("L40S ×1", "eager, bf16; memory binds", "too slow", "ms of 50", "72 to 108"):

@@ -24,11 +24,11 @@ def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
 
 
 def test_the_batch_is_shown_beside_its_time():
-    some = shown(columns(read(INFER)), 260)
-    assert [c.head[0] for c in some] == ["USD per", "Batch", "A batch,"]
+    fitting = shown(columns(read(INFER)), 260)
+    assert [c.head[0] for c in fitting] == ["USD per", "Batch", "A batch,"]
 
 
-def test_the_table_keeps_what_matters_where_there_is_no_room():
+def test_a_narrow_table_keeps_the_main_columns():
     spec = read(SERVE)
     every = columns(spec)
     assert [" ".join(c.head) for c in every] == [
@@ -36,8 +36,8 @@ def test_the_table_keeps_what_matters_where_there_is_no_room():
         "J per token",
     ]  # fmt: skip
     assert [c.cell(ROWS[0]) for c in every][2] == ("30.0", "24.0 to 36.0")
-    some = shown(every, 200)
-    assert [c.head[0] for c in some] == ["USD per", "Token,"]
+    fitting = shown(every, 200)
+    assert [c.head[0] for c in fitting] == ["USD per", "Token,"]
     few = shown(every, 120)
     assert [c.head[0] for c in few] == ["USD per", "Token,"]
     assert few[1].cell(ROWS[0]) == ("30.0", "")

@@ -88,7 +88,7 @@ def test_each_cell_has_the_colour_of_its_regime(smooth: Frame) -> None:
     assert Pattern("overhead", ground=False) in fills
 
 
-def test_what_does_not_fit_is_hatched_and_said(smooth: Frame) -> None:
+def test_points_that_do_not_fit_are_hatched_and_labelled(smooth: Frame) -> None:
     over = np.zeros_like(smooth.field.over)
     over[:, 200:] = True
     frame = replace(smooth, field=replace(smooth.field, over=over))
@@ -132,7 +132,7 @@ def test_choices_have_their_times_and_a_legend_of_regimes(choices: Frame) -> Non
     assert names(choices, TABULATED, Labels(choices.plot)) == []
 
 
-def test_a_page_says_what_colours_and_figures_are(smooth: Frame, choices: Frame) -> None:
+def test_a_page_explains_its_colours_and_figures(smooth: Frame, choices: Frame) -> None:
     pages = [regime_map_page(f.field.mapped, "mlp", TABULATED) for f in (smooth, choices)]
     abouts = [page.items[1].words for page in pages if isinstance(page.items[1], Text)]
     colour = "Colour is the largest share, depth is how far it leads"

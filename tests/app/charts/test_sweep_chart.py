@@ -86,7 +86,7 @@ def test_shifts_are_lines_through_both_halves_with_their_value(found: Swept, fra
     assert f"{found.shifts[0].after}-bound from {firsts[0]:,.0f}" in words_of(items)
 
 
-def test_what_does_not_fit_is_hatched(frame: Frame) -> None:
+def test_values_that_do_not_fit_are_hatched(frame: Frame) -> None:
     unfit = replace(frame, scene=replace(frame.scene, unfit=1024.0))
     (area,) = (
         i
@@ -101,7 +101,7 @@ def test_labels_cross_no_curve(frame: Frame) -> None:
     items = sweep(frame, TABULATED)
     curves = [i for i in items if isinstance(i, Line) and i.width in (1.6, 2.4)]
     names = [i.box for i in items if isinstance(i, Pill) and i.box.bottom < frame.top.bottom]
-    assert len(names) >= 3  # both variants, and GPU busy
+    assert len(names) >= 3  # two variants and the GPU busy time
     for box in names:
         assert not any(box.holds(x, y) for curve in curves for x, y in curve.points)
 

@@ -66,7 +66,7 @@ def test_slices_are_drawn_to_scale(step: Lanes) -> None:
     assert sum(busy) / 20_000 == pytest.approx(p.gpu_busy_s / step.span_s, rel=0.01)
 
 
-def test_a_window_shows_what_lies_in_it(step: Lanes) -> None:
+def test_a_window_shows_only_its_slices(step: Lanes) -> None:
     kernel = int(step.prediction.columns.duration_s.argmax())
     s = step.prediction.schedule
     span = float(s.start_s[kernel]), float(s.end_s[kernel])

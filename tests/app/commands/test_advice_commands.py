@@ -1,4 +1,4 @@
-"""The commands that advise and seek: tables, JSON and CSV that agree."""
+"""The commands `advise` and `seek`: their tables, JSON and CSV agree."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from simulator.scenario.scenario import predict as answer
 from tests.app.conftest import Run, csv_rows, document, table
 
 
-def test_advice_is_what_a_whatif_gives(run: Run) -> None:
+def test_advice_equals_the_what_if(run: Run) -> None:
     parsed = document(run, "advise", "mlp-tiny")
     gains = [a["gain"] for a in parsed["advice"]]
     assert gains == sorted(gains, reverse=True) and gains[0] > 0
@@ -71,7 +71,7 @@ def test_goals(run: Run, tmp_path: Path) -> None:
 def test_the_least_fusion_for_a_speedup(run: Run) -> None:
     (answer,) = document(run, "seek", "mlp-tiny", "--fusion", "1x")["answers"]
     assert (answer["goal"], answer["value"], answer["wanted"]) == ("fusion", 0, 1)
-    assert answer["command"] == "ridgepoint whatif mlp-tiny"  # no fusion is what it has
+    assert answer["command"] == "ridgepoint whatif mlp-tiny"  # the step has no fusion
     assert "Lowest fusion level for 1×" in table(run("seek", "mlp-tiny", "--fusion", "1x"))
     none = run("seek", "mlp-tiny", "--fusion", "1ns")
     assert none.exit_code == 2

@@ -1,4 +1,4 @@
-"""The traces of commands on disk: kept, shown, cleared, and a damaged one reported."""
+"""The traces of commands on disk are stored, shown and cleared, and a damaged trace is reported."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_without_a_cache(run: Run, monkeypatch: pytest.MonkeyPatch):
     assert run("cache").output == "The trace cache is off: RIDGEPOINT_TRACES is 'off'.\n"
 
 
-def test_a_damaged_trace_is_reported_and_made_again(net: str, run: Run, tmp_path: Path):
+def test_a_damaged_trace_is_reported_and_replaced(net: str, run: Run, tmp_path: Path):
     run("predict", net)
     (path,) = (tmp_path / "traces").glob("*.trace")
     path.write_bytes(path.read_bytes()[:-9])

@@ -1,4 +1,4 @@
-"""Calibration is run as a process of its own, with the arguments as they came."""
+"""Calibration runs in a separate process, with unchanged arguments."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def test_arguments_go_through(
     assert started == [[sys.executable, "-P", "-m", "calibration", *passed]]
 
 
-def test_its_own_refusal_comes_back(tmp_path: Path) -> None:
+def test_a_refusal_of_calibration_is_returned(tmp_path: Path) -> None:
     (tmp_path / "calibration.py").write_text("raise SystemExit('the wrong one')")
     result = subprocess.run(
         [sys.executable, "-m", "app.cli", "calibrate", "measure", "--speed"],
@@ -73,7 +73,7 @@ def test_a_killed_process_gives_a_shells_status(monkeypatch: pytest.MonkeyPatch)
 
         def wait(self) -> int:
             self.waits += 1
-            if self.waits < 3:  # Ctrl-C came to both; the process says what it kept
+            if self.waits < 3:  # Ctrl-C reaches both; the process reports what it saved
                 raise KeyboardInterrupt
             return -signal.SIGKILL
 

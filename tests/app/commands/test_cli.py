@@ -1,4 +1,4 @@
-"""The commands that list and trace, and the sizes that options give."""
+"""The commands that list and trace, and the options that set sizes."""
 
 import json
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_every_data_dependent_op_can_be_given() -> None:
 
     rules = {rule.__name__ for rule in DATA_DEPENDENT.values()}
     fixed = {"equal", "index_put", "allclose", "left_aligned"}  # known from shapes, or assumed
-    fixed.add("unique_and_inverse")  # given as unique
+    fixed.add("unique_and_inverse")  # set by the option unique
     assert set(DATA_SIZES) == rules - fixed
 
 

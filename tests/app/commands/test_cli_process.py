@@ -1,4 +1,4 @@
-"""The command in a process of its own: its imports and its exit."""
+"""The command in a separate process: its imports and its exit."""
 
 import os
 import subprocess
@@ -57,7 +57,9 @@ finally:
 """
 
 
-def test_the_explorer_starts_without_what_is_seen_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_explorer_starts_without_modules_that_are_shown_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     done = shell(EXPLORE, "explore", "bert-base")
     assert (done.returncode, done.stdout) == (0, "HEAVY []\n"), done.stderr
@@ -70,7 +72,7 @@ def test_lists_and_saved_traces_need_no_torch(saved: Path) -> None:
         assert "torch" not in done.stdout.splitlines()[-1]
 
 
-def test_an_error_in_a_process_of_its_own() -> None:
+def test_an_error_in_a_separate_process() -> None:
     done = shell("from app.cli import main; main()", "predict", "nope-1")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: unknown network 'nope-1'; `ridgepoint networks` lists all\n"

@@ -1,7 +1,7 @@
 """Processor time of short commands over that of `python -c "import numpy"`.
 
-The ratio is much the same on every machine. It is measured up to six times, and one that holds is
-enough: what slows a command down does so each time, a neighbour's work does not.
+The ratio is nearly the same on every machine. It is measured up to six times, and one measurement
+within the bound is enough: a slower command is slow each time, the work of other processes is not.
 """
 
 import os
@@ -18,7 +18,9 @@ ROUNDS = 6
 
 @pytest.fixture(scope="module")
 def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for compiled modules, where Python is told to write none beside them."""
+    """A folder for compiled modules, for environments that forbid Python to write them beside the
+    sources.
+    """
     return tmp_path_factory.mktemp("bytecode")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.app.conftest import Run
 
 
-def test_what_fused_and_what_did_not(run: Run) -> None:
+def test_fused_and_unfused_ops_are_listed(run: Run) -> None:
     command = ("predict", "gpt2", "--dtype", "bf16", "--batch", 2, "--seq", 32)
     shown = run(*command, "--mode", "compiled", "--explain-fusion")
     assert shown.exit_code == 0
@@ -37,9 +37,9 @@ def test_the_code_of_the_modules_is_named(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "nets.py"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     shown = run("predict", f"{path}:Net", "--mode", "compiled", "--explain-fusion")
-    # the kernel begins in Twice, inside of a Sequential, which is torch's own code
+    # the kernel begins in Twice, in a Sequential, which is torch's own code
     assert "Their code: twice.* at nets.py, line 5." in shown.stdout
-    assert "not fused" not in shown.stdout  # nothing was left
+    assert "not fused" not in shown.stdout  # no op is left unfused
 
 
 def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:
@@ -47,7 +47,7 @@ def test_an_eager_step_is_refused_before_it_is_traced(run: Run) -> None:
     assert refused.exit_code == 2
 
 
-def test_what_is_computed_again_is_told_with_its_price(run: Run) -> None:
+def test_recomputation_is_reported_with_its_cost(run: Run) -> None:
     command = ("predict", "llama3-1b", "--size", "layers=2", "--batch", 1, "--seq", 32, "--train")
     shown = run(*command, "--mode", "compiled", "--explain-fusion", "--top", 3)
     assert shown.exit_code == 0
@@ -55,4 +55,5 @@ def test_what_is_computed_again_is_told_with_its_price(run: Run) -> None:
     assert again.startswith("2 silu, ") and "FLOP). Saved for it" in again
     after = shown.output.partition("generated kernels")[2]
     assert " more  " in after and "−0" not in after
-    assert after.partition("after")[0].count("\n") == 1  # a terminal of 80 columns has them all
+    # all columns fit into a terminal of 80 columns
+    assert after.partition("after")[0].count("\n") == 1

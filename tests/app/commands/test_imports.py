@@ -1,4 +1,4 @@
-"""What a command imports: packaged networks and data sheets need neither torch nor a window."""
+"""Imports of commands: packaged networks and data sheets need neither torch nor a window."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def imported(program: str, folder: Path, *arguments: str) -> set[str]:
         timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
-    assert not list(folder.iterdir())  # a trace on disk would mean that one was made
+    assert not list(folder.iterdir())  # a trace on disk would show that the command traced
     return set(ran.stdout.splitlines()[-1].split()[1:])
 
 

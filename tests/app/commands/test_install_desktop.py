@@ -1,4 +1,4 @@
-"""`install-desktop` in a folder of its own."""
+"""`install-desktop` in a temporary folder."""
 
 import shlex
 import sys

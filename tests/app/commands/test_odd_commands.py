@@ -1,4 +1,4 @@
-"""What a stranger may ask: odd values and combinations, answered in whole sentences."""
+"""Unusual values and combinations of options are answered in full sentences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_no_figure_is_cut(words: tuple[str, ...]) -> None:
     assert "…" not in output and "traced one by one" not in output
 
 
-def test_a_goal_out_of_reach_says_what_is_reached() -> None:
+def test_an_unreachable_goal_states_the_best_value() -> None:
     output = ridgepoint("seek", "mlp-tiny", "--throughput", "1e12")
     assert "no batch reaches the goal, 1e+12 samples/s: batch 1,048,576 has" in output
     output = ridgepoint("seek", "mlp-tiny", "--latency", "1ns")
@@ -44,7 +44,7 @@ def test_a_goal_out_of_reach_says_what_is_reached() -> None:
 
 def test_a_search_as_data_says_where_it_traced() -> None:
     (row,) = json.loads(ridgepoint("seek", "mlp-tiny", "--fits", "--json", "-"))["answers"]
-    assert (row["value"], row["beyond"]) == (2**20, None)  # a search goes no further
+    assert (row["value"], row["beyond"]) == (2**20, None)  # the search ends there
     assert row["retraced"] is None and row["retraced_at"] == []
     document = json.loads(
         ridgepoint("compare", "mlp-tiny", "--with", "+batch=2000", "--json", "-")
@@ -59,14 +59,14 @@ def test_advice_that_costs_time_does_not_say_that_it_gains() -> None:
     assert "+fuse=addmm+relu" in " ".join(ridgepoint("advise", "mlp-tiny", "--top", "20").split())
 
 
-def test_tf32_is_told_where_it_is_asked_for() -> None:
+def test_tf32_as_a_dtype_names_the_what_if() -> None:
     text = " ".join(ridgepoint("predict", "mlp-tiny", "--dtype", "tf32").replace("│", "").split())
     assert "'tf32': expected one of fp32, bf16, fp16, autocast, autocast-fp16; tf32 is a" in text
     assert "what-if on fp32: write +precision=tf32" in text
     assert "tf32 is a" not in ridgepoint("predict", "mlp-tiny", "--dtype", "fp8")
 
 
-def test_a_network_that_does_nothing_is_told(tmp_path: Path) -> None:
+def test_a_network_without_ops_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "nothing.py"
     path.write_text(
         "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"

@@ -1,4 +1,4 @@
-"""`ridgepoint plan`: its answer, its files, and one message where it has none."""
+"""`ridgepoint plan`: its answer, its files, and one message if there is no answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_verdict_and_the_table_are_printed(spec: Path):
 
 
 def test_the_table_shows_the_batch(spec: Path):
-    """Where none is given, the fastest of those tried within the limit."""
+    """Without a batch in the spec, the fastest batch within the limit is shown."""
     wide = CliRunner().invoke(app, ["plan", str(spec)], env={"COLUMNS": "160"})
     lines = wide.stdout.splitlines()
     head = next(at for at, line in enumerate(lines) if line.startswith("configuration"))

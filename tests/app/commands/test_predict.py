@@ -93,7 +93,7 @@ def test_options_reach_the_prediction(run: Run, tmp_path: Path) -> None:
     }
 
 
-def test_what_does_not_fit_is_said_first(run: Run) -> None:
+def test_a_step_that_does_not_fit_is_reported_first(run: Run) -> None:
     text = stdout(run("predict", "mlp-wide", "--gpu", "t4", "--size", "depth=64"))
     assert "It does not fit: " in " ".join(text.split())[:400] and "of 16.0 GiB" in text
 

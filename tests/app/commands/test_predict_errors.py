@@ -93,7 +93,7 @@ def test_a_device_is_not_replaced(run: Run) -> None:
     )
 
 
-def test_a_saved_trace_is_what_it_is(run: Run, saved: Path) -> None:
+def test_a_saved_trace_fixes_its_options(run: Run, saved: Path) -> None:
     result = run("predict", saved, "--batch", 4, "--train")
     assert result.exit_code == 2
     assert result.stderr == (

@@ -1,4 +1,4 @@
-"""`ridgepoint split`: its whole text, and the errors with exit status 2."""
+"""`ridgepoint split`: its complete text, and the errors with exit status 2."""
 
 import pytest
 
@@ -65,7 +65,7 @@ LAYOUT = (
 
 
 def about(layout: str, *words: str) -> tuple[str, ...]:
-    """The options that show what would change a layout on two GPUs."""
+    """The options for the what-ifs of a layout on two GPUs."""
     return (*TWO, "--what-ifs", "--parallel", layout, *words)
 
 

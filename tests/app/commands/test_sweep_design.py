@@ -1,5 +1,6 @@
-"""`ridgepoint sweep --into`: designs of several axes, their files, and one message where they
-have none."""
+"""`ridgepoint sweep --into`: designs of several axes, their files, and one message for each
+error.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +68,8 @@ def test_a_design_comes_from_a_file(run: Run, into: Path, tmp_path: Path):
     assert [r["whatifs"] for r in rows[2:4]] == ["none", "'+cuda_graph"]
 
 
-def test_an_axis_named_as_a_figure_has_a_column_of_its_own(run: Run, into: Path):
-    """`memory` is the share of memory in the step, and a what-if on the card's capacity."""
+def test_an_axis_named_as_a_figure_has_its_own_column(run: Run, into: Path):
+    """`memory` is both a regime's share of the step and a what-if on the card's capacity."""
     result = run(
         "sweep", "mlp-tiny", "--over", "memory=0.5,2", "--into", into, "--workers", 1, "--csv", "-"
     )
@@ -128,7 +129,7 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
      "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"),
 ])  # fmt: skip
-def test_what_is_no_sweep(
+def test_invalid_sweeps_are_refused(
     run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -205,7 +206,7 @@ def test_a_seed_draws_nothing_without_a_sample(run: Run, into: Path, tmp_path: P
 def test_there_are_as_many_processes_as_the_container_allows(
     run: Run, into: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """joblib counts by the affinity and the share that a container has."""
+    """joblib counts the cores of the process's affinity and of the container's share."""
     from simulator.analysis.design import engines
 
     started: list[int] = []

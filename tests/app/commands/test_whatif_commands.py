@@ -1,4 +1,4 @@
-"""The commands of what-ifs: tables, JSON and CSV that agree."""
+"""The commands of what-ifs: their tables, JSON and CSV agree."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_a_whatif_is_each_alone_and_all_together(run: Run) -> None:
     assert after["scenario"]["whatifs"] == ["+cuda_graph", "+precision=fp16"]
 
 
-def test_the_table_says_what_the_document_says(run: Run) -> None:
+def test_the_table_agrees_with_the_document(run: Run) -> None:
     text, found = table(run(*WHATIF)), document(run, *WHATIF)
     for step in found["steps"]:
         (line,) = [each for each in text.splitlines() if each.startswith(step["change"])]
@@ -46,10 +46,10 @@ def test_the_table_says_what_the_document_says(run: Run) -> None:
     assert f"{seconds(found['before']['period_s'])} → " in " ".join(text.split())
     listed = csv_rows(run, *WHATIF)
     assert [float(r["change_s"]) for r in listed] == [s["change_s"] for s in found["steps"]]
-    assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet takes it for a formula
+    assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet reads it as a formula
 
 
-def test_a_change_of_nothing_is_said(run: Run) -> None:
+def test_a_change_without_effect_is_reported(run: Run) -> None:
     text = table(run("whatif", "mlp-tiny", "+bandwidth=1", "+cuda_graph"))
     assert "+bandwidth=1 has no effect here" in text
 
@@ -93,7 +93,8 @@ def test_a_sweep_of_numbers(run: Run) -> None:
     for row in parsed["variants"]["as asked"]:
         same = answer(Scenario("mlp-tiny", batch=row["batch"]))
         assert row["regime"] == same.regime
-        assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)  # summed in arrays
+        # the sums of arrays may round differently
+        assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)
         assert row["compute"] + row["memory"] + row["overhead"] == pytest.approx(1)
     text = " ".join(table(run(*arguments)).split())
     for shift in parsed["shifts"]:
@@ -134,7 +135,7 @@ def test_a_map(run: Run) -> None:
     assert seconds(parsed["period_s"][2][1], 2) in text
 
 
-def test_what_is_computed_again_is_set_against_what_is_not_carried(run: Run) -> None:
+def test_recomputation_is_compared_with_the_saved_memory(run: Run) -> None:
     network = (
         "whatif",
         "llama3-1b",

@@ -18,7 +18,7 @@ def test_boxes() -> None:
     assert box.intersects(Box(39, 59, 9, 9)) and not box.intersects(Box(40, 20, 9, 9))
 
 
-def test_the_pointer_picks_what_is_on_top() -> None:
+def test_the_pointer_picks_the_topmost_item() -> None:
     below, above = Spot("below", Box(0, 0, 20, 20)), Spot("above", Box(10, 10, 20, 20), "", True)
     drawing = Drawing(40, 40, (), (below, above))
     assert drawing.pick(1, 1) == below and drawing.pick(20, 20) == above

@@ -1,4 +1,4 @@
-"""Drawings as SVG text, read back by a parser of its own."""
+"""Drawings as SVG text, read back by an independent parser."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A user who does whatever can be done, in any order: every choice is a seeded generator's."""
+"""A random user: available actions in any order, chosen by a seeded generator."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HELD = (
     Qt.KeyboardModifier.ControlModifier,
 )
 NEVER = ("Quit", "Open …")
-"""What ends the window, or begins with another session, which cannot be undone."""
+"""Actions that close the window or replace the session, and cannot be undone."""
 
 
 def _close_menu() -> None:
@@ -55,8 +55,9 @@ def _close_menu() -> None:
 
 
 class User:
-    """Acts on a window; `done` says what was done, the last at the end. Dialogs of files are
-    answered with a file in `folder` or given up, menus with one of their entries."""
+    """Acts on a window; `done` lists the actions in order. File dialogs are answered with a file in
+    `folder` or cancelled, menus with one of their entries.
+    """
 
     def __init__(self, window: Window, seed: int, folder: Path, patch: Any) -> None:
         self.window, self.chance, self.folder = window, random.Random(seed), folder
@@ -91,7 +92,7 @@ class User:
             menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
     def act(self, kind: str = "") -> None:
-        """One thing more, of any kind unless told."""
+        """Perform one more action, of any kind by default."""
         kind = kind or self.chance.choice([*self.kinds, "control", "pointer", "drop"])
         self.done.append(kind)
         self.done[-1] = f"{kind}: {self.kinds[kind]()}"
@@ -116,13 +117,13 @@ class User:
         return action.text()
 
     def _seen(self, *kinds: type[QWidget]) -> list[QWidget]:
-        """Widgets that can be used now, in the window and its dialogs."""
-        found: list[QWidget] = []
+        """The enabled and visible widgets of the window and its dialogs."""
+        widgets: list[QWidget] = []
         for top in QApplication.topLevelWidgets():
             if top.isVisible() and (top is self.window or top.parent() is not None):
                 inside = top.findChildren(QWidget)
-                found += [w for w in inside if isinstance(w, kinds) and w.isEnabled()]
-        return [w for w in found if w.isVisible()]
+                widgets += [w for w in inside if isinstance(w, kinds) and w.isEnabled()]
+        return [w for w in widgets if w.isVisible()]
 
     def _control(self) -> str:
         kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QTabBar, QAbstractItemView)
@@ -176,7 +177,8 @@ class User:
         def at() -> QPointF:
             return QPointF(chance.uniform(0, widget.width()), chance.uniform(0, widget.height()))
 
-        if isinstance(widget, (QMenu, QTabBar, QToolButton, QComboBox)):  # their menus wait
+        # their menus block until they are closed
+        if isinstance(widget, (QMenu, QTabBar, QToolButton, QComboBox)):
             return f"{name} left alone"
         what = chance.randrange(4)
         where = at()

@@ -1,4 +1,4 @@
-"""Whatever a user does, in any order: nothing is raised, nothing warns, and all can be undone."""
+"""Random actions of a user raise no error and no warning, and can be undone."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def _not_traced(*_: object) -> None:
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch):
-    """What is raised in a slot or a thread, and what Qt complains of."""
+    """The errors raised in slots and threads, and the warnings of Qt."""
     messages: list[str] = []
 
     def raised(kind: Any, error: Any, traced: Any) -> None:
@@ -60,7 +60,7 @@ def window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path / "state"))
     (tmp_path / "gpus").mkdir()
     monkeypatch.setenv("RIDGEPOINT_GPUS", str(tmp_path / "gpus"))
-    # what would be traced, for minutes, is refused: only what the explorer brings is predicted
+    # tracing takes minutes and is refused: only packaged networks are predicted
     monkeypatch.setattr(
         Tracing, "request", lambda _, need, urgent, callback: callback("not traced here")
     )
@@ -86,11 +86,12 @@ def act(window: Window, user: User, faults: list[str], times: int) -> None:
     begun = time.monotonic()
     for step in range(times):
         user.act()
-        QCoreApplication.processEvents()  # which alone deletes nothing, as the window's loop does
+        # processEvents deletes no objects; a running event loop does
+        QCoreApplication.processEvents()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         if step % 1000 == 999:
             print(f"{step + 1} actions, {time.monotonic() - begun:.0f} s", flush=True)
-        if step % 50 == 49:  # now and then, answers come in
+        if step % 50 == 49:  # from time to time, let answers arrive
             end = time.monotonic() + 0.3
             while window.worker.busy() and time.monotonic() < end:
                 QCoreApplication.processEvents()
@@ -118,8 +119,9 @@ def undone(window: Window, faults: list[str]) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_user(seed: int) -> None:
-    """In a process with one window, as the explorer is: windows of other tests lie about in this
-    one, half deleted, and what Qt makes of them is not what is asked here."""
+    """Run in a separate process with one window, as the explorer does: this process has partly
+    deleted windows of other tests, which would disturb the result.
+    """
     inner = f"{__file__}::test_nothing_that_is_done_fails_and_all_is_undone[{seed}]"
     command = [sys.executable, "-m", "pytest", "-q", "-m", "slow", "-p", "no:cacheprovider", inner]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -1,4 +1,4 @@
-"""Waits until a worker has nothing left to do."""
+"""Wait until a worker is idle."""
 
 import time
 
@@ -8,10 +8,10 @@ from app.explorer.background.worker import Worker
 
 
 def wait(worker: Worker) -> None:
-    """Let Qt go on until every answer is there; 20 seconds at most."""
+    """Process Qt's events until the worker is idle, for at most 20 seconds."""
     clock = QElapsedTimer()
     clock.start()
     while worker.busy() and clock.elapsed() < 20_000:
         QCoreApplication.processEvents()
-        time.sleep(0.005)  # a call in a tight loop wears None out before Python 3.12
+        time.sleep(0.005)  # before Python 3.12, each call drops a reference to None (see `qt_none`)
     assert not worker.busy()

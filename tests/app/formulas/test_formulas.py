@@ -1,4 +1,6 @@
-"""Formulas with today's numbers: each is right, each figure has one, and each lesson is there."""
+"""Formulas with current values: each is correct, each figure has one, and each named lesson
+exists.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -165,9 +167,9 @@ def test_keys_go_from_figure_to_figure(bar: VerdictBar) -> None:
 
 
 def test_a_sheet_says_it_and_leads_to_its_lesson(bar: VerdictBar) -> None:
-    gone: list[bool] = []
+    clicks: list[bool] = []
     taught = QPushButton("Lesson")
-    taught.clicked.connect(lambda: gone.append(True))
+    taught.clicked.connect(lambda: clicks.append(True))
     formula = bar.formulas()[3]
     sheet = Explanation(formula, taught, bar)
     texts = [label.text() for label in sheet.findChildren(QLabel)]
@@ -180,4 +182,4 @@ def test_a_sheet_says_it_and_leads_to_its_lesson(bar: VerdictBar) -> None:
     assert all(label.height() <= label.heightForWidth(label.width()) + 1 for label in words)
     sheet.hide()
     taught.click()
-    assert gone == [True]
+    assert clicks == [True]

@@ -1,4 +1,6 @@
-"""The page of several scenarios: a verdict of each, and what leads from the first to it."""
+"""The page of several scenarios: a verdict for each, and the changes from the first scenario to
+it.
+"""
 
 from html.parser import HTMLParser
 
@@ -11,7 +13,7 @@ from simulator.scenario.scenario import Scenario, predict
 
 
 class Page(HTMLParser):
-    """The words of a page, and the elements that a page without scripts has not."""
+    """The words of a page, and its elements that a page without scripts must not have."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -46,7 +48,7 @@ def test_every_scenario_has_its_verdict_and_its_conclusion():
     page = Page(text)
     words = " ".join(" ".join(page.words).split())
     assert "A, B, C compared" in words and page.foreign == []
-    assert "<b>Graph</b>" in words and "<b>Graph" not in text  # a name is no markup
+    assert "<b>Graph</b>" in words and "<b>Graph" not in text  # a name is never markup
     for letter in "BC":
         assert f"{letter} is " in words
     for command in ("predict mlp-tiny", "--mode cuda_graph", "--batch 4096"):

@@ -1,4 +1,4 @@
-"""The report as a page, read back by a parser of its own."""
+"""The report as a page, read back by an independent parser."""
 
 import re
 from collections import Counter
@@ -59,9 +59,11 @@ def test_it_opens_from_the_disk_alone(page: str) -> None:
     assert len(page) < 100_000
 
 
-def test_it_says_what_the_prediction_says(page: str, tiny_prediction: Prediction) -> None:
+def test_the_page_shows_the_figures_of_the_prediction(
+    page: str, tiny_prediction: Prediction
+) -> None:
     p, words = tiny_prediction, _Read(page).words
-    for said in (
+    for phrase in (
         seconds(p.period_s),
         seconds(p.latency_s),
         seconds(p.gpu_busy_s),
@@ -69,7 +71,7 @@ def test_it_says_what_the_prediction_says(page: str, tiny_prediction: Prediction
         f"80% interval: {seconds(p.interval_s[0])} to {seconds(p.interval_s[1])}",
         "ridgepoint predict mlp-tiny",
     ):
-        assert said in words, said
+        assert phrase in words, phrase
     for name in REGIMES:
         assert percent(p.shares[name]) in words
     for group in kernel_groups(p):

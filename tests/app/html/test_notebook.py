@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The entry points of `pyproject.toml`, whatever is installed."""
+    """The entry points of `pyproject.toml`, instead of those of the installed package."""
     named = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["entry-points"][GROUP]
     points = EntryPoints(EntryPoint(name, value, GROUP) for name, value in named.items())
 

@@ -40,7 +40,7 @@ def row(others: OtherSizes, batch: int, seq: int | None) -> dict[str, Any]:
 
 
 def expected(scenario: Scenario) -> dict[str, Any]:
-    """The figures of one prediction, from the prediction itself."""
+    """The expected figures, computed from the prediction of a scenario."""
     traced = subject(scenario)
     p = predict(scenario, traced)
     used = p.peak_memory_bytes + p.workspace_bytes
@@ -74,13 +74,13 @@ def page(bert: OtherSizes, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_stop_has_the_figures_of_a_prediction_of_its_own(bert: OtherSizes) -> None:
+def test_every_stop_has_the_figures_of_its_own_prediction(bert: OtherSizes) -> None:
     points = [(64, 128), (1, 16), (1024, 512)]
     points += random.Random(0).sample([(b, s) for b in bert.batches for s in bert.seqs], 5)
     for batch, seq in points:
         shown = row(bert, batch, seq)
-        theirs = expected(replace(BERT, batch=batch, seq=seq))
-        assert {name: shown[name] for name in theirs} == theirs
+        by_command = expected(replace(BERT, batch=batch, seq=seq))
+        assert {name: shown[name] for name in by_command} == by_command
         assert abs(sum(shown[name] for name in REGIMES) - 1) < 2e-4
 
 
@@ -93,7 +93,8 @@ def test_the_command_of_a_stop_prints_its_figures(bert: OtherSizes, run: Run) ->
 
 def test_stops_reach_as_far_as_the_network_and_the_memory(bert: OtherSizes) -> None:
     assert bert.batches[:7] == (1, 2, 3, 4, 6, 8, 12) and bert.batches[-1] == 1024
-    assert bert.seqs == (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # BERT's positions
+    # the number of BERT's positions
+    assert bert.seqs == (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
     assert (bert.batches[bert.batch], bert.seqs[bert.seq]) == (64, 128)
     large = of(Scenario("llama3-8b", dtype="bf16", training=True, batch=2, seq=1000))
     assert large is not None and large.seqs[large.seq] == 1000
@@ -123,9 +124,9 @@ def test_a_compiled_step_has_few_stops_around_its_own(monkeypatch: pytest.Monkey
     others = of(scenario)
     assert others is not None
     assert (others.batches, others.seqs) == ((4, 6, 8, 12, 16), (64, 96, 128, 192))
-    theirs = expected(replace(scenario, batch=others.batches[0], seq=others.seqs[0]))
+    by_command = expected(replace(scenario, batch=others.batches[0], seq=others.seqs[0]))
     shown = row(others, others.batches[0], others.seqs[0])
-    assert {name: shown[name] for name in theirs} == theirs
+    assert {name: shown[name] for name in by_command} == by_command
 
 
 def test_what_ifs_of_the_batch_become_its_stop() -> None:
@@ -139,7 +140,7 @@ def test_a_saved_trace_has_no_sliders(saved: Path) -> None:
     assert of(Scenario(str(saved))) is None
 
 
-def test_the_page_allows_its_own_script_alone(page: Path) -> None:
+def test_the_page_allows_only_its_own_script(page: Path) -> None:
     text = page.read_text("utf-8")
     policy = re.search(r'content="(default-src[^"]*)"', text)
     script = re.search(r"<script>(.*?)</script>", text, re.S)
@@ -193,9 +194,9 @@ def test_a_browser_moves_the_sliders(page: Path, bert: OtherSizes, tmp_path: Pat
             shown.value(f"document.getElementById('{slider}').focus()")
             for _ in range(steps):
                 shown.press("ArrowRight", 39)
-            theirs = expected(replace(BERT, batch=batch, seq=seq))
+            by_command = expected(replace(BERT, batch=batch, seq=seq))
             for name in ("step", "interval", "sentence", "peak"):
-                assert shown.value(figure.format(name)) == theirs[name]
+                assert shown.value(figure.format(name)) == by_command[name]
         pdf = shown.call("Page.printToPDF", printBackground=True)["data"]
         assert base64.b64decode(pdf).startswith(b"%PDF")
         assert shown.errors == []

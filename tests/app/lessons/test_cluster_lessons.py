@@ -1,4 +1,4 @@
-"""The lessons on several GPUs: what the simulator makes of them, and what their texts claim."""
+"""The lessons on several GPUs: their predictions, and the claims of their texts."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_three_lessons_are_on_several_gpus():
 
 
 def test_words_are_read_off_a_step_over_several_gpus():
-    """Ranks 0 to 7 wait 10 ms of 100 ms, ranks 8 to 15 12 ms: 11% in the mean."""
+    """Ranks 0 to 7 wait for 10 ms of 100 ms, ranks 8 to 15 for 12 ms: 11% on average."""
     assert FIGURES.keys() <= WORDS.keys()
     texts = {name: WORDS[name].text(WORDS[name].of(ANSWER)) for name in FIGURES}
     assert texts == {
@@ -39,7 +39,7 @@ def test_words_are_read_off_a_step_over_several_gpus():
     assert WORDS["period"].interval(ANSWER) == pytest.approx((0.09, 0.12))
 
 
-def test_sides_over_several_gpus_are_asked_of_whom_the_window_names():
+def test_sides_over_several_gpus_are_predicted_by_the_given_predictor():
     emitted: list[ClusterQuestion] = []
 
     def on_cluster(question: ClusterQuestion, cancelled: object) -> ClusterAnswer:
@@ -85,7 +85,7 @@ def test_every_lesson_on_several_gpus_is_the_simulators_answer(lesson: Lesson):
 
 
 @pytest.mark.slow
-def test_what_the_texts_on_several_gpus_claim():
+def test_claims_of_the_texts_on_several_gpus():
     twice, hidden, bubble = (simulated(lesson).sides for lesson in ON_SEVERAL.values())
     overhead, batch = WORDS["overhead"], WORDS["batch"]
     assert twice["b"].period_s > 0.3 * twice["a"].period_s  # not a quarter

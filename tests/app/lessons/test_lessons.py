@@ -1,4 +1,4 @@
-"""Lessons: what is packaged, what a file may say, and what the simulator makes of it."""
+"""Lessons: the packaged ones, the keys of their files, and their predictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ b = { mode = "cuda_graph" }
 
 @pytest.fixture
 def from_files():
-    """Answers without a trace made here: a process without torch gives the same."""
+    """Predict from packaged traces only, as a process without torch does."""
     trace_source.forget()
     trace_source.trace_elsewhere()
     yield
@@ -86,7 +86,7 @@ def test_every_packaged_lesson_is_answered_from_packaged_traces(from_files: None
         assert low <= rows.figure(key) <= high  # the answer is on the axis
 
 
-def test_what_the_packaged_texts_claim(from_files: None):
+def test_claims_of_the_packaged_texts(from_files: None):
     outcomes = {lesson.name[3:]: simulated(lesson) for lesson in ON_ONE_GPU}
     period = {name: {s: p.period_s for s, p in o.sides.items()} for name, o in outcomes.items()}
     regimes = [outcomes["three-regimes"].sides[letter].regime for letter in "abc"]
@@ -132,17 +132,17 @@ def test_a_lesson_takes_seven_lines(tmp_path: Path):
     lesson = read(written(tmp_path, TOP + SIDES))
     assert lesson.guess == "period" and lesson.asked == ("b",)
     assert lesson.side("b").scenario == Scenario("mlp-tiny", batch=4, mode="cuda_graph")
-    before, found = first_outcome(lesson), compute_outcome(lesson)
-    assert found is not None
-    eager, graph = (found.sides[letter] for letter in "ab")
-    assert before.filled(lesson.question) == found.filled(lesson.question)
+    before, revealed = first_outcome(lesson), compute_outcome(lesson)
+    assert revealed is not None
+    eager, graph = (revealed.sides[letter] for letter in "ab")
+    assert before.filled(lesson.question) == revealed.filled(lesson.question)
     assert before.filled("{period_b}") == "–"
     assert eager.kernel_count == graph.kernel_count
-    assert found.filled("{times_kernels_b} {kernels}") == f"1 {eager.kernel_count}"
-    assert found.filled("{faster_b}").endswith(" times faster")
+    assert revealed.filled("{times_kernels_b} {kernels}") == f"1 {eager.kernel_count}"
+    assert revealed.filled("{faster_b}").endswith(" times faster")
 
 
-def test_sides_say_what_differs_from_the_first(tmp_path: Path):
+def test_sides_state_their_differences_from_the_first(tmp_path: Path):
     lesson = read(
         written(
             tmp_path,
@@ -236,14 +236,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_a_malformed_file_says_what_came_and_what_to_do(tmp_path: Path, text: str):
+def test_the_error_of_a_malformed_file_has_the_value_and_a_remedy(tmp_path: Path, text: str):
     path = written(tmp_path, text)
     with pytest.raises(InputError) as refused:
         read(path)
     assert str(refused.value).startswith(f"{path}: ") and WRONG[text] in str(refused.value)
 
 
-def test_a_users_folder_comes_last_and_what_is_wrong_is_told(
+def test_a_users_folder_comes_last_and_its_errors_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))

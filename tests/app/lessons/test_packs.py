@@ -1,4 +1,4 @@
-"""Lesson packs: several lessons in one file are those of their own files."""
+"""Lesson packs: the lessons of a pack equal those of separate files."""
 
 from dataclasses import replace
 from pathlib import Path

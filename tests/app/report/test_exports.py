@@ -1,4 +1,4 @@
-"""Exports, read back by what reads them."""
+"""Exports, read back by parsers of their formats."""
 
 import csv
 import io
@@ -75,8 +75,8 @@ def test_the_csv_rows(tiny_prediction: Prediction) -> None:
     rows = list(csv.DictReader(io.StringIO(as_csv(tiny_prediction), newline="")))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == tiny_prediction.kernel_count
-    for got, k in zip(rows, tiny_prediction.kernels, strict=True):
-        assert got == {key: str(value) for key, value in row(k).items()}
+    for cells, k in zip(rows, tiny_prediction.kernels, strict=True):
+        assert cells == {key: str(value) for key, value in row(k).items()}
 
 
 @pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\t=1"])
@@ -86,9 +86,9 @@ def test_no_cell_is_a_formula(
     odd = msgspec.structs.replace(tiny_prediction.kernels[0], module=name, fixed_s=-1.0)
     p = replace(tiny_prediction)
     monkeypatch.setitem(vars(p), "kernels", [odd])
-    (got,) = csv.DictReader(io.StringIO(as_csv(p), newline=""))
-    assert got["module"] == f"'{name}"
-    assert got["fixed_s"] == "-1.0"  # a number stays one
+    (cells,) = csv.DictReader(io.StringIO(as_csv(p), newline=""))
+    assert cells["module"] == f"'{name}"
+    assert cells["fixed_s"] == "-1.0"  # a number stays a number
 
 
 def timeline(p: Prediction, subject: Subject) -> list[dict]:

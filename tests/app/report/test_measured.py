@@ -1,4 +1,4 @@
-"""A profiler's trace laid over a prediction, as the command shows it."""
+"""A profiler's trace compared with a prediction, as the command prints it."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_trace_of_another_network(run: Any) -> None:
     assert "only measured:" in shown.output
 
 
-def test_a_file_that_is_none_is_refused_before_anything_is_traced(
+def test_an_invalid_file_is_refused_before_tracing(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.answers.subject.subject", lambda *_: pytest.fail("traced"))

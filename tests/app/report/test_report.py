@@ -1,4 +1,4 @@
-"""What a report says: sums over kernels against sums by hand."""
+"""The text of a report: sums over kernels against sums by hand."""
 
 import re
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_groups_of_kernels_hold_every_kernel(tiny_prediction: Prediction) -> Non
     assert all(sum(g.shares.values()) == pytest.approx(1) for g in groups)
 
 
-def test_modules_sum_over_what_they_contain() -> None:
+def test_modules_sum_over_their_contents() -> None:
     small = Scenario(
         "bert-base",
         batch=1,
@@ -97,14 +97,14 @@ def test_idle_time_has_causes(tiny_prediction: Prediction) -> None:
     assert sum(table.values()) == pytest.approx(p.period_s - p.gpu_busy_s, rel=1e-3)
 
 
-def test_memory_by_what_it_holds(tiny_prediction: Prediction) -> None:
+def test_memory_by_role(tiny_prediction: Prediction) -> None:
     p = tiny_prediction
     parts = dict(memory_parts(p))
     assert sum(parts.values()) == p.peak_memory_bytes + p.workspace_bytes
     assert list(parts)[-1] == "workspace" and "weights" in parts
 
 
-def test_what_is_missing_is_named(tiny_prediction: Prediction) -> None:
+def test_unmodelled_ops_are_named(tiny_prediction: Prediction) -> None:
     ops = len(tiny_prediction.trace.ops)
     p = replace(tiny_prediction, unmodelled={"aten.rare.default": 1, "aten.odd.default": ops})
     assert unmodelled(p) == [
@@ -152,7 +152,7 @@ def test_accumulated_batches_count() -> None:
     assert totals(p, traced).samples_per_s == pytest.approx(4 * 32 / p.period_s)
 
 
-def test_a_generated_kernel_shows_what_it_writes() -> None:
+def test_a_generated_kernel_shows_its_written_bytes() -> None:
     scenario = Scenario("mlp-tiny", mode="compiled")
     p = predict(scenario, subject(scenario))
     shapes = {g.op: g.shape for g in kernel_groups(p)}
@@ -186,7 +186,7 @@ def test_products_without_a_tensor_core_say_where_they_run() -> None:
     )
 
 
-def test_the_verdict_tells_that_rules_answered_where_exact_was_asked(
+def test_the_verdict_reports_that_exact_fell_back_to_rules(
     tiny: Subject, tiny_prediction: Prediction
 ) -> None:
     assert "--exact" not in verdict(tiny_prediction, tiny)

@@ -47,7 +47,7 @@ def theme(request: pytest.FixtureRequest) -> Theme:
 
 @pytest.fixture
 def shown(application: Any) -> Any:
-    """Makes a view, draws sides in it, and asks and answers its question."""
+    """Create a view, draw sides in it, and answer its question."""
     views: list[View] = []
 
     def show(
@@ -75,7 +75,7 @@ def shown(application: Any) -> Any:
 
 
 def picture(view: QWidget) -> QImage:
-    """What a view looks like."""
+    """The image of a view."""
     return view.grab().toImage()
 
 
@@ -97,7 +97,7 @@ def pointer(
     at: QPointF,
     button: Qt.MouseButton = Qt.MouseButton.LeftButton,
 ) -> None:
-    """A pointer's event where a widget is told of it directly."""
+    """A pointer event, sent directly to a widget."""
     none = Qt.MouseButton.NoButton
     moving = kind == QMouseEvent.Type.MouseMove
     event = QMouseEvent(

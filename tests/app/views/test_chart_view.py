@@ -1,4 +1,4 @@
-"""A picture that is only looked at, in a window."""
+"""The view of a picture without interaction."""
 
 from pathlib import Path
 from typing import Any

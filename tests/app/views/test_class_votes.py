@@ -1,4 +1,4 @@
-"""A class is asked before the answer is shown, and its answers stay beside it."""
+"""A class answers before the result is shown, and its answers stay visible beside the result."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ def test_a_histogram_has_each_answer_in_its_bin():
         votes.add({"b": guess}, "compute" if guess > 1 else "memory")
     bins = votes.histogram("b", 0.1, 1000.0, log=True)
     assert sum(count for _, _, count in bins) == 5
-    # 12 bins over 4 decades: 1 and 1.1 share the one from 1; what is outside counts at the ends
+    # 12 bins over 4 decades: 1 and 1.1 are in the bin that begins at 1; values outside count in the
+    # end bins
     assert [count for _, _, count in bins] == [1, 2, 1, 1]
     assert bins[0][0] == pytest.approx(0.1) and bins[-1][1] == pytest.approx(1000.0)
     assert votes.choices == {"compute": 3, "memory": 2}

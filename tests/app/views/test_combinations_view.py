@@ -1,4 +1,6 @@
-"""Combinations as lines: their figures are predictions, brushes filter, the fastest is selected."""
+"""Combinations as lines: their figures are predictions, brushes filter them, and the fastest one is
+selected.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +52,7 @@ def test_the_usual_axes_need_no_other_trace(side: Side) -> None:
     assert "mode" not in usual(compiled) and "mode" not in values(compiled)
 
 
-def test_every_axis_can_be_asked_for_and_not_too_many_points(side: Side) -> None:
+def test_every_axis_can_be_chosen_with_a_bounded_number_of_points(side: Side) -> None:
     every = values(side)
     assert {"precision", "bandwidth", "host_speed", "batch"} < set(every)
     assert every["precision"][:3] == ["fp32", "bf16", "fp16"]
@@ -85,7 +87,7 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
     question_changed: list[bool] = []
     view.question_changed.connect(lambda: question_changed.append(True))
     view.axes.figures["Compute share"].trigger()
-    assert names(view)[-1] == "Compute share" and not question_changed  # it is known already
+    assert names(view)[-1] == "Compute share" and not question_changed  # the answer is cached
     assert view.canvas.table is not None
     share = view.canvas.table.columns[-1]
     assert share.share and share.values.min() >= 0 and share.values.max() <= 1
@@ -106,14 +108,14 @@ def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> No
         if action.isChecked():
             action.trigger()
     left = [a for a in (*view.axes.axes.values(), *view.axes.figures.values()) if a.isChecked()]
-    assert len(left) == 2  # a picture needs two
+    assert len(left) == 2  # a picture needs two columns
     assert list(view.axes.figures) == list(FIGURES)
 
 
 def test_axes_that_another_network_lacks_give_way_to_the_usual(
     view: Combinations, side: Side
 ) -> None:
-    view.names = ["seq"]  # chosen of a network with sequences
+    view.names = ["seq"]  # selected for a network with sequences
     assert view.chosen() == usual(side)
     view.names = ["seq", "bandwidth"]
     assert view.chosen() == ["bandwidth"]
@@ -123,7 +125,7 @@ def test_axes_that_another_network_lacks_give_way_to_the_usual(
     assert names(view) == ["Bandwidth", "Time", "Throughput", "Memory needed"]
     view.names = None
     view.axes.figures["Step alone"].trigger()
-    assert view.names is None  # figures alone choose no axes
+    assert view.names is None  # a change of figures selects no axes
 
 
 def test_a_drag_ends_where_its_axis_is_no_more(view: Combinations, side: Side) -> None:
@@ -149,7 +151,7 @@ def test_an_axis_is_moved_by_its_title_and_keeps_its_brush(view: Combinations) -
     assert names(view) == before and canvas.brushes == {0: (0.6, 1.4)}
 
 
-def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
+def test_a_line_has_a_card_and_requests_its_scenario(view: Combinations) -> None:
     canvas, table = view.canvas, view.canvas.table
     assert table is not None and view.side is not None
     emitted: list[Scenario] = []
@@ -170,13 +172,13 @@ def test_a_line_is_read_and_asked_for(view: Combinations) -> None:
     for _ in range(2):
         QTest.keyClick(canvas, Qt.Key.Key_Period)
     rate = table.columns[column(view, "Throughput")].values
-    assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second fastest
+    assert canvas.over == int(np.argsort(-rate, kind="stable")[1])  # the second-fastest scenario
     QTest.keyClick(canvas, Qt.Key.Key_Comma)
     QTest.keyClick(canvas, Qt.Key.Key_Return)
     assert emitted[1] == table.scenario(view.side.scenario, int(np.argmax(rate)))
 
 
-def test_a_brush_keeps_what_goes_through_it(view: Combinations) -> None:
+def test_a_brush_filters_the_lines(view: Combinations) -> None:
     table, gpu, time = view.canvas.table, column(view, "GPU"), column(view, "Time")
     assert table is not None
     view.canvas.brush(gpu, -0.4, 1.4)
@@ -236,7 +238,7 @@ def test_keys_do_the_same(view: Combinations) -> None:
     assert len(emitted) == 1
 
 
-def test_nobody_waits_any_more(side: Side) -> None:
+def test_a_cancelled_question_ends(side: Side) -> None:
     with pytest.raises(CancelledError):
         combined(side, ["batch"], lambda: True)
 

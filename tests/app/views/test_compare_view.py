@@ -61,11 +61,11 @@ def test_steps_lead_from_one_to_the_other_and_add_up(
     assert picture(view).pixelColor(3, 300).name().upper() == theme.bg1
 
 
-def test_both_verdicts_and_the_ratio_are_said(shown: Any, pair: tuple[Side, Side]) -> None:
+def test_both_verdicts_and_the_ratio_are_shown(shown: Any, pair: tuple[Side, Side]) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
     assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 296 µs, 240 to 460"
-    head, said = view.verdicts.ratio()
-    assert head.endswith("times faster per sample") and said.endswith(
+    head, details = view.verdicts.ratio()
+    assert head.endswith("times faster per sample") and details.endswith(
         "per sample, 80% intervals apart"
     )
     assert view.verdicts.abouts == ("mlp-tiny, 32", "mlp-tiny, 4,096")
@@ -93,9 +93,11 @@ def test_kernels_that_moved_choose_their_ops(shown: Any, pair: tuple[Side, Side]
     )
     emitted: list[frozenset[int]] = []
     view.picked.connect(emitted.append)
-    gone, nowhere = next(pair for pair in view.kernels.shown() if not pair[0].count[1])
+    removed, nowhere = next(pair for pair in view.kernels.shown() if not pair[0].count[1])
     pointer(view.kernels, QEvent.Type.MouseButtonPress, nowhere.center())
-    assert emitted == [] and gone.regimes[1] is None  # the side that is worked on has none of them
+    assert (
+        emitted == [] and removed.regimes[1] is None
+    )  # the current side has none of these kernels
     item, box = next(pair for pair in view.kernels.shown() if pair[0].count[1])
     pointer(view.kernels, QEvent.Type.MouseButtonPress, box.center())
     assert emitted == [ops_of(p, item)] and emitted[0]
@@ -161,7 +163,7 @@ def test_an_answer_to_another_pair_is_dropped(
 ) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
     late = view.shown_key, view.fall
-    assert view.question(pair, 1) is None  # it is known
+    assert view.question(pair, 1) is None  # the result is cached
     other = (pair[0], variant)
     view.draw(other, 1)
     assert view.fall is None and view.kernels.items == []
@@ -170,7 +172,7 @@ def test_an_answer_to_another_pair_is_dropped(
     assert view.question(other, 1)(lambda: True) is None
     view.answer(view.question(other, 1)(lambda: False))
     assert [row[1] for row in view.rows() if row[0] == "change"] == ["batch default → 4096"]
-    view.draw(other, 0)  # the baseline is worked on: the second is compared with it
+    view.draw(other, 0)  # the baseline is current: the second side is compared with it
     assert view.fall is not None and view.pair == other
 
 

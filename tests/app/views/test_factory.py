@@ -1,4 +1,4 @@
-"""The factory's figures are the prediction's, and its picture moves only where it may."""
+"""The factory shows the figures of the prediction, and moves only if animation is allowed."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
     kernels = p.kernels
     assert f.orders == p.kernel_count == len(kernels)
     assert f.order_s == pytest.approx(p.host_s / len(kernels))
-    # the desks of the host are all of its work
+    # the desks add up to the host's work
     assert sum(s for _, s in f.desks) == pytest.approx(p.host_s, rel=1e-9)
     assert {name for name, _ in f.desks} <= {
         "Python",
@@ -54,7 +54,7 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
 
 
 def test_a_faster_rate_of_overhead_is_the_hosts_too():
-    """Its pieces of work are as short as the step's schedule has them: none lies over another."""
+    """Its pieces of work are as short as in the step's schedule, and do not overlap."""
     scenario = Scenario("mlp-tiny", whatifs=(Applied("rate", {"of": "all", "times": 2.0}),))
     p = predict(scenario)
     f = factory(p)
@@ -71,7 +71,7 @@ def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
         p = each.prediction
         wait = {(w.who, w.what): w.seconds for w in factory(p).waits}
         both = np.minimum(p.columns.compute_s, p.columns.memory_s).sum()
-        # of a step the GPU works, moves, begins and ends, or waits for the host
+        # in a step the GPU computes, moves data, starts and ends kernels, or waits for the host
         parts = [
             wait["Machines", "managers"],
             wait["Machines", "trucks"],
@@ -92,7 +92,7 @@ def test_a_graph_is_one_order(graph: Side):
     assert f.desks == (("one launch of the graph", graph.prediction.host_s),)
 
 
-def test_what_goes_on_at_a_time_is_the_schedules(side: Side):
+def test_the_activity_at_a_time_is_that_of_the_schedule(side: Side):
     p = side.prediction
     f = factory(p)
     k = p.kernels[3]
@@ -144,7 +144,7 @@ def test_it_plays_pauses_and_stands_still(
     floor.at_s = None
     floor.step(1.0)
     first = floor.at_s
-    # 14 s are shown for a step
+    # the animation of a step takes 14 s
     assert first == pytest.approx(floor.figures.span_s / 14) and view.lanes.at_s == first
     before = picture(view)
     floor.step(3.0)
@@ -154,7 +154,7 @@ def test_it_plays_pauses_and_stands_still(
     QTest.keyClick(floor, Qt.Key.Key_Space)
     assert floor.moves
     view.hide()
-    assert not floor.moves  # nothing moves where nobody sees it
+    assert not floor.moves  # a hidden widget does not animate
     view.show()
     assert floor.moves
     monkeypatch.setattr(type(floor), "allowed", property(lambda self: False))
@@ -166,7 +166,7 @@ def test_it_plays_pauses_and_stands_still(
     assert picture(floor).pixelColor(4, 4).name().upper() == other.bg1
 
 
-def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_path: Path):
+def test_keys_go_from_building_to_building(shown: Any, side: Side, tmp_path: Path):
     view = shown(Factory, (side,), size=(1200, 600))
     view.floor.whole()
     QTest.keyClick(view.floor, Qt.Key.Key_Right)
@@ -191,7 +191,7 @@ def test_buildings_are_walked_with_keys_and_told(shown: Any, side: Side, tmp_pat
     assert (BOXES, TRUCKS) == (60, 10)
 
 
-def test_what_would_help_is_predicted_and_asked_for(shown: Any, side: Side):
+def test_improvements_are_predicted_and_can_be_applied(shown: Any, side: Side):
     view = shown(Factory, (side,), size=(1200, 600))
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)

@@ -1,4 +1,4 @@
-"""Every view that shows a figure says how it comes about, with today's numbers."""
+"""Every view that shows a figure has its formula, with current values."""
 
 from typing import Any, cast
 
@@ -99,7 +99,9 @@ def test_every_building_has_one(tiny_prediction: Prediction) -> None:
     assert building(f, "") == building(f, "Machines")
 
 
-def test_the_formula_is_of_what_is_pointed_at(shown: Any, side: Side, variant: Side) -> None:
+def test_the_formula_belongs_to_the_figure_under_the_pointer(
+    shown: Any, side: Side, variant: Side
+) -> None:
     timeline = cast(Timeline, shown(Timeline, (side,)))
     assert of(timeline).name == "GPU idle" and timeline.canvas.lanes is not None
     timeline.canvas.over = Spot("gpu", int(timeline.canvas.lanes.gpu.kind.argmin()))

@@ -51,7 +51,7 @@ def test_the_first_layer_is_shown_first(view: FusionView) -> None:
     assert not view.panel.fuse_button.isVisible() and not view.panel.split_button.isVisible()
 
 
-def test_a_block_stands_right_of_what_it_reads(bert: Side) -> None:
+def test_a_block_is_right_of_the_blocks_that_it_reads(bert: Side) -> None:
     joining = BlockDiagram(ASKED)
     for name, ops in parts(joining).items():
         drawn = scene(joining, name, ops)
@@ -91,7 +91,7 @@ def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) ->
 
 
 def _drag(canvas: QWidget, at: QPointF) -> None:
-    """Move with the left button down."""
+    """Drag with the left button."""
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     kind = QEvent.Type.MouseMove
     QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), left, left, none))
@@ -158,7 +158,7 @@ def test_keys_select_and_split(shown: Any) -> None:
     assert len(kernels) == 2 and {row[1] for row in kernels} == {"up", "gelu"}
 
 
-def test_the_bars_lose_what_is_saved(bert: Side) -> None:
+def test_the_bars_shrink_by_the_saved_bytes(bert: Side) -> None:
     joining = BlockDiagram(apply(ASKED, "fuse", {"ops": "addmm+gelu", "modules": "layers.#"}))
     drawn = scene(joining, "layers.0", parts(joining)["layers.0"])
     apart, together = drawn.bars
@@ -176,14 +176,14 @@ def test_both_themes_are_painted(view: FusionView, theme: Theme) -> None:
     view.restyle(DARK)
 
 
-def test_bytes_are_written_at_what_leaves_a_block(view: FusionView, tmp_path: Path) -> None:
+def test_bytes_are_labelled_where_they_leave_a_block(view: FusionView, tmp_path: Path) -> None:
     flows = {data(f.bytes) for f in view.canvas.scene.flows if f.bytes}
     text = svg(view.canvas, tmp_path / "f.svg")
     written = {words for words in flows if f">{words}<" in text}
-    assert written and len(written) >= len(flows) / 2  # as far as there is room
+    assert written and len(written) >= len(flows) / 2  # limited by the room
 
 
-def test_the_page_says_what_it_waits_for(application: Any, bert: Side) -> None:
+def test_the_page_names_the_trace_that_it_waits_for(application: Any, bert: Side) -> None:
     view = FusionView(DARK)
     view.draw((bert,), 0)
     assert view.canvas.message == "Tracing the ops of bert-base …"

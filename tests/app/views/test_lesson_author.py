@@ -1,4 +1,4 @@
-"""A lesson that is being written is shown beside its text; opened files are shown too."""
+"""A lesson is shown beside its text while it is written; opened files are shown too."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return shown(Lessons, (side,), size=(1100, 700))
 
 
-def test_the_page_shows_what_is_typed(view: Lessons, tmp_path: Path, monkeypatch: Any):
+def test_the_page_shows_the_typed_lesson(view: Lessons, tmp_path: Path, monkeypatch: Any):
     view.writing.open()
     author = view.writing.author
     assert author is not None and author.editor.toPlainText() == TEMPLATE
@@ -37,7 +37,7 @@ def test_the_page_shows_what_is_typed(view: Lessons, tmp_path: Path, monkeypatch
     author.read()
     assert author.error.text().startswith("the lesson: ") and "mood" in author.error.text()
     assert not author.save.isEnabled()
-    assert view.lesson.title == "Does a CUDA graph help a word?"  # the last one that could be read
+    assert view.lesson.title == "Does a CUDA graph help a word?"  # the last valid lesson
     author.editor.setPlainText(TEMPLATE)
     author.read()
     written = list[Path]()

@@ -47,7 +47,7 @@ mode = "cuda_graph"
 
 @pytest.fixture
 def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: Theme):
-    """Four lessons of a teacher's own folder, and none that is packaged."""
+    """A view of four lessons in a user's folder, without the packaged lessons."""
     monkeypatch.setattr(lessons, "FOLDER", tmp_path / "none")
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
     guess = 'guess = "period"\n'
@@ -85,7 +85,7 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     )
     view.go(1)
     assert attempt.step == "predict"
-    assert view.outcomes == {} and view.question((), 0) is None  # nothing is simulated before
+    assert view.outcomes == {} and view.question((), 0) is None  # no simulation starts before
     at = page.guess.point("b")
     pointer(page.guess, QEvent.Type.MouseButtonPress, at)
     pointer(page.guess, QEvent.Type.MouseMove, at + QPointF(0, 30))
@@ -180,7 +180,7 @@ def test_shares_are_guessed_in_points(view: Lessons):
     view.turn_to(3)
     attempt = attempted(view)
     attempt.put("b", 7.0)
-    assert attempt.guesses["b"] == 1.0  # no more than everything
+    assert attempt.guesses["b"] == 1.0  # at most the whole share
     view.go(1)
     simulated(view)
     outcome = view.outcome
@@ -192,7 +192,7 @@ def test_shares_are_guessed_in_points(view: Lessons):
     assert attempt.good(outcome)
 
 
-def test_what_cannot_be_read_is_said_and_a_refusal_shown(view: Lessons, tmp_path: Path):
+def test_unreadable_lessons_and_refusals_are_shown(view: Lessons, tmp_path: Path):
     assert view.error_label.text().startswith(
         f"A lesson could not be read: {tmp_path / '5.toml'}: not TOML"
     )

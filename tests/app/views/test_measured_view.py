@@ -23,7 +23,7 @@ def measured(side: Side) -> Side:
     return replace(side, measured=str(TRACES / "mlp-tiny.json.gz"))
 
 
-def test_the_empty_view_says_what_to_open(shown: Any, side: Side) -> None:
+def test_the_empty_view_names_the_file_to_open(shown: Any, side: Side) -> None:
     view = shown(MeasuredView, (side,))
     assert "Open a PyTorch profiler trace" in view.canvas.empty
     assert view.rows() == [] and view.subtitle() == ""
@@ -44,7 +44,7 @@ def test_marks_are_at_both_times(shown: Any, measured: Side, theme: Theme) -> No
     assert picture(view).width() > 0
 
 
-def test_marks_of_one_op_are_told_apart_by_their_shapes(shown: Any, measured: Side) -> None:
+def test_marks_of_one_op_are_distinguished_by_their_shapes(shown: Any, measured: Side) -> None:
     groups = shown(MeasuredView, (measured,)).canvas.groups
     labels = names(groups)
     assert {g.op for g in groups} == {"addmm", "relu"} and len(set(labels)) == len(labels)

@@ -92,7 +92,7 @@ def test_selected_rows_are_picked_and_escape_lets_go(shown: Any, side: Side) -> 
     first = int(view.model.order[0])
     assert emitted == [view.model.groups.ops_of([first])]
     before = picture(view)
-    view.pick(emitted[0])  # as the window says it to every view
+    view.pick(emitted[0])  # as the window selects ops in every view
     assert picture(view) == before and len(emitted) == 1
     QTest.keyClick(view.table, Qt.Key.Key_Escape)
     assert emitted[-1] == frozenset() and not view.marked.any()
@@ -102,11 +102,11 @@ def test_selected_rows_are_picked_and_escape_lets_go(shown: Any, side: Side) -> 
     assert [g for g in range(len(view.model.groups)) if one in view.model.groups.ops_of([g])] == (
         marked
     )
-    _by_launch(view)  # what is picked stays so in another grouping
+    _by_launch(view)  # the selection stays in another grouping
     assert view.model.groups.ops_of(np.flatnonzero(view.marked).tolist()) == {one}
 
 
-def test_what_is_copied_is_a_table_of_plain_numbers(shown: Any, side: Side) -> None:
+def test_the_copy_is_a_table_of_plain_numbers(shown: Any, side: Side) -> None:
     view = shown(OpTable, (side,))
     QTest.keyClick(view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = [line.split("\t") for line in QGuiApplication.clipboard().text().split("\n")]

@@ -22,14 +22,14 @@ WIDE = (1000, 600)
 
 
 def settled(view: Any, side: Side) -> list[str]:
-    """Ask and answer until nothing is question_changed; what came."""
-    came: list[str] = []
+    """Answer the view's questions until it has none; returns all answers."""
+    answers: list[str] = []
     for _ in range(9):
         question = view.question((side,), 0)
         if question is None:
-            return came
+            return answers
         mapped = question(lambda: False)
-        came.append(type(mapped).__name__)
+        answers.append(type(mapped).__name__)
         view.answer(mapped)
     raise AssertionError("it never ends")
 
@@ -49,7 +49,8 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
         and len(view.chart.x.values) > 20
         and view.status.text() == "colour: the largest share"
     )
-    assert {1, 2, 4, 8, 16, 32, 64, 128, 256} <= set(view.chart.x.values)  # doublings stay
+    # the points at doublings stay
+    assert {1, 2, 4, 8, 16, 32, 64, 128, 256} <= set(view.chart.x.values)
     assert (view.chart.x.values[0], view.chart.x.values[-1]) == (1, 256)
 
 
@@ -68,7 +69,7 @@ def test_the_map_stays_while_the_scenario_moves_on_it(shown: Any, side: Side) ->
     view.draw((off,), 0)
     assert view.map.stale
     assert settled(view, off) == ["Chart", "ExactShifts"]
-    assert 74 in view.chart.x.values and view.chart.x.values[-1] == 256  # the ends stay
+    assert 74 in view.chart.x.values and view.chart.x.values[-1] == 256  # the ends of the axis stay
     late = before
     graph = Scenario("mlp-tiny", mode="cuda_graph")
     other = replace(side, scenario=graph, prediction=predict(graph))
@@ -119,7 +120,7 @@ def test_axes_are_offered_chosen_and_swapped(shown: Any, side: Side) -> None:
     assert not picture(view).isNull()
 
 
-def test_where_a_side_is_and_what_a_map_is_of(side: Side) -> None:
+def test_the_place_of_a_side_and_the_subject_of_a_map(side: Side) -> None:
     names = ("batch", "gpu", "mode", "bandwidth", "precision")
     places = [place_on(side, name) for name in names]
     assert places == [32, "h200_sxm", "eager", 1, "fp32"]

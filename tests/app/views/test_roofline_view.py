@@ -36,7 +36,7 @@ def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) ->
     assert drawn.ridge == pytest.approx(66.9 / 4.8, rel=1e-9)
 
 
-def test_launches_alike_add_up(tiny_prediction: Prediction) -> None:
+def test_identical_launches_add_up(tiny_prediction: Prediction) -> None:
     launches = launch_groups(tiny_prediction)
     assert sum(a.count for a in launches) == tiny_prediction.kernel_count
     assert sum(a.total_s for a in launches) == pytest.approx(tiny_prediction.gpu_busy_s)
@@ -45,7 +45,7 @@ def test_launches_alike_add_up(tiny_prediction: Prediction) -> None:
     assert launches == sorted(launches, key=lambda a: -a.total_s)
 
 
-def test_overhead_is_what_the_prediction_says(tiny_prediction: Prediction) -> None:
+def test_overhead_equals_that_of_the_prediction(tiny_prediction: Prediction) -> None:
     p = tiny_prediction
     parts = dict(overhead_parts(p))
     assert parts["host wait"] == p.idle.host_s and parts["sync"] == p.idle.sync_s
@@ -90,7 +90,7 @@ def test_the_zoom_follows_a_change_of_gpu_and_fit_is_there_meanwhile(
     zoomed = canvas.ends
     assert zoomed != whole and not view.fit.isHidden()
     view.draw((side,), 0)
-    assert canvas.ends == zoomed  # of the same card
+    assert canvas.ends == zoomed  # launches of the same card
     other = predict(Scenario("mlp-tiny", gpu="v100_sxm2_16"))
     view.draw((replace(side, prediction=other),), 0)
     fitted = canvas.ends
@@ -136,7 +136,7 @@ def test_the_heaviest_only(shown: Any, side: Side) -> None:
     share = sum(a.share for a in view.groups[:2])
     assert view.status.text() == f"heaviest 2 of {len(view.groups)}: {100 * share:.0f}%"
     view.draw((side,), 0)
-    assert view.heaviest.value() == 2  # what was chosen stays
+    assert view.heaviest.value() == 2  # the chosen number stays
 
 
 def test_a_variant_leaves_trails(shown: Any, side: Side, variant: Side) -> None:

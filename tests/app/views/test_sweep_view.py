@@ -36,7 +36,7 @@ def test_the_curve_passes_through_the_prediction_and_shares_add_up(
     )
     total = sum(curve.columns[r] for r in ("compute", "memory", "overhead"))
     assert np.allclose(total, 1)
-    assert curve.values[0] == 1 and curve.values[-1] == 256  # 8 times where it is
+    assert curve.values[0] == 1 and curve.values[-1] == 256  # 8 times the current value
     assert picture(view).pixelColor(4, 60).name().upper() == theme.bg1
 
 
@@ -87,7 +87,7 @@ def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
     assert emitted == [Scenario("mlp-tiny", batch=128)]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.frame.x.at(32), at.y()))
-    assert len(emitted) == 1  # outside, and where it is already
+    assert len(emitted) == 1  # outside the axis, and at the current value
 
 
 def test_a_batch_takes_the_place_of_the_one_before() -> None:
@@ -169,7 +169,7 @@ def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> 
     assert not replayed.same(first)
 
 
-def test_what_does_not_fit_is_said(shown: Any, side: Side) -> None:
+def test_values_that_do_not_fit_are_reported(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     assert view.canvas.sweep.unfit is None
     curve = view.canvas.first

@@ -48,7 +48,7 @@ def test_the_host_lane_holds_every_op_and_ends_at_its_launch(tiny_prediction: Pr
     host, known = lanes(p).host, issued(p.trace, p.gpu)
     assert sorted(host.of.tolist()) == list(range(len(p.trace.ops)))
     assert (np.diff(host.begin_s) >= -1e-15).all()
-    assert host.begin_s[1:] == pytest.approx(host.end_s[:-1])  # the host never rests here
+    assert host.begin_s[1:] == pytest.approx(host.end_s[:-1])  # the host is never idle here
     last = {op: float(t) for op, t in zip(p.columns.op_of, p.schedule.issue_s, strict=True)}
     for op, end, kind in zip(host.of, host.end_s, host.kind, strict=True):
         assert (int(op) in last) == (HOST_KINDS[kind] == "launches")
@@ -60,15 +60,15 @@ def test_the_host_lane_holds_every_op_and_ends_at_its_launch(tiny_prediction: Pr
 
 def test_a_host_that_waits_for_a_sync_is_seen_waiting() -> None:
     p = predict(Scenario("mixtral-small", batch=1, seq=32, sizes={"layers": 1}, training=False))
-    known, found = issued(p.trace, p.gpu), lanes(p)
+    known, shown_lanes = issued(p.trace, p.gpu), lanes(p)
     assert known.sync_after.any()
-    waits = found.host.kind == HOST_KINDS.index("waits for the GPU")
+    waits = shown_lanes.host.kind == HOST_KINDS.index("waits for the GPU")
     after = np.flatnonzero(known.sync_after[:-1])
     ends = np.maximum(p.schedule.issue_s[after], p.schedule.end_s[after]) + p.host.sync_s
-    assert found.host.end_s[waits][: after.size] == pytest.approx(ends)
+    assert shown_lanes.host.end_s[waits][: after.size] == pytest.approx(ends)
     synced = set((after + 1).tolist())
-    rows = found.gpu.kind == GPU_KINDS.index("waiting for a sync")
-    assert rows.any() and set(found.gpu.of[rows].tolist()) <= synced
+    rows = shown_lanes.gpu.kind == GPU_KINDS.index("waiting for a sync")
+    assert rows.any() and set(shown_lanes.gpu.of[rows].tolist()) <= synced
 
 
 def test_each_pass_of_a_replayed_step_is_one_launch(application: Any) -> None:
@@ -93,7 +93,7 @@ def test_a_graph_is_one_launch(shown: Any, tmp_path: Path) -> None:
     assert "one graph with every kernel" in svg(view, tmp_path / "g.svg")
 
 
-def test_what_is_narrow_is_merged_by_what_fills_most() -> None:
+def test_narrow_slices_merge_into_the_most_frequent_kind() -> None:
     lane = slices((0.0, 0.3, 0), (0.3, 0.9, 1), (2.0, 2.5, 0), (2.5, 3.0, 0), (4.0, 9.0, 1))
     seen = visible(lane, Scale(0.0, 10.0, 100.0, 110.0))
     assert seen.wide.tolist() == [4] and (seen.left[0], seen.right[0]) == (104.0, 109.0)
@@ -127,7 +127,7 @@ def test_f_centres_the_selection_and_then_fits(shown: Any, side: Side) -> None:
     (low, high), middle = canvas.span, (p.schedule.start_s[last] + p.schedule.end_s[last]) / 2
     took = float(p.schedule.end_s[last] - p.schedule.start_s[last])
     assert (low + high) / 2 == pytest.approx(middle, rel=0.1)
-    assert took < high - low < 0.5 * whole[1]  # a tenth of it on both sides, where there is room
+    assert took < high - low < 0.5 * whole[1]  # a margin of a tenth on both sides, if there is room
     QTest.keyClick(canvas, Qt.Key.Key_F)
     assert canvas.span == whole
     canvas.area = (0.2 * whole[1], 0.4 * whole[1])
@@ -202,7 +202,7 @@ def test_the_overview_moves_the_window(shown: Any, side: Side) -> None:
     assert share == pytest.approx([0.375, 0.625], abs=1e-6)
 
 
-def test_what_is_picked_elsewhere_comes_into_view(shown: Any, side: Side) -> None:
+def test_a_selection_of_another_view_is_scrolled_into_view(shown: Any, side: Side) -> None:
     view, p = shown(Timeline, (side,)), side.prediction
     span = view.canvas.lanes.span_s
     view.canvas.look(0.0, span / 50)
@@ -240,7 +240,7 @@ def test_idle_in_words(tiny_prediction: Prediction) -> None:
     assert idle_words(never) == "GPU never idle in a loop of steps"
 
 
-def test_gaps_of_a_graph_are_told_apart_from_the_host() -> None:
+def test_gaps_of_a_graph_are_distinguished_from_waits_for_the_host() -> None:
     p = predict(Scenario("mlp-tiny", mode="cuda_graph"))
     drawn = lanes(p)
     begin, end = float(drawn.gpu.begin_s[0]), float(drawn.gpu.end_s[-1])

@@ -1,4 +1,4 @@
-"""What-ifs on a part of the tree: dropped there, or chosen in its menu."""
+"""What-ifs on a part of the tree: dropped on it, or chosen in its menu."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ def last(change: PartChange) -> Applied:
 
 
 def block_of(parts: dict[str, ModuleNode]) -> ModuleNode:
-    """The blocks, two alike."""
+    """The node of the two equal blocks."""
     return next(part for part in parts.values() if len(part.modules) == 2)
 
 
@@ -56,7 +56,7 @@ def test_a_part_is_named_by_its_pattern(parts: dict[str, ModuleNode]) -> None:
 def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     change = on("precision", block, gpt)
-    # of what is bf16 the other question is fp32
+    # for weights in bf16, fp32 is offered first
     assert last(change) == Applied("precision", {"dtype": "fp32", "modules": pattern(block)})
     assert change.words == f"+precision=fp32,modules={pattern(block)}"
     assert change.scenario is not None
@@ -67,7 +67,7 @@ def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     assert last(on("precision", part, fp32)).arguments["dtype"] == "bf16"
 
 
-def test_what_this_card_lacks_is_said(parts: dict[str, ModuleNode]) -> None:
+def test_missing_tensor_cores_are_noted(parts: dict[str, ModuleNode]) -> None:
     old = replace(GPT, gpu="v100_sxm2_16", dtype="fp32")
     side = Side("A", "V100", old, predict(old))
     part = next(p for p in module_tree(side.prediction).all() if p.path == block_of(parts).path)
@@ -85,7 +85,7 @@ def test_what_this_card_lacks_is_said(parts: dict[str, ModuleNode]) -> None:
     ("cuda_graph", "cuda graph applies to the whole step"), ("recompute", "recompute: the step is"),
     ("freeze", "freeze: the step is inference"), ("batch", "batch applies to the whole step"),
 ])  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(
+def test_impossible_what_ifs_are_refused_with_the_reason(
     gpt: Side, parts: dict[str, ModuleNode], name: str, words: str
 ) -> None:
     change = on(name, block_of(parts), gpt)
@@ -93,7 +93,7 @@ def test_what_cannot_be_is_refused_with_its_reason(
     assert change.words.lower().startswith(words)
 
 
-def test_waiting_ops_and_what_has_no_weights_are_refused(
+def test_waits_and_parts_without_weights_are_refused(
     gpt: Side, parts: dict[str, ModuleNode]
 ) -> None:
     wait = next(part for part in parts.values() if part.wait)
@@ -121,7 +121,7 @@ def test_an_op_can_be_removed_where_it_is(gpt: Side, parts: dict[str, ModuleNode
     assert last(whole).arguments == {"op": "*", "modules": pattern(block_of(parts))}
 
 
-def test_the_step_itself_takes_what_the_scenario_takes(
+def test_the_step_takes_the_what_ifs_of_the_scenario(
     gpt: Side, parts: dict[str, ModuleNode]
 ) -> None:
     for part in (parts[""], None):
@@ -170,7 +170,7 @@ def view(shown: Any, gpt: Side) -> Iterator[WhereTimeGoes]:
     yield shown(WhereTimeGoes, (gpt,))
 
 
-def test_a_drag_says_at_each_part_what_a_drop_would_do(view: WhereTimeGoes) -> None:
+def test_a_drag_shows_the_effect_of_a_drop_at_each_part(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
     boxes = {part.path: box for part, box in view.canvas.boxes()}

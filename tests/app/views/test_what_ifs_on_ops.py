@@ -1,4 +1,4 @@
-"""What-ifs on a row of the table of ops: dropped there, or chosen in its menu."""
+"""What-ifs on a row of the op table: dropped on it, or chosen in its menu."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_precision_dropped_on_a_row(gpt: Side) -> None:
     assert faster.gpu_busy_s < gpt.prediction.gpu_busy_s
 
 
-def test_what_a_row_cannot_be_is_said(gpt: Side, resnet: Side) -> None:
+def test_what_ifs_that_a_row_refuses_have_reasons(gpt: Side, resnet: Side) -> None:
     def words(side: Side, by: By, *of: str, card: str = "precision") -> str:
         p = side.prediction
         parts = parts_of(groups(p, by), group_of(side, by, *of), p)
@@ -127,12 +127,12 @@ def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:
         "precision fp16 of 4 modules: blocks.#.attention.out, blocks.#.attention.qkv, "
         "blocks.#.down, blocks.#.up"
     )
-    assert by_title["precision fp32"].scenario is None  # they are already
+    assert by_title["precision fp32"].scenario is None  # the weights have this dtype already
 
 
-def test_a_card_over_the_table_says_what_a_drop_would_do(shown: Any, gpt: Side) -> None:
+def test_a_card_over_the_table_shows_the_effect_of_a_drop(shown: Any, gpt: Side) -> None:
     view = shown(OpTable, (gpt,))
-    view.by.button(2).click()  # by shape, as "launch" is the last
+    view.by.button(2).click()  # by shape, because "launch" is the last grouping
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
     rows, viewport = view.model.groups, view.table.viewport()

@@ -45,7 +45,7 @@ def test_a_module_is_the_sum_of_its_kernels(tiny_prediction: Prediction) -> None
                 assert part.ops == {k.op for k in own}
 
 
-def test_widths_are_shares_of_what_is_above(shown: Any, side: Side) -> None:
+def test_widths_are_shares_of_the_parent(shown: Any, side: Side) -> None:
     view = shown(WhereTimeGoes, (side,))
     boxes = dict(view.canvas.boxes())
     root = view.canvas.root
@@ -96,7 +96,7 @@ def test_arrows_walk_the_tree(shown: Any, side: Side) -> None:
     assert canvas.shown is first
 
 
-def test_what_is_shown_stays_when_the_sides_change(shown: Any, side: Side, variant: Side) -> None:
+def test_the_zoom_stays_when_the_sides_change(shown: Any, side: Side, variant: Side) -> None:
     view = shown(WhereTimeGoes, (side,))
     part = next(q for q in view.canvas.root.children if not q.wait)
     view.canvas.pressed_on.emit(part)

@@ -8,7 +8,9 @@ import pytest
 from app.widgets import display
 from simulator.errors import InputError
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X is asked on Linux")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the app connects to X only on Linux"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +29,7 @@ def test_no_display() -> None:
 
 
 @pytest.mark.parametrize("name", ["QT_QPA_PLATFORM", "WAYLAND_DISPLAY"])
-def test_what_is_chosen_otherwise_is_qts_to_judge(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_platforms_are_left_to_qt(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "offscreen")
     display.need_display()
 
@@ -60,7 +60,7 @@ def test_all_missing_libraries_are_named_with_the_way_to_get_them(
     )
 
 
-def test_what_qts_plugin_for_x_loads_is_looked_for() -> None:
+def test_libraries_of_qts_plugin_for_x_are_checked() -> None:
     assert {"libxcb-cursor.so.0", "libxcb-icccm.so.4", "libxcb-keysyms.so.1"} <= set(
         display._LIBRARIES
     )

@@ -90,7 +90,7 @@ def test_a_raster_fills_its_box(application: Any, tmp_path: Path) -> None:
 
 
 def test_svg_and_png_agree(application: Any, tmp_path: Path) -> None:
-    """Qt reads the SVG; text apart, hardly a pixel differs from what Qt paints."""
+    """Qt renders the SVG: except for text, few pixels differ from those that Qt paints."""
     drawing = Drawing(
         60,
         40,
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_written_is_an_error(application: Any, tmp_path: P
         write_png(Drawing(5, 5, ()), DARK, tmp_path / "no" / "d.png")
 
 
-def test_both_metrics_measure_alike(application: Any) -> None:
+def test_both_metrics_agree(application: Any) -> None:
     for words, px, weight in (("Step time, ms", 11, 400), ("aten.mm ×12", 13, 600)):
         assert TABULATED.width(words, px, weight) >= 0.98 * QT_METRICS.width(words, px, weight)
     assert pill(QT_METRICS, 0, 0, "x").box.width == QT_METRICS.width("x", 11, 500) + 10
@@ -150,7 +150,7 @@ def test_a_canvas_draws_once_for_a_size_and_picks(application: Any) -> None:
     image = canvas.grab().toImage()
     assert image.pixelColor(100, 150) == QColor(DARK.a)
     assert image.pixelColor(200, 150) == QColor(DARK.bg1)
-    canvas.restyle(LIGHT)  # roles: another theme needs no other drawing
+    canvas.restyle(LIGHT)  # colours are roles: another theme needs no new drawing
     assert canvas.grab().toImage().pixelColor(100, 150) == QColor(LIGHT.a)
     assert canvas.built == 1
     assert canvas.hit(QPointF(100, 150)) == "a" and canvas.hit(QPointF(200, 150)) is None

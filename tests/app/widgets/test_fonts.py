@@ -1,4 +1,4 @@
-"""The app brings its fonts along, with their licence."""
+"""The app contains its fonts, with their licence."""
 
 from PySide6.QtGui import QFontInfo
 

@@ -18,7 +18,9 @@ def test_a_suffix_is_added(chosen: str, path: Path | None, monkeypatch: pytest.M
     running = application()
     shown: list[object] = []
     monkeypatch.setattr(
-        QFileDialog, "getSaveFileName", lambda *given: shown.append(given[1:]) or (chosen, "")
+        QFileDialog,
+        "getSaveFileName",
+        lambda *arguments: shown.append(arguments[1:]) or (chosen, ""),
     )
     assert ask_where(QWidget(), "Export kernels", "kernels.csv", ".csv") == path
     assert shown == [("Export kernels", "kernels.csv", "Files (*.csv)")]

@@ -1,4 +1,4 @@
-"""The scenarios strip: a card each, the change against A, and everything done by key too."""
+"""The strip of scenarios: a card for each, the change against A, and a key for each action."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ GRAPH = replace(FIRST, mode="cuda_graph")
 
 
 class _Known(Answering):
-    """Answers that are given, not asked for."""
+    """Fixed answers, which are not requested."""
 
     def request(self) -> None: ...
 

@@ -1,4 +1,6 @@
-"""Calls of random shapes that no fit sees: they trace, lower and run; kept predictions compare."""
+"""Calls of random shapes that are in no fit: they trace, lower and run, and stored predictions are
+compared.
+"""
 
 from __future__ import annotations
 
@@ -69,10 +71,10 @@ def test_operands_lie_as_their_layout_says(layout: str, stride: tuple[int, int])
     assert x.storage_offset() == (1 if layout == "offset" else 0)
 
 
-def test_a_kept_prediction_is_held_against_the_kernels() -> None:
-    kept = {"a(n=1)": {"call": "a(n=1)", "warm": 3.0, "cold": 4.0, "kernels": 2}}
+def test_a_stored_prediction_is_compared_with_the_kernels() -> None:
+    stored = {"a(n=1)": {"call": "a(n=1)", "warm": 3.0, "cold": 4.0, "kernels": 2}}
     measured = {"a(n=1)": {"kernels": [["x", 1.0, 2.0], ["y", 1.0, None]]}, "b(n=2)": {}}
-    rows = [(o.group, o.figure, o.ratio) for o in blind_calls.outcomes(kept, measured)]
+    rows = [(o.group, o.figure, o.ratio) for o in blind_calls.outcomes(stored, measured)]
     assert rows == [
         ("blind calls, warm", "a", 1.5),
         ("blind calls, cold", "a", 4 / 3),
@@ -87,7 +89,7 @@ def test_stored_predictions_are_read_back(tmp_path: Path, name: str) -> None:
     assert list(stored_predictions.rows(tmp_path / name)) == predicted
 
 
-def test_what_is_no_file_of_predictions_says_so(tmp_path: Path) -> None:
+def test_an_invalid_file_of_predictions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl.gz"
     path.write_text(json.dumps({"call": "a"}))
     with pytest.raises(InputError) as raised:

@@ -158,7 +158,7 @@ def test_sources_hold_the_entry_points_and_include_nothing(source: str, names: l
     assert source.count("{") == source.count("}")
 
 
-def test_each_entry_point_that_is_asked_for_exists() -> None:
+def test_each_requested_entry_point_exists() -> None:
     for module in MODULES:
         text = Path(module.__file__).read_text()
         kernels = re.findall(r'kernel\(\s*SOURCE,\s*"(\w+)"', text)
@@ -234,7 +234,7 @@ def test_measured_ceilings_are_near_the_data_sheet() -> None:
     assert best["cuda_warp_mma", "bf16"] < 0.75 * best["cuda_warpgroup_mma", "bf16"]
 
 
-def test_without_cuda_a_kernel_says_what_is_missing() -> None:
+def test_without_cuda_a_kernel_names_the_missing_part() -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     with pytest.raises((RuntimeError, AssertionError), match=r"CUDA|NVIDIA"):

@@ -26,12 +26,12 @@ def _total(works, profile, hot=0.0):
 
 
 def test_a_curve_is_found_again() -> None:
-    """4 TB/s and 3 µs, as a made-up card gives them, with 2% of noise."""
+    """A made-up card with 4 TB/s and 3 µs, and 2% of noise."""
     rng = np.random.default_rng(1)
     sizes = [int(2**e) for e in rng.uniform(12, 29, 80)]
     seconds = [(2 * s / 4e12 + 3e-6) * float(np.exp(rng.normal(0, 0.02))) for s in sizes]
-    some = [Sample(_copy(s), 0.0, t) for s, t in zip(sizes, seconds, strict=True)]
-    fitted = fit_curve("trial", some, H200, base(1e-6, 1e-7, 4e-6))
+    fit_samples = [Sample(_copy(s), 0.0, t) for s, t in zip(sizes, seconds, strict=True)]
+    fitted = fit_curve("trial", fit_samples, H200, base(1e-6, 1e-7, 4e-6))
     emitted = [2**14, 3 * 2**20, 2**27]
     expected = [2 * s / 4e12 + 3e-6 for s in emitted]
     assert _total([_copy(s) for s in emitted], fitted) == pytest.approx(expected, rel=0.05)
@@ -75,7 +75,7 @@ def test_match_by_kind_whatever_the_order() -> None:
 
 
 def test_a_kernel_more_belongs_to_the_product() -> None:
-    # a product split where it was not lowered so: 5 + 2 are its time
+    # a product that was split, unlike in its lowering: its time is 5 + 2
     assert match([GEMM], [("nvjet", 5.0), ("splitKreduce", 2.0)]) == [(GEMM, 7.0)]
 
 
@@ -91,7 +91,7 @@ def test_growth_and_crossing_by_hand() -> None:
     # ×1, ×2: the slope rises through a half between batch √2 and 2√2, at 2
     assert growth([1.0, 1.0, 2.0]) == [0.0, 1.0]
     assert crossing([1, 2, 4], [1.0, 1.0, 2.0]) == pytest.approx(2.0)
-    assert crossing([1, 2, 4], [1.0, 2.0, 4.0]) is None  # never ruled by overhead
+    assert crossing([1, 2, 4], [1.0, 2.0, 4.0]) is None  # never overhead-bound
 
 
 def test_agreement_is_of_regimes_not_of_times() -> None:

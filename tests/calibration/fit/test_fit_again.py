@@ -1,4 +1,4 @@
-"""The packaged profile is what its measurements give: some of its curves, fitted again."""
+"""The packaged profile agrees with its measurements: some of its curves are fitted again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simulator.tracing import trace_call
 
 CURVE = "resample_scatter_cubic"
 CALLS = ("varied_picture_backward", "blind_picture_backward")
-"""The calls that the curve is of; no recorded network makes them."""
+"""The calls of the curve, which occur in no recorded network."""
 
 
 def calls(files: Iterable[str]) -> Iterator[Swept]:
@@ -36,11 +36,11 @@ def calls(files: Iterable[str]) -> Iterator[Swept]:
 
 
 def test_a_curve_predicts_the_same_times_again() -> None:
-    """Processors round differently, so that a figure that no sample depends on may differ."""
+    """Processors round differently, so figures that no sample depends on may differ."""
     importlib.import_module("calibration.blind")
     first, further = (by_curve(samples(calls(files))) for files in (FILES, FURTHER))
-    some = thinned(CURVE, first.get(CURVE, []), further.get(CURVE, []))
-    assert len(some) == 27
-    fitted = fit_curve(CURVE, some, gpu("h200"), profile())
-    ours, packaged = (errors(some, gpu("h200"), each) for each in (fitted, profile()))
-    assert ours == pytest.approx(packaged, abs=1e-3)
+    fit_samples = thinned(CURVE, first.get(CURVE, []), further.get(CURVE, []))
+    assert len(fit_samples) == 27
+    fitted = fit_curve(CURVE, fit_samples, gpu("h200"), profile())
+    refitted, packaged = (errors(fit_samples, gpu("h200"), each) for each in (fitted, profile()))
+    assert refitted == pytest.approx(packaged, abs=1e-3)

@@ -1,4 +1,4 @@
-"""What a card is given of its own, by hand, and the packaged card again."""
+"""The figures fitted to one card, by hand, and those of the packaged card, fitted again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ H100 = gpu("h100")
 
 
 def _recording(name: str, graph_us: float) -> Recording:
-    """Captured as a graph of ten kernels that take 90 µs."""
+    """A recording of a CUDA graph of ten kernels that take 90 µs."""
     graph = {"period": {"median_s": graph_us * 1e-6}, "gpu_busy_s": 90e-6, "kernels": 10}
     return Recording({"name": name}, [], 1.0, 0.0, 0.0, 1.0, 10, 0, 0, graph)
 
@@ -25,7 +25,7 @@ def _recording(name: str, graph_us: float) -> Recording:
 def test_gaps_are_longer_by_what_both_gpus_recorded() -> None:
     here = [_recording("a", 95), _recording("b", 94), _recording("c", 99)]
     there = [_recording("a", 94), _recording("b", 93)]
-    # a: (5 − 4) / 10 = 0.1 µs; b: (4 − 3) / 10 = 0.1 µs; c was recorded here alone
+    # a: (5 − 4) / 10 = 0.1 µs; b: (4 − 3) / 10 = 0.1 µs; c was recorded only here
     assert longer_gap_s(here, there) == pytest.approx(0.1e-6)
 
 
@@ -41,7 +41,7 @@ def test_short_kernels_take_longer_by_the_median() -> None:
     assert kernel_s(figures, H100, known) == pytest.approx(150e-9, rel=0.01)
 
 
-def test_the_packaged_card_is_the_h200_with_figures_of_its_own() -> None:
+def test_the_packaged_card_is_the_h200_with_its_own_figures() -> None:
     h100, h200 = profile("h100"), profile("h200")
     assert (h100.gpu, h100.card, h100.of) == ("h200_sxm", "h100_sxm", "h100_sxm")
     own = {"id", "source", "card", "kernel_s", "graph_gap_s", "interval"}

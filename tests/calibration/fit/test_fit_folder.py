@@ -26,7 +26,7 @@ def test_a_host_whose_python_alone_is_slow() -> None:
     python = ("pythoncalls", "identities")
     slow = {n: s * (4 if n.startswith(python) else 1) for n, s in known.reference.items()}
     profile = host_profile(_measured(slow))
-    # halfway between 4 for its loops and 1 for its ops
+    # the geometric mean of 4 for its loops and 1 for its ops
     assert profile.seconds["python_call"] == pytest.approx(
         2 * known.seconds["python_call"], rel=1e-3
     )
@@ -45,7 +45,9 @@ def test_the_gap_of_a_graph_by_hand() -> None:
     assert graph_gap(Measurements({})) is None
 
 
-def test_an_empty_folder_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_folder_is_refused_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.argv", ["fit", str(tmp_path)])
     with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*measure first"):
         main()

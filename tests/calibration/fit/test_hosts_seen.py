@@ -1,4 +1,4 @@
-"""The hosts that measured anything, and the default host as their median."""
+"""All hosts with measurements, and the default host as their median."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_files_of_one_night_count_once_and_others_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = {
-        "h200_sxm/recordings": [1.0, 3.0],  # with the next one process, of the median 2
+        "h200_sxm/recordings": [1.0, 3.0],  # one process together with the next, with the median 2
         "h200_sxm/compiled_validation": [2.0],
         "h200_sxm/compiled_validation_second": [4.0],
         "h100_sxm/recordings": [8.0],  # another machine

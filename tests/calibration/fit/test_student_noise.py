@@ -1,4 +1,4 @@
-"""The noise of a measured kernel grows with what the others do not explain."""
+"""The noise of a measured kernel grows with its difference from the prediction of the others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Fused Triton kernels: right on irregular shapes, their traffic by hand, their chains by name.
-
-`python -m calibration.fused.check` names what is off.
+"""Fused Triton kernels: correct on irregular shapes, with their traffic computed by hand, and their
+chains by name. `python -m calibration.fused.check` names wrong kernels.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ NAMES = list(VARIANTS)
 
 @pytest.fixture(scope="module")
 def checked() -> list[dict[str, Any]]:
-    """Every kernel run by its check, on a GPU if there is one, else in Triton's interpreter, which
-    has to be chosen before Triton is imported."""
+    """The results of every kernel's check, on a GPU if there is one, else in Triton's interpreter,
+    which must be chosen before Triton is imported.
+    """
     interpreted = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "calibration.fused.check"],
@@ -49,11 +49,11 @@ def checked() -> list[dict[str, Any]]:
 def test_kernel_equals_its_reference_on_irregular_shapes(
     name: str, checked: list[dict[str, Any]]
 ) -> None:
-    mine = [line for line in checked if line["variant"] == name]
-    dtypes = {line["params"]["dtype"] for line in mine}
+    lines = [line for line in checked if line["variant"] == name]
+    dtypes = {line["params"]["dtype"] for line in lines}
     assert dtypes >= {"fp32", "fp16"}
-    assert len(mine) == len(dtypes) * len(VARIANTS[name].irregular)
-    for line in mine:
+    assert len(lines) == len(dtypes) * len(VARIANTS[name].irregular)
+    for line in lines:
         assert line["error"] <= LIMIT[line["params"]["dtype"]], line
 
 
@@ -83,7 +83,8 @@ def test_the_chain_that_is_replaced(name: str) -> None:
 
 
 TRAFFIC = {
-    # read 8·2, written 8·2; ·4, −2, sigmoid's 4, ·4
+    # 8·2 bytes read, 8·2 written; 4 of the sigmoid, and a multiplication, subtraction and
+    # multiplication
     "pointwise_chain": (dict(size=8, ops=4), 32, 8 * 7),
     # 6 in, 3 of bias, 6 out: 15·2; 6 a number
     "bias_gelu": (dict(rows=2, cols=3), 30, 36),
@@ -118,7 +119,9 @@ def test_traffic_by_hand(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> None:
-    """At every point: operands that are read plus what the chain makes, as meta tensors."""
+    """At every point, the traffic is the operands that are read plus the results of the chain, as
+    meta tensors.
+    """
     variant = VARIANTS[name]
     for params in variant.points:
         with torch.device("meta"):
@@ -126,7 +129,7 @@ def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> Non
         result = variant.unfused(*operands)
         tensors = [*operands, *(result if isinstance(result, tuple) else [result])]
         if name == "flash_attention":
-            tensors.pop(3)  # the mask, which the kernel makes itself
+            tensors.pop(3)  # the mask, which the kernel draws itself
         whole = sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor))
         assert variant.traffic(**params).moved_bytes == whole, params
 
@@ -155,7 +158,8 @@ def test_every_point_of_both_sides_was_measured_on_the_h200() -> None:
     for measurements in VARIANTS.values():
         for point in OPERATIONS[measurements.fused_operation].points:
             traffic = measurements.traffic(**point.params)
-            # the sheet's dense peak of the tensor cores, and more than L2 was ever seen to give
+            # the data sheet's dense peak of the tensor cores, and more than the measured bandwidth
+            # of L2
             peak_flops = 989.5e12 if measurements.matrix else 66.9e12
             assert traffic.flops / measured[point.name] < peak_flops
             assert traffic.moved_bytes / measured[point.name] < 10e12

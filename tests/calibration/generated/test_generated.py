@@ -1,4 +1,6 @@
-"""Generated kernels: what is timed, how rounds are averaged, and what a fused kernel is told by."""
+"""Generated kernels: the timed part, the average over rounds, and the signature of a fused
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ def call(name: str, **params: object) -> tuple[Point, list[object]]:
 def test_every_measured_function_is_still_registered() -> None:
     named = {p.name for o in OPERATIONS.values() if o.kind == "generated" for p in o.points}
     chains = {name for name in named if name.startswith("generated_function_chain")}
-    for number, some in ((1, named - chains), (2, named - chains), (3, chains)):
+    for number, expected in ((1, named - chains), (2, named - chains), (3, chains)):
         path = MEASUREMENTS / CARD.id / f"generated_{number}.jsonl.gz"
         measured = read(path)
         assert not measured.failed
-        assert set(measured.samples) == some
+        assert set(measured.samples) == expected
     assert (len(named), len(chains)) == (824 + 54, 54)
 
 
@@ -60,14 +62,14 @@ def test_work_of_a_pointwise_kernel() -> None:
 def test_work_of_a_row_in_registers_and_of_one_walked_along() -> None:
     for cols, slots, scaled in ((512, 20, 1), (8192, 50, 2)):
         _, (op,) = call("generated_softmax", dtype="bf16", rows=4096, cols=cols)
-        # scaled in the loop before the sum, and anew in one after it; a load and a store
+        # scaled in the loop before the sum, and again in a loop after it; a load and a store
         assert op.signature.args["instructions"] == (scaled + slots + 2) * 4096 * cols
         assert (op.signature.args["rows"], op.signature.args["cols"]) == (4096, cols)
 
 
 def test_every_other_column_moves_all_sectors() -> None:
     _, (op,) = call("generated_strided", dtype="fp32", rows=64, cols=64)
-    # of 64·64 numbers, 4 bytes each and as many beside them
+    # 64·64 numbers of 4 bytes, and as many of the other operand
     assert op.inputs[0].nbytes == 64 * 64 * 8
     assert op.outputs[0].nbytes == 64 * 64 * 4
 
@@ -78,7 +80,7 @@ def test_a_result_that_is_also_read_on_the_way_is_stored() -> None:
     assert (len(op.inputs), len(op.outputs)) == (4, 3)
 
 
-def test_the_backward_pass_is_a_kernel_of_its_own() -> None:
+def test_the_backward_pass_is_a_separate_kernel() -> None:
     _, ops = call("generated_train_softmax", dtype="bf16", heads=12, queries=64)
     assert [op.phase for op in ops] == ["forward", "backward"]
 
@@ -106,7 +108,7 @@ def test_kernels_that_differ_in_number_are_left_out() -> None:
     assert matched(lowered(point, trace, two, CARD)) == []
 
 
-def test_functions_that_cannot_move_what_our_rules_say_are_left_out() -> None:
+def test_functions_with_other_traffic_than_the_rules_are_left_out() -> None:
     point = Point("generated_add", {"dtype": "fp32", "size": 2**26})
     trace = fused(traced(point), CARD).trace  # 3 · 256 MiB: 168 µs at 4.8 TB/s
     for seconds, out in ((185e-6, False), (160e-6, True)):
@@ -149,7 +151,7 @@ def test_host_constants_come_back_from_steps_made_of_them() -> None:
 
 
 def test_the_limit_of_compiled_versions_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It holds while a function runs, which is when it is compiled."""
+    """The limit applies while a function runs, because it is compiled then."""
     import torch._dynamo.config as dynamo
 
     seen: list[int] = []

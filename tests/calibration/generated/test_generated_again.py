@@ -1,4 +1,4 @@
-"""A packaged curve of generated kernels is what its measurements give, fitted again."""
+"""A packaged curve of generated kernels agrees with its measurements, fitted again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simulator.timing.roofline import curve
 
 CURVE = "generated_across"
 FUNCTIONS = ("generated_train_batch_norm", "generated_pooled", "generated_column_sums")
-"""The functions that have kernels of this curve which the fit sees."""
+"""The functions with fitted kernels of this curve."""
 
 
 def test_a_curve_of_generated_kernels_predicts_the_same_times_again() -> None:
-    """Processors round differently, so that a figure that no sample depends on may differ."""
+    """Processors round differently, so figures that no sample depends on may differ."""
     card = gpu("h200")
     logs = sorted((MEASUREMENTS / card.id).glob("generated_*.jsonl.gz"))
     rounds = [read(path).samples for path in logs]

@@ -1,4 +1,4 @@
-"""The table of attention kernels, and what they cost, against what an H200 did."""
+"""The table of attention kernels and their costs, against recordings on an H200."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_the_kernel_is_the_one_that_torch_chose(row: dict[str, Any]) -> None:
     for *rest, without, with_gradients in row["found"][::5]:
         for training, backend in ((False, without), (True, with_gradients)):
             with torch.set_grad_enabled(training):
-                got = operands(Point(row["dtype"], row["mask"], *rest), "meta", training)
-            q, k, v, mask, _, causal = got.args
-            call = call_of(HOPPER, q, k, v, mask, causal, got.kwargs["enable_gqa"])
+                inputs = operands(Point(row["dtype"], row["mask"], *rest), "meta", training)
+            q, k, v, mask, _, causal = inputs.args
+            call = call_of(HOPPER, q, k, v, mask, causal, inputs.kwargs["enable_gqa"])
             if choose(call) != BACKENDS[backend]:
                 wrong.append((rest, training, BACKENDS[backend]))
     assert len(row["found"]) == 240
@@ -55,8 +55,8 @@ UNLIKE = {
 }
 
 
-def test_what_a_cuda_graph_captures() -> None:
-    """97 calls: each is refused here as it was there."""
+def test_calls_that_a_cuda_graph_captures() -> None:
+    """97 calls: each is refused here if the GPU refused it."""
     recorded = {row["call"]: row["captured"] for row in rows("capture")}
     capturable: dict[str, bool] = {}
     for name in recorded.keys() - UNLIKE.keys():
@@ -72,21 +72,23 @@ def point_of(row: dict[str, Any]) -> Point:
 
 def traced(row: dict[str, Any]) -> Any:
     def make() -> Any:
-        got = operands(point_of(row), "cuda", row["training"])
-        return lambda: attend(got, row["training"])
+        inputs = operands(point_of(row), "cuda", row["training"])
+        return lambda: attend(inputs, row["training"])
 
     return trace_call(make)
 
 
 def test_the_ops_are_those_that_torch_dispatched() -> None:
-    """Of forward passes; a profiled backward pass also says what autograd detaches."""
+    """The ops of forward passes; a profile of a backward pass also contains the detaches of
+    autograd.
+    """
     for row in rows("kernels"):
         if not row["training"]:
             assert traced(row).names() == row["ops"], point_of(row)
 
 
 def test_math_launches_what_it_launched_and_takes_as_long() -> None:
-    """Keys repeated for groups and cast masks included."""
+    """Includes keys that are repeated for groups, and cast masks."""
     errors: list[float] = []
     for row in rows("kernels"):
         if "aten._safe_softmax.default" in row["ops"] and not row["training"]:

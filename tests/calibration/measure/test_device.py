@@ -1,4 +1,4 @@
-"""Which GPU: what is refused, and what NVML says, on machines that have neither."""
+"""The choice of the GPU: refusals, and the answers of NVML, on machines without a GPU and NVML."""
 
 import sys
 import tomllib
@@ -65,7 +65,7 @@ def test_every_name_of_every_gpu_finds_its_sheet() -> None:
             assert sheet(name) == sheet(name.upper()) == gpu.id
 
 
-def test_a_gpu_without_a_sheet_is_told_how_to_get_one(
+def test_a_gpu_without_a_file_gets_a_template(
     monkeypatch: pytest.MonkeyPatch, no_user_files: Path
 ) -> None:
     pretend(monkeypatch, "NVIDIA GeForce RTX 6090-D")
@@ -77,7 +77,7 @@ def test_a_gpu_without_a_sheet_is_told_how_to_get_one(
     example = "\n".join(line for line in message.splitlines() if line.startswith("    "))
     assert tomllib.loads(example)["memory_gib"] == 12 and tomllib.loads(example)["units"] == 48
     path.write_text(example)
-    assert read(path)["bandwidth_bytes_per_s"] == 4800e9  # what is shown is a valid sheet
+    assert read(path)["bandwidth_bytes_per_s"] == 4800e9  # the printed text is a valid GPU file
     assert find().sheet == "geforce_rtx_6090_d"
 
 
@@ -175,7 +175,7 @@ def test_other_processes_are_warned_of_once(
     processes += [SimpleNamespace(pid=3, usedGpuMemory=None)]
     assert (
         watched_rows.other_processes(own_bytes=10) == 1e-6
-    )  # there, but NVML does not say how large
+    )  # present, but NVML does not report its size
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_without_nvml_figures_are_unknown(
     assert printed.count("warning") == 1 and why in printed and "stay unknown" in printed
 
 
-def test_what_a_gpu_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_that_a_gpu_does_not_report_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     watched_rows = watch(monkeypatch, NVML())
     assert (
         set(watched_rows.reading().values()) == {None} and watched_rows.other_processes(0) is None

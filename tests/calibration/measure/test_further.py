@@ -18,7 +18,7 @@ def test_further_points_are_others_and_the_same_each_time() -> None:
     assert points != clone.further(0.5, "second")
 
 
-def test_what_was_not_drawn_has_no_further_points() -> None:
+def test_sweeps_that_are_not_drawn_have_no_further_points() -> None:
     alone = Operation("alone", "library", lambda: lambda: None, ())
     assert alone.further(2.0) == ()
 
@@ -41,5 +41,5 @@ def test_a_curve_is_fitted_to_as_many_further_samples_as_there_is_room_for() -> 
     first, more = ([_sample("softmax", n) for n in range(*r)] for r in ((0, 2400), (2400, 3000)))
     assert len(thinned("softmax", first, more)) == 2500
     fills = thinned("fill", [_sample("fill", n) for n in range(900)], [])
-    assert len(fills) == 300  # half of 600, the rest is for further ones
+    assert len(fills) == 300  # half of 600; the other half is for further points
     assert {name: len(some) for name, some in by_curve(fills).items()} == {"fill": 300}

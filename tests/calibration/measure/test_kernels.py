@@ -41,12 +41,12 @@ def test_warm_and_cold_medians_without_the_flush() -> None:
 def test_launches_of_autograds_thread_count_and_launch_order_rules() -> None:
     events = [
         ranged("point0.warm0", 0, 10),
-        *launched("second", 2, 6, 500, 2.0, tid=77),  # began first, on a stream of its own
+        *launched("second", 2, 6, 500, 2.0, tid=77),  # began first, on another stream
         *launched("first", 1, 5, 501, 1.0),
         ranged("point0.cold0", 20, 10),
         *launched("first", 3, 25, 600, 3.0),
     ]
-    # the cold run launched others, so nothing is known of it
+    # the cold run launched other kernels, so its time is unknown
     assert kernels_of(events, 1) == [[("first", 1e-6, None), ("second", 2e-6, None)]]
 
 

@@ -27,10 +27,10 @@ HEADER = {
 ROOT = Path(__file__).parents[3]
 
 
-def row(n: int, **what: Any) -> dict[str, Any]:
+def row(n: int, **fields: Any) -> dict[str, Any]:
     return {
         "point": {"operation": "add", "params": {"n": n}},
-        **(what or {"warm": {"median_s": n}}),
+        **(fields or {"warm": {"median_s": n}}),
     }
 
 
@@ -58,7 +58,7 @@ def test_every_changed_byte_is_seen() -> None:
         assert decoded(changed) is None, changed
 
 
-def test_what_was_written_is_found_again(tmp_path: Path) -> None:
+def test_written_samples_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "samples.jsonl"
     filled(path, 3)
     parsed = read(path)
@@ -125,7 +125,7 @@ def test_a_corrupt_line_in_the_middle_is_numbered(tmp_path: Path) -> None:
     assert path.read_bytes() == b"".join(lines)
 
 
-def test_a_torn_header_begins_anew(tmp_path: Path) -> None:
+def test_a_truncated_header_is_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     filled(path, 0)
     header = path.read_bytes()
@@ -195,7 +195,7 @@ def test_two_processes_do_not_share_a_log(tmp_path: Path) -> None:
 
 
 class FullDisk:
-    """A file on a disk with room for so many bytes."""
+    """A file on a disk with room for `room` bytes."""
 
     def __init__(self, file: Any, room: int, code: int = errno.ENOSPC) -> None:
         self.file, self.room, self.code = file, room, code
@@ -203,9 +203,9 @@ class FullDisk:
     def write(self, data: bytes) -> int:
         if self.room == 0:
             raise OSError(self.code, os.strerror(self.code))
-        taken = self.file.write(data[: self.room])
-        self.room -= taken
-        return taken
+        written_bytes = self.file.write(data[: self.room])
+        self.room -= written_bytes
+        return written_bytes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)

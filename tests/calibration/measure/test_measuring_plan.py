@@ -43,7 +43,7 @@ def test_only_some_names() -> None:
         planned(operations, only="(")
 
 
-def test_what_cannot_be_imported_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_that_cannot_be_imported_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "OPERATIONS", {"add": swept("add", 1)})
     monkeypatch.setattr(measure, "PACKAGES", {"library": "json", "triton": "no_such_package"})
     messages: list[str] = []

@@ -8,7 +8,7 @@ from calibration.measure.parallel_steps import PROFILED
 MEASURED = Path("calibration/measurements/h200_sxm_x2/parallel_steps.jsonl.gz")
 
 
-def test_each_step_has_a_name_of_its_own():
+def test_each_step_has_its_own_name():
     names = [step.name for step in STEPS]
     assert len(set(names)) == len(names)
     assert names[15] == "pipeline/8 gpt2-xl/bf16/training/b32s1024"

@@ -1,4 +1,4 @@
-"""The run of a sweep, with a stopwatch and a clock that are not real."""
+"""The run of a sweep, with a fake stopwatch and a fake clock."""
 
 import io
 from pathlib import Path
@@ -16,7 +16,9 @@ from tests.calibration.measure.conftest import Clock, swept
 
 
 class FakeBench:
-    """Takes a second a point; fails as told; `references` are its copy's seconds, in turn."""
+    """Takes one second per point and fails at the given points; `references` are the seconds of the
+    reference copy, in order.
+    """
 
     def __init__(self, clock: Clock | None = None, **fails: Any) -> None:
         self.clock = clock or Clock()
@@ -84,7 +86,7 @@ def test_a_limit_of_time_ends_early_and_the_rest_follows(tmp_path: Path) -> None
     path, points = tmp_path / "s.jsonl", planned([swept("add", 50)])
     first = FakeBench()
     assert not run(path, first, points, until_s=38.0)[0]
-    assert len(first.timed) == 31  # 8 s are kept for the last profiler session
+    assert len(first.timed) == 31  # 8 s are reserved for the last profiler session
     assert sorted(first.read) == sorted(first.timed)
     second = FakeBench()
     assert run(path, second, points)[0]
@@ -110,7 +112,7 @@ def test_kernels_lost_in_a_crash_are_read_without_timing_again(tmp_path: Path) -
     assert not read(path).without_kernels
 
 
-def test_failures_are_named_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_failures_are_named_and_the_run_continues(tmp_path: Path) -> None:
     bench = FakeBench(bad=ValueError("no such shape\nand more"))
     complete, progress = run(
         tmp_path / "s.jsonl", bench, planned([swept("bad", 2), swept("add", 5)])
@@ -148,7 +150,7 @@ def test_a_broken_context_ends_the_run_with_the_sample_marked(tmp_path: Path) ->
     assert "bad(n=0)" not in second.timed and len(read(path).samples) == 4
 
 
-def test_a_full_disk_is_no_failed_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_a_failed_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = Log.write
 
     def full(log: Log, row: dict[str, Any]) -> None:
@@ -165,7 +167,8 @@ def test_a_full_disk_is_no_failed_point(tmp_path: Path, monkeypatch: pytest.Monk
     ("copies", "twice", "drifted"),
     [
         ([1.0, 1.019], False, False),
-        ([1.0, 1.03, 1.03], True, False),  # it moved once, and the repeat stands where it is now
+        # the reference changed once, and the repeated time uses the current one
+        ([1.0, 1.03, 1.03], True, False),
         ([1.0, 1.03, 1.0], True, False),  # a passing disturbance
         ([1.0, 1.03, 1.06], True, True),
         ([1.0, 0.97, 0.94], True, True),

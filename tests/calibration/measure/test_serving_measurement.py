@@ -1,4 +1,4 @@
-"""Served loads: the rules of the loop, the forward of a mixed iteration, and the script."""
+"""Served loads: the rules of the loop, the forward pass of a mixed iteration, and the script."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ from simulator.planning.step.step_time import constant
 
 
 class Virtual:
-    """A clock and a server whose every iteration takes 10 ms."""
+    """A clock, and a server whose iterations take 10 ms each."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -56,18 +56,18 @@ def test_the_loop_keeps_the_rules_of_the_simulated_server(rate: float) -> None:
 
 def test_a_prompt_is_cut_where_the_budget_ends() -> None:
     """Budget 100, prompts of 60 each: 60 + 40, then one decode, 20 and 60."""
-    found, virtual = served(Load([0.0, 0.0, 0.0], [60, 60, 60], [3, 2, 2]), 4, 100)
+    served_load, virtual = served(Load([0.0, 0.0, 0.0], [60, 60, 60], [3, 2, 2]), 4, 100)
     assert virtual.seen[0] == (0, 0, [Chunk(0, 0, 60, True), Chunk(1, 0, 40, False)])
     assert virtual.seen[1] == (1, 60, [Chunk(1, 40, 20, True), Chunk(2, 0, 60, True)])
     assert virtual.seen[2] == (3, 61 + 60 + 60, [])
-    assert found.first_s == pytest.approx([0.01, 0.02, 0.02])
-    assert found.last_s == pytest.approx([0.03, 0.03, 0.03])
+    assert served_load.first_s == pytest.approx([0.01, 0.02, 0.02])
+    assert served_load.last_s == pytest.approx([0.03, 0.03, 0.03])
 
 
 def test_unanswered_requests_keep_nan() -> None:
     virtual = Virtual()
-    found = run(virtual, Load([0.0, 9.0], [5, 5], [2, 2]), 1, 10, virtual, until_s=5.0)
-    assert found.last_s[0] == pytest.approx(0.02) and np.isnan(found.last_s[1])
+    served_load = run(virtual, Load([0.0, 9.0], [5, 5], [2, 2]), 1, 10, virtual, until_s=5.0)
+    assert served_load.last_s[0] == pytest.approx(0.02) and np.isnan(served_load.last_s[1])
 
 
 def test_a_mixed_iteration_is_the_networks_own_forward() -> None:
@@ -83,7 +83,9 @@ def test_a_mixed_iteration_is_the_networks_own_forward() -> None:
 
 
 def test_a_piece_attends_to_what_the_cache_has() -> None:
-    """The last 4 of 12 tokens, after 8: the queries turned by their places in the piece alone."""
+    """The last 4 of 12 tokens, after 8 cached ones: the queries are rotated by their positions in
+    the piece only.
+    """
     module: Any = build(cases.NETWORK, **TINY.sizes).eval()
     server = LlamaServer(module, 1, 48, (1,), (16,), False)
     with torch.no_grad():

@@ -21,13 +21,13 @@ def test_a_mask_beyond_the_reach_of_l2_is_read_for_each_head() -> None:
     trace = trace_call(POINT.make)
     traffic = VARIANTS["softmax"].traffic(**POINT.params)
     operands = external(trace)
-    # the mask is passed once a head
+    # the mask is read once for each head
     assert sorted(operands) == [
         (64 * 64, ONE, 4),
         (4 * 64 * 64, 4 * ONE, 1),
         (4 * 64 * 64, 4 * ONE, 1),
     ]
-    # scores in and out, and the mask; between two reads of its line lie 9/4 of `ONE`
+    # scores in and out, and the mask; between two reads of a mask line, 9/4 of `ONE` is moved
     assert fused(trace, traffic, operands, 3 * ONE).bytes == 9 * ONE
     assert fused(trace, traffic, operands, 2 * ONE).bytes == 12 * ONE
 
@@ -45,7 +45,8 @@ def test_a_mask_too_large_for_l1_comes_from_l2_for_each_head() -> None:
 
 
 def test_an_operand_within_a_row_is_passed_where_the_row_is() -> None:
-    # angles of 64 places for 4 sequences: each head of a place reads them while they are in L1
+    # angles of 64 positions for 4 sequences: each head of a position reads them while they are in
+    # L1
     assert passes((64, 1, 128), (4, 64, 8, 128)) == 4
     assert passes((128,), (64, 128)) == 64
     assert passes((64, 128), (64, 128)) == 1

@@ -2,7 +2,7 @@ from calibration.record.measured_steps import text
 from simulator.measured.steps import FOLDER, steps
 
 
-def test_the_packaged_file_is_what_the_recordings_say() -> None:
+def test_the_packaged_file_agrees_with_the_recordings() -> None:
     assert (FOLDER / "h200_sxm.json").read_text("utf-8") == text("h200_sxm")
 
 
@@ -12,5 +12,5 @@ def test_every_step_that_was_timed_is_in_it() -> None:
     assert len(eager) == 67 + 62 + 88  # recordings, validation, batches
     assert sum(step.mode == "compiled" for step in known) == 15 + 34
     assert sum(step.fitted for step in eager) == 67
-    # one host; the catalogue's is the median of 57 processes, and slower
+    # one host; the default host is the median of 57 processes, and slower
     assert all(0.638 < step.host_times < 0.682 for step in known)

@@ -1,4 +1,4 @@
-"""Which times were taken once PyTorch's profiler had run in the process, and what that costs."""
+"""The times measured after PyTorch's profiler had run in the process, and the cost of its hooks."""
 
 from __future__ import annotations
 

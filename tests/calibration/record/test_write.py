@@ -1,4 +1,4 @@
-"""Which cases of a suite are left to record, and that all are timed before any is profiled."""
+"""The cases of a suite that remain to be recorded; all are timed before any is profiled."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_all_cases_are_timed_before_any_is_profiled(
         return {**row, "gpu_busy_s": 0.5, "kernels": 1}
 
     device = type("Device", (), {"name": "a GPU", "driver": "1"})
-    for name, made in (
+    for name, fake in (
         ("times", times),
         ("profiled", profiled),
         ("find", device),
@@ -93,7 +93,7 @@ def test_all_cases_are_timed_before_any_is_profiled(
         ("versions", dict),
         ("suite", lambda gpu: {"adds": 1.0}),
     ):
-        monkeypatch.setattr(write, name, made)
+        monkeypatch.setattr(write, name, fake)
     monkeypatch.setattr("sys.argv", ["write", str(tmp_path), "--suite", "host", "--limit", "4"])
     write.main()
     assert done == ["time"] * 4 + ["profile"] * 3

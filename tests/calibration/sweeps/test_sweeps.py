@@ -1,4 +1,6 @@
-"""Every sweep of the libraries' kernels: its points trace, lower and run; none is all zeros."""
+"""Every sweep of the libraries' kernels: its points trace, lower and run, and no operand is all
+zeros.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ FROM_NOTHING = {"arange"}
 
 
 ON_GPUS_ONLY = {"scaled_grouped_product"}
-"""Calls of which torch has no CPU kernel."""
+"""Calls for which torch has no CPU kernel."""
 
 
 def smallest(name: str, **params: Any) -> Point:
@@ -64,7 +66,7 @@ def test_every_kind_of_call_is_modelled_and_launches() -> None:
 
 
 class Zeros(TorchDispatchMode):
-    """Collects the ops that read a tensor of zeros that was there before the call."""
+    """Collects the ops that read a tensor of zeros created before the call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +91,7 @@ def test_calls_run_twice_on_operands_that_are_not_zeros(name: str) -> None:
     params = {"backend": "math"} if "backend" in smallest(name).params else {}
     with torch.device("cpu"):
         call = smallest(name, **params).make()
-    with torch.device("meta"):  # whatever it is by then, the call keeps to its operands
+    with torch.device("meta"):  # the call uses only its operands
         call()
         with Zeros() as zeros:
             call()

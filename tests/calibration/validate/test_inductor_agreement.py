@@ -1,4 +1,4 @@
-"""The fast partition against what Inductor's own scheduler made of the same networks, stored."""
+"""The fast partition against stored results of Inductor's own scheduler for the same networks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
      ("mlp-tiny/autocast/training", 1.0, 0.0), ("convnet-tiny/bf16/training", 1.0, 0.0)],
 )  # fmt: skip
 def test_how_far_others_agree(name: str, share: float, launches: float) -> None:
-    """Shares of ops in the same launch, rounded down, and of launches too many or too few."""
+    """Shares of ops in the same launch, rounded down, and of missing or surplus launches."""
     both = agreement_of(name)
     assert both.share >= share
     assert len(both.rules.ops) == pytest.approx(len(both.real.ops), rel=launches)
@@ -49,6 +49,6 @@ def test_launches_are_matched_by_the_share_of_ops_they_have_in_common() -> None:
     assert matched(real, rules) == {2: 2, 0: 0, 1: 1}  # 2/2, then 2/3, then 1/2
 
 
-def test_what_is_stored_are_cases_of_the_catalogue() -> None:
+def test_stored_cases_are_in_the_catalogue() -> None:
     assert set(ROWS) <= {case.name for case in cases()}
     assert sum(row.schedule is not None for row in ROWS.values()) >= 28

@@ -1,4 +1,4 @@
-"""Served steps against what an H200 took; decodes and joules of the catalogue's Llama."""
+"""Served steps against measurements on an H200: decodes and joules of the catalogue's Llama."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def test_the_third_suite_shares_no_network_with_the_others() -> None:
     assert len(PACKAGES_THIRD_COMPILED) == 16
 
 
-def test_a_kept_prediction_is_compared_as_one_of_now(tmp_path: Path) -> None:
+def test_a_stored_prediction_is_compared_like_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl.gz"
     row = {"case": "net", "mode": "eager", "period_s": 2.0, "interval_s": [1.0, 3.0]}
     write(path, [{**row, "gpu_busy_s": 1.0, "kernels": 9}, {"case": "b", "failed": "InputError"}])

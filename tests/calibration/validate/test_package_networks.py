@@ -1,4 +1,6 @@
-"""Networks of packages against what an H200 took: the host of each step, and the table's groups."""
+"""Networks of packages against measurements on an H200: the host of each step, and the table's
+groups.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def test_a_step_of_1_25_times_its_busy_time_is_decided_by_its_host() -> None:
     ]
 
 
-def test_a_graph_is_held_against_its_own_times() -> None:
+def test_a_graph_is_compared_with_its_own_times() -> None:
     assert rows(recording(2.0), "cuda_graph") == []
     group = "cuda_graph inference"
     assert rows(recording(2.0, GRAPH), "cuda_graph") == [
@@ -63,7 +65,8 @@ def test_a_graph_is_held_against_its_own_times() -> None:
 def test_the_host_beside_a_step_lies_between_its_probes() -> None:
     before = {name: [2 * s] for name, s in quiet().items()}
     after = {name: [8 * s, 9 * s, 7 * s] for name, s in quiet().items()}
-    # √(2·8) = 4 times as long as the reference; the default host takes 1.1253 times as long as it
+    # √(2·8) = 4 times as long as the reference; the default host takes 1.1253 times as long as the
+    # reference
     slow = beside((before, after))
     for name, seconds in host().seconds.items():
         assert slow.seconds[name] == pytest.approx(seconds * 4 / 1.1253, rel=1e-3)

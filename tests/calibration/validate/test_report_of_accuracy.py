@@ -1,4 +1,4 @@
-"""The accuracy that the README states is the accuracy that is measured."""
+"""The README states the measured accuracy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_interval_is_of_measured_over_predicted() -> None:
 @pytest.mark.parametrize(
     ("phase", "cases"), [("inference", 42), pytest.param("", 62, marks=pytest.mark.slow)]
 )
-def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> None:
+def test_the_page_states_the_measured_errors_of_steps(phase: str, cases: int) -> None:
     host = host_of("validation")
     chosen = [r for r in recordings("validation") if r.case["phase"].startswith(phase)]
     assert len(chosen) == cases
@@ -60,8 +60,8 @@ def test_the_page_states_what_is_measured_of_steps(phase: str, cases: int) -> No
         assert row in stated, "run `ridgepoint validate --write`"
 
 
-def test_the_pages_state_what_is_measured_of_single_ops() -> None:
-    # a twentieth of the held-out calls; the table is of all
+def test_the_pages_state_the_measured_errors_of_single_ops() -> None:
+    # a twentieth of the held-out calls; the table contains all of them
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100
     stated = PAGE.read_text()
@@ -80,7 +80,7 @@ def test_the_readme_has_rows_of_the_page() -> None:
 
 
 def _launching() -> list[Point]:
-    """All points but the few that turned out to be views."""
+    """All points except a few views, which launch no kernel."""
     measured = sampled(find_gpu("h200"))
     return [p for p in points("library") if measured.get(p.name, {}).get("kernels")]
 
@@ -93,7 +93,9 @@ def _some() -> Iterator[Swept]:
 
 
 def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step twice as fast as predicted, whatever its host did, gaining 1.5 times as much."""
+    """A step twice as fast as predicted with any host, whose speed-up is 1.5 times the predicted
+    one.
+    """
     case = {
         "network": "mlp-tiny",
         "precision": "fp32",
@@ -122,7 +124,7 @@ def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One launch: a round that took as long as predicted, and its launch longer by the hooks."""
+    """One launch: a round that took the predicted time, with a launch longer by the hooks."""
     case = {
         "network": "chain",
         "precision": "fp32",
@@ -151,5 +153,5 @@ def test_single_calls_by_hand() -> None:
     compute, held, fixed = roofs([work], find_gpu("h200"), profile()).parts(np.ones(1), 0.0)
     predicted = float(max(compute[0], held[0]) + fixed[0])
     one = Swept(Point("none", {}), [(work, 1.0, 1.0)], [("k", 2 * predicted, predicted / 2)])
-    found = ratios(one, find_gpu("h200"), profile())
-    assert found == {"warm": pytest.approx(0.5), "cold": pytest.approx(2.0)}
+    by_group = ratios(one, find_gpu("h200"), profile())
+    assert by_group == {"warm": pytest.approx(0.5), "cold": pytest.approx(2.0)}

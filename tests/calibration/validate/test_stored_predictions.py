@@ -1,4 +1,4 @@
-"""One command prints what was predicted before beside what was measured then."""
+"""One command prints stored predictions beside the measurements that followed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_calls_are_tabled_by_state_and_kind(
         },
     }
     name = "blind_unary(name=relu,dtype=fp32,sizes=[2, 3],layout=contiguous)"
-    wanted = [Point(**point)]
-    monkeypatch.setattr(blind_calls, "points", lambda kind: wanted)
+    drawn_points = [Point(**point)]
+    monkeypatch.setattr(blind_calls, "points", lambda kind: drawn_points)
     monkeypatch.setattr(blind_calls, "PREDICTED", tmp_path / "kept.jsonl.gz")
     monkeypatch.setattr(blind_calls, "MEASURED", tmp_path / "measured.jsonl")
     write(tmp_path / "kept.jsonl.gz", [{"call": name, "warm": 3e-6, "cold": 2e-6, "kernels": 1}])

@@ -1,6 +1,5 @@
-"""What a GPU was asked to do against what is traced without one, for every recorded network.
-
-`python -m calibration.validate.trace_fidelity PATTERN` names what differs.
+"""The ops recorded on a GPU against those traced without one, for every recorded network. `python
+-m calibration.validate.trace_fidelity PATTERN` names the differences.
 """
 
 from __future__ import annotations
@@ -54,8 +53,9 @@ OFF = {
     "mlp-tiny/fp32/training-adamw/b32s0": -8,
     "mlp-wide/bf16/training-sgd/b1024s0": -1,
 }
-"""THE TABLE OF WHAT IS REACHED: kernels lowered less kernels recorded. A case that is not named is
-exact; a case may come nearer than this, never farther. Lower a figure where a rule improves."""
+"""The current differences: lowered kernels minus recorded kernels. A case that is not listed is
+exact. A difference may shrink but not grow; lower a figure when a rule improves.
+"""
 
 
 @lru_cache
@@ -87,7 +87,7 @@ def test_traced_ops_and_kernels_are_the_recorded_ones(name: str) -> None:
 
 def test_the_table_keeps_all_kernels_within_half_a_percent_and_each_case_within_10() -> None:
     recorded = {name: recording.kernel_count for name, recording in _recorded().items()}
-    # whatever their signs, the misses add up to less than 0.5% of the 55,371 recorded kernels
+    # the absolute differences add up to less than 0.5% of the 55,371 recorded kernels
     assert sum(recorded.values()) == 55371
     assert sum(map(abs, OFF.values())) <= 0.005 * 55371
     assert not [name for name, off in OFF.items() if abs(off) > 0.10 * recorded[name]]

@@ -1,4 +1,4 @@
-"""Advice: what it states is what a fresh prediction says."""
+"""Advice: its figures equal those of a fresh prediction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_gain_that_the_host_hides_is_warned_of():
     assert "waits for the host; apply cuda_graph first" in a.warning
 
 
-def test_memory_is_a_goal_of_its_own():
+def test_memory_is_a_separate_goal():
     training = small_scenario("gpt2", training=True, seq=64, dtype="bf16")
     advised = advise(training, "memory")
     recompute = next(a for a in advised.advice if a.whatif == "+recompute")
@@ -73,7 +73,7 @@ def test_money_needs_a_price():
         advise(BASE, "luck")  # pyright: ignore
 
 
-def test_money_ranks_cards_by_what_a_sample_costs():
+def test_money_ranks_cards_by_the_cost_of_a_sample():
     base = Scenario("mlp-tiny", batch=4096, sizes=dict(width=2048), dtype="fp16")
     prices = {"h200_sxm": 4.0, "a100_sxm_80": 1.0, "t4": 0.3}
     advised = advise(base, "money", prices=prices)
@@ -91,10 +91,10 @@ def test_money_ranks_cards_by_what_a_sample_costs():
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )
     for a in advised.advice:
-        if a.changes == "machine":  # its price or its time is the reason, and neither is made up
+        if a.changes == "machine":  # the reason is its price or its time, and both are true
             price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
             assert f"its hour costs {1 - price:.0%} less, and a sample takes" in a.cause
-    assert "+gpu=t4" not in advised.refused  # priced, so it is tried
+    assert "+gpu=t4" not in advised.refused  # it has a price, so it is tried
     with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
         advise(base, "money", prices={"t4": -1.0})
 
@@ -124,7 +124,7 @@ def test_money_crosses_a_machine_with_code_changes():
     assert all(" " not in a.whatif for a in advise(base, "time").advice)
 
 
-def test_a_cause_names_what_is_relieved():
+def test_a_cause_names_the_relieved_regime():
     fp32 = small_scenario("mlp-tiny", sizes=dict(width=4096), batch=4096)
     causes = {a.whatif: a.cause for a in advise(fp32).advice}
     compute = predict(fp32).shares["compute"]
@@ -132,7 +132,7 @@ def test_a_cause_names_what_is_relieved():
     assert causes["+gpu=l40s"] == (
         f"compute is {compute:.0%} of the step: L40S has 1.4× the vector peak in float32"
     )
-    for a in advise(fp32).advice:  # nothing gains much by what is hardly there
+    for a in advise(fp32).advice:  # no what-if on a small share gains much
         assert not a.cause.startswith("memory bandwidth is 0%")
     training = small_scenario("mlp-tiny", sizes=dict(width=8192), training=True, batch=256)
     sgd = next(a for a in advise(training).advice if a.whatif == "+optimizer=sgd")

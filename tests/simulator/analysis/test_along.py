@@ -1,4 +1,6 @@
-"""Searches along an axis: as one by one, at once where families answer, and told where not."""
+"""Searches along an axis: they equal predictions one by one; families answer many points at once,
+and other points are reported.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def make():
 '''
 
 
-def test_what_is_looked_at_at_once_is_what_a_prediction_says():
+def test_points_predicted_at_once_equal_single_predictions():
     line = AxisSearch(BASE, axis(BASE, "batch"))
     with expecting(16):
         line.look([3, 50, 700])
@@ -100,7 +102,7 @@ def test_searches_at_once_and_one_by_one_agree():
         assert quick.last == pytest.approx(slow.last, rel=2e-4)
 
 
-def test_a_search_says_where_it_had_to_trace(tmp_path: Path):
+def test_a_search_reports_the_traced_points(tmp_path: Path):
     (tmp_path / "odd.py").write_text(ODD)
     odd = Scenario(f"{tmp_path}/odd.py:make", gpu="h200")
     trace_source.forget()
@@ -112,7 +114,7 @@ def test_a_search_says_where_it_had_to_trace(tmp_path: Path):
     assert not next_shift(BASE, "batch", start=4, limit=64).retraced
 
 
-def test_where_it_had_to_trace_is_said_in_words():
+def test_traced_points_are_reported_in_words():
     why = {24.0: "batch 24 is outside the range that was verified", 1.0: "batch 1: too few points"}
     assert retraced_at("batch", why) == (
         "retraced at batch 1 and 24: outside the range that was verified; too few points"

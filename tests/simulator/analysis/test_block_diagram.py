@@ -8,7 +8,7 @@ from simulator.whatif import apply
 from simulator.whatif.edits.fusing import Choice
 
 ASKED = Scenario("bert-base", batch=64, seq=128, dtype="bf16", sizes={"layers": 2})
-VALUE = 64 * 128 * 768 * 2  # of bfloat16: one activation of the width, 12,582,912 bytes
+VALUE = 64 * 128 * 768 * 2  # bytes of one bfloat16 activation: 12,582,912
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_blocks_are_the_step(joining: BlockDiagram) -> None:
     ]
 
 
-def test_what_flows_through_a_layer(joining: BlockDiagram) -> None:
+def test_flows_through_a_layer(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     members = [op for op, b in joining.blocks.items() if b.module.startswith("layers.0")]
     flows = {(f.maker, f.reader): f.bytes for f in joining.flows(members)}
@@ -79,7 +79,7 @@ def test_one_layer_alone_is_joined_by_number(joining: BlockDiagram) -> None:
     assert trial.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
 
 
-def test_what_cannot_be_joined_says_why(joining: BlockDiagram) -> None:
+def test_blocks_that_cannot_be_joined_have_a_reason(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     trial = joining.tried((ops["query"], ops["key"]), everywhere=True)
     assert trial.refused == (
@@ -89,7 +89,7 @@ def test_what_cannot_be_joined_says_why(joining: BlockDiagram) -> None:
     assert (trial.count, trial.bytes_saved, trial.after) == (0, 0, None)
 
 
-def test_what_is_joined_can_be_pulled_apart() -> None:
+def test_joined_blocks_can_be_split() -> None:
     other = apply(ASKED, "precision", {"dtype": "fp16"})
     changed = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
     joining = BlockDiagram(changed)

@@ -1,4 +1,4 @@
-"""Waterfalls add up; what moved and what flipped is named."""
+"""Waterfalls add up; changed kernels and changed regimes are named."""
 
 from __future__ import annotations
 

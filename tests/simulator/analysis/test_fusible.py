@@ -1,4 +1,6 @@
-"""What advice would fuse: legal, the best there is, and stated as a fresh prediction says."""
+"""The fusions that advice proposes: legal, the best available, with the figures of a fresh
+prediction.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_a_handful_is_tried_all_of_it_legal_and_worth_it(base: Scenario) -> None
     assert not any(a <= b or b <= a for a, b in combinations(sets, 2))
 
 
-def test_no_pair_of_ops_gains_more_than_what_is_tried() -> None:
+def test_no_pair_of_ops_gains_more_than_the_tried_ones() -> None:
     base = predict(BERT)
     names = sorted({op.name.split(".")[1] for op in base.trace.ops})
     gains: dict[str, float] = {}
@@ -72,7 +74,7 @@ def test_its_stated_gain_is_that_of_a_fresh_prediction_and_its_command_asks_for_
         assert a.changes == "code"
 
 
-def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
+def test_the_cause_is_the_saved_traffic_of_a_memory_bound_step() -> None:
     images = small_scenario("resnet18", dtype="fp16", batch=512, sizes=dict(width=32))
     advice = next(a for a in advise(images, trials=()).advice if a.whatif.startswith("+fuse="))
     memory = predict(images).shares["memory"]
@@ -84,7 +86,7 @@ def test_its_cause_is_what_is_not_moved_where_memory_rules() -> None:
 
 
 def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
-    """Of many small ops and the loss over many words the host sees a few ops less."""
+    """With many small ops and a loss over many words, fusion saves the host only a few ops."""
     words = small_scenario(
         "gpt2", seq=128, dtype="autocast", training=True, sizes=dict(vocab=50_000)
     )
@@ -100,7 +102,7 @@ def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
     )
 
 
-def test_what_a_compiler_fused_is_not_tried_again() -> None:
+def test_fusions_of_the_compiler_are_not_tried_again() -> None:
     for texts in (["+fusion=compiled"], ["+cuda_graph", "+fusion=pointwise"]):
         base = BERT
         for text in texts:
@@ -109,7 +111,7 @@ def test_what_a_compiler_fused_is_not_tried_again() -> None:
 
 
 def test_a_convolution_with_an_epilogue_is_laid_out_as_before() -> None:
-    """It takes NHWC, so that its input and result are turned around it, fused or not."""
+    """It uses NHWC, so its input and result are converted, fused or not."""
     base = NETWORKS[3]
     before, after = predict(base), fused(base, "convolution+native_batch_norm+relu_")
     turned = [

@@ -1,4 +1,4 @@
-"""Regime shifts and maps against a world whose shares are known."""
+"""Regime shifts and maps of a model with known shares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ PLAIN = predict(BASE)
 
 
 def world(scenario: Scenario) -> Prediction:
-    """Overhead 71.5, memory 30·bandwidth⁻¹, compute one a sample: compute rules from 72 on."""
+    """Overhead is 71.5, memory 30 / bandwidth, compute 1 per sample: compute dominates from 72
+    samples on.
+    """
     resolved = resolve(scenario)
     batch = resolved.request.batch or 1
     if batch > 5000:
@@ -44,13 +46,13 @@ def test_a_shift_downwards_and_along_a_scale():
     down = next_shift(BASE, "batch", start=300, down=True, predictor=world)
     assert (down.last, down.first, down.after) == (72, 71, "overhead")
     scale = next_shift(BASE, "bandwidth", down=True, predictor=world)
-    # memory's 30 passes overhead's 71.5 at a bandwidth of 30 / 71.5
+    # memory's 30 / bandwidth equals overhead's 71.5 at a bandwidth of 30 / 71.5
     assert scale.first == pytest.approx(30 / 71.5, rel=2e-4)
     assert (scale.before, scale.after) == ("overhead", "memory")
     assert scale.first < scale.last
 
 
-def test_an_axis_that_ends_says_why():
+def test_an_axis_that_ends_has_a_reason():
     shift = next_shift(BASE, "batch", start=100, predictor=world)
     assert (shift.first, shift.last, shift.after) == (None, 5000, None)
     assert "5000 at most" in shift.sentence

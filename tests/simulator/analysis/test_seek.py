@@ -1,4 +1,4 @@
-"""Goals: found, verified by a forward run, and missed by the neighbour."""
+"""Goals: the answer is verified by a prediction, and the next value misses the goal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_largest_batch_fits_and_the_next_does_not():
         largest_batch(tight)
 
 
-def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
+def test_the_batch_meets_the_latency_and_the_next_does_not():
     target = at(64).latency_s * 1.5
     result = batch_for_latency(BASE, target)
     assert result.value >= 64
@@ -49,8 +49,8 @@ def test_a_latency_is_kept_by_the_batch_and_not_by_the_next():
         batch_for_latency(BASE, -1)
 
 
-def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
-    """A minute admits batches far beyond 60 MiB: memory is what ends them, and that is said."""
+def test_a_batch_that_does_not_fit_does_not_meet_a_latency():
+    """A minute admits batches far beyond 60 MiB: memory limits them, and the answer says so."""
     small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
     result = batch_for_latency(small, 60.0)
     assert result.prediction.fits
@@ -58,7 +58,7 @@ def test_a_latency_is_not_kept_by_a_batch_that_does_not_fit():
     assert "of 0.1 GiB" in result.sentence
 
 
-def test_a_search_that_ends_at_the_largest_batch_says_so():
+def test_a_search_reports_that_it_ended_at_the_largest_batch():
     """A network of 64 numbers a sample: 2²⁰ of them fit anywhere."""
     tiny = small_scenario("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
     result = largest_batch(tiny)
@@ -93,7 +93,7 @@ def test_a_flip_is_seen_in_its_forward_run():
         flip(small_scenario("mlp-tiny"), "bandwidth")
 
 
-def test_an_answer_says_whether_its_trace_was_made_anew():
+def test_an_answer_reports_whether_it_was_retraced():
     base = small_scenario("mlp-tiny", sizes=dict(width=80))
     result = batch_for_latency(base, predict(base).latency_s * 50)
     assert result.value > 8 and result.retraced == ""  # a family of traces answers

@@ -1,4 +1,4 @@
-"""A network of a few traced blocks, made longer, equals the network traced whole."""
+"""A network extended from a few traced blocks equals the network traced in full."""
 
 import pytest
 
@@ -94,7 +94,9 @@ def test_schedules():
 
 
 def duration(schedule, stages, microbatches, chunks):
-    """When the last of equal stages is done, a pass through a chunk taking 1 and messages 0."""
+    """The time at which the last of equal stages ends, if a pass through a chunk takes 1 and
+    messages take 0.
+    """
     orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]
     done, clock, parts = {}, [0] * stages, stages * chunks
     while any(orders):
@@ -125,7 +127,7 @@ def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches)
 
 
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
-def test_stages_send_what_the_next_one_receives(schedule):
+def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
     spread = layout(f"pp=2 microbatches=4 schedule={schedule}", TWO)
     roles = network_roles(step(4), spread, TWO)
     messages = {

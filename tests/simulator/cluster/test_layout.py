@@ -5,7 +5,7 @@ from simulator.cluster.layout import Layout, layout
 from simulator.errors import InputError
 
 
-def test_dp_is_what_the_others_leave():
+def test_dp_uses_the_remaining_gpus():
     eight = cluster("8xh200")
     assert layout("fsdp", eight) == Layout(8, 1, 1, True)
     assert layout("tp=2", eight) == Layout(4, 2, 1, False)

@@ -89,7 +89,7 @@ def test_a_rank_alone_sends_nothing() -> None:
     assert within("all_reduce", 2**20, "ring LL", replace(FOUR, ranks=1)) == 3
 
 
-def test_the_network_carries_what_leaves_a_node() -> None:
+def test_the_network_carries_the_bytes_that_leave_a_node() -> None:
     # 8 ranks a node crowd its NICs: half of 200 GB/s; each rank's half leaves the node
     assert _network_s("all_to_all", 10**9, TWO_NODES, NETWORK) == pytest.approx(
         1e9 * 8 / 16 * 8 / 100e9
@@ -112,12 +112,12 @@ def test_steps_between_nodes() -> None:
         1,
     ]
     assert _network_steps("all_to_all", five, ring) == 1
-    # a tree of 5 nodes is 3 deep, there and back
+    # a tree of 5 nodes is 3 deep, to the root and back
     assert five.tree_depth == 3 and _network_steps("all_reduce", five, tree) == 6
     assert replace(five, nodes=1).tree_depth == 0
 
 
-def test_what_a_ring_sends() -> None:
+def test_bytes_that_a_ring_sends() -> None:
     kinds = ("all_reduce", "all_gather", "all_to_all", "broadcast", "recv")
     assert [steps(kind, 4) for kind in kinds] == [6, 3, 1, 3, 1]
     assert [wire_share(kind, 4) for kind in kinds] == [1.5, 0.75, 0.75, 1, 1]

@@ -14,7 +14,7 @@ MEASURED = ROOT / "calibration" / "measurements" / "h200_sxm_x2" / "collectives.
 
 
 def rows() -> list[dict]:
-    """Measured on two H200s: GPU seconds, those that the host does not decide."""
+    """GPU seconds measured on two H200s, without those that the host determines."""
     with gzip.open(MEASURED, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     rows = [r for r in lines if r.get("protocol") == "auto" and r["collective"] != "exchange"]

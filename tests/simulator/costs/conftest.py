@@ -34,8 +34,8 @@ def sig(
 ) -> Signature:
     """The signature of a call such as `sig("aten.add.Tensor", OUT, self=A, other=B)`.
 
-    A list argument is a list; `aliases` numbers the regions of inputs then outputs, and when it
-    is left out every tensor has memory of its own.
+    A list stands for a list argument; `aliases` numbers the memory regions of inputs, then outputs;
+    by default every tensor has its own memory.
     """
     names: list[str] = []
     tensors: list[Tensor] = []

@@ -94,13 +94,13 @@ def backward(backend: str, hk: int = 4, dtype: str = "bfloat16") -> tuple[Work, 
 @pytest.mark.parametrize("backend", ["flash", "cudnn"])
 def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None:
     *first, before, main, after = backward(backend)
-    # heads that lie one after another are copied for flash, which takes token after token
+    # operands stored head by head are copied, because flash attention reads token by token
     assert [w.family for w in first] == (["fill"] if backend == "cudnn" else ["copy", "copy"])
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
     # dO and O of 131,072; writes 4,096 sums and clears dQ in float32, 262,144
     assert (before.read_bytes, before.write_bytes) == (262144, 266240)
-    # q, k, v and dO, two float32 a row, dQ; writes dQ, dK and dV
+    # reads q, k, v and dO, two float32 per row, dQ; writes dQ, dK and dV
     assert (main.read_bytes, main.write_bytes) == (4 * 131072 + 2 * 4096 + 262144, 524288)
     assert (after.read_bytes, after.write_bytes) == (262144, 131072)
     assert (before.dims["variant"], after.dims["variant"]) == ("delta", "dq")
@@ -112,7 +112,7 @@ def test_backward_sums_over_a_group_of_heads() -> None:
     assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
     assert dk == dv
     assert main.write_bytes == 262144 + 2 * 131072
-    # cuDNN does so too, with a kernel of its own
+    # cuDNN also does this, with its own kernel
     own, same = backward("cudnn", hk=2)[-2:]
     assert (own.read_bytes, own.write_bytes, own.dims["variant"]) == (131072, 65536, "heads")
     assert own == same
@@ -204,7 +204,7 @@ def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
     (work,) = launched(
         sig(f"{name}.default", [q, LSE], None, {"share": 0.5625}, query=q, key=q, value=q)
     )
-    assert work.flops == 33554432  # of all pairs, as the flash kernel's
+    assert work.flops == 33554432  # of all pairs, as in the flash kernel
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
     assert (work.dims["fraction"], work.dims["backend"]) == (0.5625, "flash")
     operands = dict(grad_out=q, query=q, key=q, value=q, out=q, logsumexp=LSE)

@@ -70,7 +70,7 @@ def native_training(x: Any, channel: Any) -> tuple[Work, ...]:
 def test_native_batch_norm_training_is_three_launches() -> None:
     half = ((2, 4, 3, 3), "bfloat16")
     kernels = native_training(half, C)
-    # x 144 for the moments; 16·4 for the update; x, mean, rstd, weight, bias to apply
+    # 144 bytes of x for the moments; 16·4 for the update; x, mean, rstd, weight and bias to apply
     assert [w.read_bytes for w in kernels] == [144, 64, 144 + 64]
     assert [w.write_bytes for w in kernels] == [32, 48, 144]
 
@@ -131,7 +131,7 @@ def test_atens_batch_norm_of_rows_has_its_channels_last() -> None:
     )
     moments, _, apply = launched(norm)
     assert (moments.dims["variant"], apply.dims["variant"]) == ("last", "last")
-    # one kernel reduces and another applies; a gradient with gaps takes the general kernel
+    # one kernel reduces and another applies; a gradient with gaps uses the general kernel
     name = "aten.native_batch_norm_backward.default"
     sliced = Tensor((64, 24), "float32", (100, 1))
     kinds = [

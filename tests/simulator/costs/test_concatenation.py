@@ -1,4 +1,4 @@
-"""Concatenations as recordings on an H200 ran them: which kernel, and what its blocks do."""
+"""Concatenations against recordings on an H200: the kernel, and the work of its blocks."""
 
 from __future__ import annotations
 

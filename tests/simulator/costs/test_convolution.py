@@ -62,7 +62,7 @@ def test_float32_runs_in_tf32() -> None:
     assert (work.engine, work.dtype) == ("tensor", "tf32")
 
 
-def test_the_bias_is_a_kernel_of_its_own() -> None:
+def test_the_bias_is_a_separate_kernel() -> None:
     op = sig(
         "aten.convolution.default",
         f16(2, 4, 8, 8),

@@ -25,7 +25,7 @@ def test_copy_only_writes_its_target() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "variant"),
-    # a row is 2 KiB: a mebibyte is 512 rows; beyond it whole pages of 4 KiB are as fast
+    # a row is 2 KiB: a mebibyte is 512 rows; from there on, whole pages of 4 KiB are as fast
     [(512, None), (514, None), (513, "d2d_ragged")],
 )
 def test_long_memcpys_of_broken_pages_have_a_curve_of_their_own(
@@ -56,7 +56,8 @@ def test_a_cast_is_pointwise() -> None:
     half = ((4, 6), "bfloat16")
     work = one(sig("aten._to_copy.default", half, args={"dtype": "bfloat16"}, self=MAT))
     assert (work.family, work.read_bytes, work.write_bytes) == ("pointwise", 96, 48)
-    # from float32 to a half there is a kernel of vector loads; the way back converts one by one
+    # from float32 to a half type, a kernel uses vector loads; the reverse converts one element at a
+    # time
     assert not work.dims["widens"]
     back = one(sig("aten._to_copy.default", MAT, args={"dtype": "float32"}, self=half))
     assert back.dims["widens"]

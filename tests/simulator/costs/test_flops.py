@@ -39,7 +39,7 @@ def signature(func: Any, args: tuple[Any, ...], out: Any) -> Signature:
 
 
 def ours(call: Call) -> int:
-    """FLOPs of the products alone: the oracle leaves bias, softmax and sums out."""
+    """FLOPs of the products only: the oracle does not count bias, softmax and sums."""
     kernels = works(signature(*call))
     assert kernels is not None, f"{call[0]} has no cost"
     return sum(w.flops for w in kernels if w.family in ("gemm", "conv", "attention"))
@@ -116,7 +116,7 @@ def overrideable(r: random.Random) -> Call:
 
 
 def convolution_backward(r: random.Random) -> Call:
-    """One group: of several, the oracle counts the weight's gradient wrongly."""
+    """One group: with several, the oracle counts the gradient of the weight wrongly."""
     x, w, geometry, out, cout = _conv(r, 1, r.random() < 0.4)
     mask = [r.random() < 0.7 for _ in range(3)]
     args = (out, x, w, [cout], *geometry, mask)
@@ -125,7 +125,7 @@ def convolution_backward(r: random.Random) -> Call:
 
 
 def grouped_data_gradient(r: random.Random) -> Call:
-    """Without the weight's gradient groups agree as well."""
+    """Without the gradient of the weight, groups agree too."""
     x, w, geometry, out, cout = _conv(r, r.choice([2, 4, 8]), r.random() < 0.4)
     args = (out, x, w, [cout], *geometry, [True, False, True])
     return aten.convolution_backward.default, args, (x, None, t(cout))
@@ -242,8 +242,8 @@ def test_flops_are_torchs(make: Callable[[random.Random], Call]) -> None:
 def test_every_formula_of_torch_is_compared() -> None:
     covered = {make(random.Random(0))[0].overloadpacket for make in MAKERS}
     left = {str(op) for op in flop_registry if op not in covered}
-    # cudnn_convolution's arguments come in another order than the oracle's formula takes them, and
-    # _slow_conv2d_forward has fewer of them; flex attention is no ATen op
+    # cudnn_convolution has another order of arguments than the oracle's formula, and
+    # _slow_conv2d_forward has fewer arguments; flex attention is not an ATen op
     assert left == {
         "aten.cudnn_convolution",
         "aten._slow_conv2d_forward",
@@ -280,7 +280,9 @@ def test_depthwise_backward_is_twice_the_forward_where_torch_says_65_times() -> 
 
 
 def test_flashs_own_entry_has_heads_after_the_sequence() -> None:
-    """[b, s, h, d], which the oracle takes for [b, h, s, d] when sequences are not packed."""
+    """The operands are [b, s, h, d], which the oracle reads as [b, h, s, d] if sequences are not
+    packed.
+    """
     q = t(2, 128, 4, 64)
     args = (q, q, q, None, None, 128, 128, 0.0, False, False)
     call: Call = (aten._flash_attention_forward.default, args, (q,))

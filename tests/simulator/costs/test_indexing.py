@@ -1,4 +1,4 @@
-"""Ops that an index steers, against sums by hand."""
+"""Indexing ops against sums by hand."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_which_kernel_gathers() -> None:
     assert picked(8, 1, "aten.index.Tensor")["variant"] == "index"
 
 
-def test_a_small_table_bounds_what_is_read_of_it() -> None:
+def test_a_small_table_bounds_its_read_bytes() -> None:
     # 2·8·4 = 64 and 160
     assert embedding(2, (4, 5)).read_bytes == 224
 
@@ -108,7 +108,7 @@ def test_gather_and_scatter() -> None:
     (add,) = launched(
         sig("aten.scatter_add_.default", x, (0, 1, 2, 0), self=x, index=i, src=((8, 3), F32))
     )
-    # what it adds to is read too
+    # the destination of the addition is read too
     assert (add.read_bytes, add.write_bytes, add.flops) == (384, 96, 24)
 
 

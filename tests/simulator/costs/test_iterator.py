@@ -1,4 +1,4 @@
-"""How far an iteration jumps in memory, counted by hand."""
+"""The memory access of an iteration, counted by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def packed(*shape: int, dtype: str = F32) -> Tensor:
     return Tensor(shape, dtype, row_major(shape))
 
 
-def test_what_lies_end_to_end_is_one_axis() -> None:
+def test_contiguous_axes_are_one_axis() -> None:
     x = packed(4, 6, 8)
     assert walk([x, x]).axes == ((192, (4, 4)),)
     # rows of 8 from rows of 16: two axes, the 24 rows joined
@@ -46,8 +46,8 @@ def test_runs_of_a_straight_walk() -> None:
 def test_a_transpose_touches_a_line_for_each_element() -> None:
     x, turned = packed(1024, 1024), Tensor((1024, 1024), F32, (1, 1024))
     n = 1024 * 1024
-    # a block has 256 in a row of the result: as many lines of the source, and 32 sectors in 8
-    # lines of its own
+    # a block has 256 elements in a row of the result: 256 lines of the source, and 32 sectors in 8
+    # lines of the result
     assert walk([turned, x]).runs == n + (n // 256) * (32 + 3 * 8) // 4
 
 

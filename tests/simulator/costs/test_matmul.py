@@ -86,7 +86,7 @@ def test_an_addend_times_nothing_is_not_read() -> None:
     assert work.read_bytes == 100
 
 
-def test_addmm_in_place_reads_what_it_adds_to() -> None:
+def test_addmm_in_place_reads_its_destination() -> None:
     c = bf16(4, 6)
     op = sig("aten.addmm_.default", c, (0, 1, 2, 0), self=c, mat1=bf16(4, 5), mat2=bf16(5, 6))
     (work,) = launched(op)
@@ -212,7 +212,7 @@ def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
 @pytest.mark.parametrize(
     ("dtype", "k", "own"), [("float32", 16, True), ("bfloat16", 16, False), ("bfloat16", 17, True)]
 )
-def test_one_row_has_kernels_of_its_own_unless_tensor_cores_take_it(
+def test_one_row_has_separate_kernels_unless_tensor_cores_compute_it(
     dtype: str, k: int, own: bool
 ) -> None:
     a, b = ((1, k), dtype), ((k, 300), dtype)

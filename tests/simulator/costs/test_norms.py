@@ -19,7 +19,7 @@ def test_layer_norm_is_one_launch() -> None:
     (work,) = launched(
         sig("aten.native_layer_norm.default", [X, S, S], args=SHAPE, input=X, weight=W, bias=W)
     )
-    # x 3·8·4 = 96, weight and bias 32 each; out 96, mean and rstd 12 each
+    # reads x of 3·8·4 = 96 bytes, weight and bias of 32 each; writes 96, mean and rstd of 12 each
     assert (work.read_bytes, work.write_bytes) == (160, 120)
     # moments 4 and application 4 an element
     assert work.flops == 8 * 24
@@ -47,7 +47,7 @@ def test_rows_of_seven_cannot_be_vectorized() -> None:
             bias=w,
         )
     )
-    # x 84; then x, two statistics of 12, weight and bias of 28 each
+    # x of 84 bytes; then x, two statistics of 12, weight and bias of 28 each
     assert (moments.read_bytes, moments.write_bytes) == (84, 24)
     assert (apply.read_bytes, apply.write_bytes) == (84 + 24 + 56, 84)
 
@@ -78,7 +78,8 @@ def layer_norm_backward(x: Any, statistics: Any, weight: Any) -> tuple[Work, ...
 
 def test_layer_norm_backward_is_two_launches() -> None:
     kernels = layer_norm_backward(X, S, W)
-    # gradient, input 96 each, statistics 12 each, weight 32; then without the weight
+    # gradient and input of 96 bytes each, statistics of 12 each, weight of 32; the second kernel
+    # reads no weight
     assert [w.read_bytes for w in kernels] == [248, 216]
     assert [w.write_bytes for w in kernels] == [96, 64]
 
@@ -120,7 +121,8 @@ def test_group_norm_is_three_launches() -> None:
             bias=C,
         )
     )
-    # x 288; statistics 2·16, weight and bias 2·16; x and a scale and shift of 2·4·4 each
+    # x of 288 bytes, statistics of 2·16, weight and bias of 2·16; then x, and a scale and a shift
+    # of 2·4·4 each
     assert [w.read_bytes for w in kernels] == [288, 64, 352]
     assert [w.write_bytes for w in kernels] == [32, 64, 288]
 

@@ -25,7 +25,7 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
         ([0, 1] * 110, 1, 1),
         # depth 4: 36 a launch: 300 are ceil(300 / 36) = 9
         ([1] * 300, 4, 9),
-        # one tensor of 320 chunks fills the blocks, and one element more is a second launch
+        # one tensor of 320 chunks fills the blocks; one more element needs a second launch
         ([320 * CHUNK], 2, 1),
         ([320 * CHUNK + 1], 2, 2),
         # 1000 chunks: ceil(1000 / 320) = 4
@@ -35,8 +35,8 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
         ([319 * CHUNK, 2 * CHUNK], 3, 2),
         # 29 small, then 291 chunks fill 320 blocks in the 30th of depth 5: one launch, not two
         ([1] * 29 + [291 * CHUNK], 5, 1),
-        # the 30th is unfinished after 320 blocks and is the first of the next launch, so that
-        # 29 more fill it: 1 + 1, and one left
+        # the 30th tensor is unfinished after 320 blocks and begins the next launch, which 29 more
+        # tensors fill: 1 + 1, and one tensor is left
         ([1] * 29 + [292 * CHUNK] + [1] * 30, 5, 3),
     ],
 )
@@ -46,7 +46,7 @@ def test_launches(numels: list[int], depth: int, launches: int) -> None:
     assert sum(launch.elements for launch in found) == sum(numels)
 
 
-def test_what_each_launch_takes() -> None:
+def test_tensors_of_each_launch() -> None:
     # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
     # second tensor is no multiple of 4
     assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [

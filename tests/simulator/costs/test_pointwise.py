@@ -49,7 +49,7 @@ def test_a_bias_is_read_once() -> None:
     assert not work.dims["contiguous"]
 
 
-def test_an_expanded_operand_counts_what_is_stored() -> None:
+def test_an_expanded_operand_counts_its_stored_bytes() -> None:
     row = Tensor((4, 6), "float32", (0, 1))
     # 96 + 6·4
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=row)).read_bytes == 120
@@ -80,14 +80,14 @@ def test_comparison_writes_a_byte_an_element() -> None:
     assert (work.read_bytes, work.write_bytes) == (24 * 8, 24)
 
 
-def test_what_is_converted_as_it_is_read() -> None:
+def test_operands_that_are_converted_while_they_are_read() -> None:
     half, flags = ((4, 6), "bfloat16"), ((4, 6), "bool")
     added = one(sig("aten.add.Tensor", MAT, self=MAT, other=half))
     # a switch over dtypes in each of three operands: 20 and 3·20 more
     assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
     assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
-    # a mask and the result of a comparison are the kernel's own
+    # masks and results of comparisons have the kernel's own dtype
     chosen = sig("aten.where.self", MAT, condition=flags, self=MAT, other=MAT)
     for op in (chosen, sig("aten.lt.Tensor", flags, self=half, other=half)):
         assert not one(op).dims["widens"]
@@ -107,7 +107,7 @@ def test_where_reads_condition_and_scalar() -> None:
     assert (work.read_bytes, work.flops) == (124, 0)
 
 
-def test_a_scalar_on_the_cpu_is_no_gpu_byte() -> None:
+def test_a_scalar_on_the_cpu_has_no_gpu_bytes() -> None:
     scalar = Tensor((), "float32", (), "cpu")
     work = one(sig("aten.mul.Tensor", MAT, self=MAT, other=scalar))
     assert (work.read_bytes, work.dims["inputs"], work.dims["contiguous"]) == (96, 1, True)

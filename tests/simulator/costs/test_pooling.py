@@ -200,7 +200,7 @@ def test_antialiased_interpolation_copies_channels_last_before_and_after() -> No
 
 
 def test_nearest_interpolation_copies_a_slice_of_channels_first() -> None:
-    """Channels last have kernels of their own."""
+    """Channels last have separate kernels."""
     sliced = Tensor((2, 8, 8, 8), "float32", (1024, 64, 8, 1))
     copied, _ = run("upsample_nearest2d_backward", SMALL, {}, grad_output=sliced)
     # 2·8·64·4

@@ -1,6 +1,5 @@
-"""The tables of numbers of each op, against a recording: no other test holds each of them.
-
-A change that is meant is recorded by `python -m tests.simulator.costs.test_recorded_tables`.
+"""The tables of numbers of each op against a recording; no other test checks each number. An
+intended change is recorded by `python -m tests.simulator.costs.test_recorded_tables`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _STEPS = ("UNARY", "FUNCTIONAL", "BINARY", "COMPARISON", "LOGICAL", "BACKWARD", 
 
 
 def lines() -> list[str]:
-    """A line a row: the table, the op, its numbers."""
+    """One line per row: the table, the op, its numbers."""
     steps = [
         f"{table.lower()} {name} {row}"
         for table in _STEPS

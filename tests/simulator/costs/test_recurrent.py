@@ -99,7 +99,7 @@ def test_gru_has_three_gates_and_packed_rows_are_counted() -> None:
 
 def test_backward_runs_last_layer_first() -> None:
     works = lstm("aten._cudnn_rnn_backward.default", train=True)
-    # zeros for h and c, whose gradients are not given; for each layer the recurrence and dX; then
+    # zeros for h and c, which have no gradients; for each layer the recurrence and dX; then
     # the biases of both; then dW_ih, and dW_hh of the first state and of the others
     inputs, biases, weights = ["rnn", "rnn_input"] * 2, ["reduction"] * 2, ["gemm"] * 3 * 2
     assert [w.family for w in works] == ["fill"] * 2 + inputs + biases + weights
@@ -110,7 +110,7 @@ def test_backward_runs_last_layer_first() -> None:
     assert [dx.flops, dw.flops] == [12582912, 12582912]
     assert [first.flops, others.flops] == [294912, 18579456]
     masked = lstm("aten._cudnn_rnn_backward.default", output_mask=[False, True, True, False])
-    # the first layer's inputs want no gradient, the second's do
+    # the first layer's inputs need no gradient, the second layer's do
     assert [w.family for w in masked] == ["fill"] * 2 + ["rnn", "rnn_input", "rnn"]
 
 

@@ -1,4 +1,4 @@
-"""Rows spread over groups at random: against drawn rows."""
+"""Rows spread over groups at random, against random draws."""
 
 from __future__ import annotations
 

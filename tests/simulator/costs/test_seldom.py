@@ -1,4 +1,4 @@
-"""Ops that networks seldom call, and that no op which torch dispatches goes without a cost."""
+"""Rare ops, and that every op which torch dispatches has a cost."""
 
 from __future__ import annotations
 

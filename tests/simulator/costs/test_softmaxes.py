@@ -53,7 +53,7 @@ def test_softmax_backward_reads_gradient_and_output() -> None:
             output=CUBE,
         )
     )
-    # g·y of its own, then y·(g - sum): add, subtract, multiply
+    # g·y, then y·(g - sum): add, subtract, multiply
     assert (product.flops, product.read_bytes, product.write_bytes) == (48, 384, 192)
     assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
 
@@ -121,6 +121,6 @@ def test_across_a_thread_goes_down_each_column_three_times() -> None:
 def test_rows_with_gaps_are_packed_first() -> None:
     turned = Tensor((2, 4, 6), "float32", (24, 1, 4))
     copy, work = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=turned))
-    # then the rows lie along memory: a warp's kernel
+    # rows that are contiguous in memory use the kernel of one warp per row
     assert (copy.family, copy.dims["transposed"]) == ("copy", True)
     assert (work.dims["variant"], work.dims["rows"]) == ("warp_forward", 8)

@@ -38,7 +38,7 @@ def test_back_to_real_numbers_a_copy_is_handed_over() -> None:
     assert (work.dims["kind"], work.write_bytes) == ("c2r", 131072)
 
 
-def test_a_norm_is_a_pass_of_its_own() -> None:
+def test_a_norm_is_a_separate_pass() -> None:
     args = {"dim": [2], "normalization": 2, "forward": True}
     work, scale = launched(sig("aten._fft_c2c.default", WHOLE, None, args, self=WHOLE))
     # 5·1,024·10·32 = 1,638,400

@@ -1,4 +1,4 @@
-"""What tests of trace files share."""
+"""Fixtures and helpers for tests of trace files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def changed(path: Path, change: Change) -> Path:
-    """The file with one thing in it changed."""
+    """The file with one change."""
     rows = json.loads(path.read_text())
     change(rows)
     path.write_text(json.dumps(rows))

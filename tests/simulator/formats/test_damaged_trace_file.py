@@ -1,4 +1,4 @@
-"""Errors of trace files that are torn, damaged or of another version."""
+"""Errors of trace files that are truncated, damaged or of another version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_torn_file(tmp_path: Path, file: str) -> None:
 
 def test_a_huge_file(tmp_path: Path) -> None:
     path = tmp_path / "huge"
-    with path.open("wb") as file:  # sparse: it takes no room
+    with path.open("wb") as file:  # a sparse file takes no space on disk
         file.truncate(513 * 2**20)
     assert refused(path) == f"{path} is 513 MiB: expected a trace of at most 512 MiB"
 

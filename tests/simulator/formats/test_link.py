@@ -54,7 +54,7 @@ def test_whatever_is_pasted_is_read_or_refused(text: str) -> None:
         assert "\n" not in str(refused) and len(str(refused)) < 300
 
 
-def test_each_refusal_says_what_came_and_what_to_do() -> None:
+def test_each_refusal_has_the_value_and_a_remedy() -> None:
     whole = link("scenario", TEXT)
     damaged = (
         "the link is damaged: its checksum differs: expected the complete link from Copy link; "

@@ -1,4 +1,4 @@
-"""A trace on disk: what is read back is what was written, and anything else is refused."""
+"""A trace on disk: the trace that is read equals the written one, and invalid files are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = ["trace.json", "trace.msgpack", "trace"]
 
 
 def same(a: Prediction, b: Prediction) -> bool:
-    """Every number of two predictions, bit by bit."""
+    """Whether all numbers of two predictions are equal, bit by bit."""
     plain = [f.name for f in fields(Prediction) if f.name not in ("columns", "schedule")]
     arrays = [(a.columns, b.columns), (a.schedule, b.schedule)]
     return all(getattr(a, name) == getattr(b, name) for name in plain) and all(
@@ -32,7 +32,7 @@ def same(a: Prediction, b: Prediction) -> bool:
     )
 
 
-# -- what is written is read ------------------------------------------------------------------
+# -- round trips ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", FORMATS)
@@ -120,7 +120,7 @@ def test_a_write_leaves_one_file(saved: Path) -> None:
     assert list(saved.parent.iterdir()) == [saved] and len(load(saved).ops) > 26
 
 
-# -- files that are none -------------------------------------------------------------------------
+# -- invalid files -------------------------------------------------------------------------
 
 
 def test_no_file(tmp_path: Path) -> None:

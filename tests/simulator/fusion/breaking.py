@@ -1,4 +1,4 @@
-"""Networks that torch.compile cannot take as one graph. Tests name their lines."""
+"""Networks that torch.compile cannot compile as one graph. Tests refer to their lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Two(nn.Module):
-    """Two layers; what lies between them differs."""
+    """Two layers with a varying function between them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class Unrolled(Looped):
 
 
 class Numbered(nn.Module):
-    """A layer that reads its number, as one does that knows its place in a cache."""
+    """A layer that reads its own number, as layers with a cache do."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class Numbered(nn.Module):
 
 
 class InTurn(Looped):
-    """Twelve layers, with a break after each; alike, or each with its own number."""
+    """Twelve layers with a break after each; all equal, or each with its own number."""
 
     def __init__(self, numbered: bool) -> None:
         super().__init__()

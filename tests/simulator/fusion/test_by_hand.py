@@ -1,4 +1,4 @@
-"""How kernels by hand are cut into programs, and what they wait for, by hand."""
+"""Kernels written by hand: their programs and their waits, computed by hand."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_many_at_once_are_the_same_as_one() -> None:
     np.testing.assert_allclose(table[0, :2], [alone.period_s, alone.latency_s])
 
 
-def test_what_is_compiled_is_not_compiled_again() -> None:
+def test_a_compiled_module_is_not_compiled_again() -> None:
     compiled = predict_trace(network("mlp-tiny"), mode="compiled")
     again = predict_trace(compiled.step, mode="compiled")
     assert again.trace is compiled.trace and again.period_s == compiled.period_s

@@ -1,4 +1,6 @@
-"""Products that sums take in: slots by hand, and what an H200 takes for repeated multiply-adds."""
+"""Products that become part of a sum: slots by hand, and measurements of repeated multiply-adds on
+an H200.
+"""
 
 import pytest
 

@@ -38,7 +38,7 @@ def kernels(mode: str, rows: int = 1, gpu: str = "h200") -> list[Kernel]:
 def test_one_kernel_reads_the_weights_once_in_8_bits() -> None:
     (only,) = kernels(AUTO)
     assert only.name == "fused.reduction.default"
-    # weights of a byte, an input and scales of two; out go as many outputs of two
+    # reads weights of 1 byte, an input and scales of 2 bytes; writes outputs of 2 bytes
     assert only.read_bytes == WEIGHTS + 2 * INPUTS + 2 * OUTPUTS
     assert only.write_bytes == 2 * OUTPUTS
 
@@ -57,7 +57,7 @@ def test_fused_takes_less_than_half(gpu: str) -> None:
 
 
 class Rows(nn.Module):
-    """Products of one row: of a matrix stored by lines, of one by columns, and of a batch."""
+    """Products of one row: with a row-major matrix, a column-major matrix, and a batch."""
 
     def forward(self, x: Tensor, a: Tensor, b: Tensor, many: Tensor) -> tuple[Tensor, ...]:
         """x [1, 64], a [64, 32], b [32, 64], many [4, 64, 32]."""

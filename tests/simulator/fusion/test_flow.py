@@ -1,4 +1,4 @@
-"""The smallest cut, beside scipy's maximum flow and counts by hand."""
+"""The minimum cut against scipy's maximum flow and counts by hand."""
 
 import random
 
@@ -33,7 +33,7 @@ def test_flow_that_took_a_wrong_path_is_sent_back() -> None:
     assert behind(edges, 4, 0, 1) == {1}
 
 
-def test_what_the_source_does_not_reach_is_behind() -> None:
+def test_nodes_that_the_source_does_not_reach_are_behind_the_cut() -> None:
     assert behind({(0, 2): 1, (3, 1): 7}, 4, 0, 1) == {1, 3}
 
 

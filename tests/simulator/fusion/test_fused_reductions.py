@@ -1,4 +1,4 @@
-"""Steps of a reduction, against those that Inductor took on an H200."""
+"""Steps of a reduction against those of Inductor on an H200."""
 
 from __future__ import annotations
 

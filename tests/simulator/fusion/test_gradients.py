@@ -1,4 +1,4 @@
-"""Gradients of convolutions: as many copies as an H200 was seen to make."""
+"""Gradients of convolutions: the number of copies recorded on an H200."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.hardware.gpu import gpu
 
 
 def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
-    """Shapes of what autograd copies once the backward pass has run."""
+    """Shapes of the tensors that autograd copies after the backward pass."""
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
     clones = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
@@ -22,11 +22,11 @@ def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
 def test_gradients_of_wide_kernels_are_copied() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 1), nn.Conv2d(64, 64, 3)
-    # from the last to the first; one pixel lies alike in both orders
+    # from the last to the first; one pixel has the same layout in both orders
     assert _copies(*layers) == [(64, 64, 3, 3), (128, 128, 3, 3)]
 
 
-def test_gradients_of_one_channel_a_group_lie_alike() -> None:
+def test_gradients_of_one_channel_per_group_have_the_same_layout() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3, groups=128), nn.Conv2d(128, 128, 1)
     assert _copies(*layers) == []
@@ -57,5 +57,5 @@ def test_what_comes_of_lines_is_copied_for_a_convolution() -> None:
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
     copies = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
-    # the norm's gradient, not that of the convolution behind it, which cuDNN made
+    # the norm's gradient, not that of the preceding convolution, which cuDNN computes
     assert [op.outputs[0].shape for op in copies] == [(2, 128, 16, 16)]

@@ -1,4 +1,4 @@
-"""Where the graph of a compiled step breaks, what is left of it, and what that costs."""
+"""Graph breaks of a compiled step: their places, the remaining graphs, and their cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compiled(made: nn.Module, phase: str = "inference") -> Prediction:
 
 
 def launches(p: Prediction) -> list[str]:
-    """Names of the launches, a stretch of the step each word."""
+    """Names of the launches, one word for each part of the step."""
     breaks = Graphs(p.trace)
     words: list[list[str]] = []
     last = None
@@ -66,7 +66,7 @@ def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
     assert compiled(made()).notes[-2] == note
 
 
-def test_what_is_left_is_told() -> None:
+def test_remaining_graphs_are_reported() -> None:
     assert compiled(breaking.Disabled()).notes[-1] == (
         "the step runs as 2 graphs, with no kernel across graphs, and 1 op (sin) between them "
         "in eager mode"
@@ -82,7 +82,7 @@ def test_a_custom_function_is_traced() -> None:
 
 
 def test_no_kernel_does_the_work_of_two_graphs() -> None:
-    """As Dynamo cuts them (torch 2.13): what follows a product is one loop in each graph."""
+    """With the cuts of Dynamo (torch 2.13), the ops after a product are one loop in each graph."""
     assert launches(compiled(breaking.Doubles())) == ["mm fused mm fused"]
     assert launches(compiled(breaking.Says())) == ["mm fused", "fused", "mm fused"]
     assert launches(compiled(breaking.Disabled())) == ["mm fused", "sin", "mm fused"]
@@ -179,7 +179,7 @@ def test_fused_breaks_lie_between_the_same_ops() -> None:
 
 
 def test_a_break_is_nothing_to_a_kernel_written_by_hand() -> None:
-    """What runs eagerly when the step is compiled can still be fused by hand in eager mode."""
+    """Ops that run eagerly in the compiled step can still be fused by hand in eager mode."""
     last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel less than eager
     place = f"{breaking.__file__}:Looped"
     eager = predict(Scenario(place, batch=8))
@@ -195,7 +195,7 @@ def test_no_break_is_beyond_the_step() -> None:
 
 
 def test_a_break_without_a_backward_pass_stays_one() -> None:
-    """Its four cuts would not be told from those of a training step."""
+    """Its four cuts could not be distinguished from those of a training step."""
     compiled_step = compiled(breaking.Item()).trace
     assert [(b.op, b.until, b.back, b.back_until) for b in compiled_step.breaks] == [(2, 3, 0, 0)]
     assert Graphs(compiled_step).of == [("forward", number) for number in (0, 0, 1, 2, 2)]

@@ -1,4 +1,4 @@
-"""What the host takes for the kernels and library calls of a compiled step."""
+"""The host's time for the kernels and library calls of a compiled step."""
 
 from dataclasses import fields, replace
 

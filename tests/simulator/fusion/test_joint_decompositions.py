@@ -1,4 +1,4 @@
-"""What a compiled training step's ops are taken apart into: launches and bytes of small modules."""
+"""Decompositions of the ops of a compiled training step: launches and bytes of small modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.schedule.memory import carried_bytes
 from simulator.tracing import trace
 
 H200 = gpu("h200")
-ELEMENTS = 4 * 8 * 16 * 16  # of an image of 4 samples, 8 channels, 16 by 16
+ELEMENTS = 4 * 8 * 16 * 16  # bytes of an image of 4 samples, 8 channels, 16 by 16
 
 
 def step(module: nn.Module, *args: Tensor) -> Trace:
@@ -67,17 +67,18 @@ def test_a_batch_norm_is_applied_again_before_a_clamp_that_compares_in_full_prec
     row = step(Normed().bfloat16(), torch.zeros(4, 8, 16, 16).bfloat16())
     (forward,) = launches(row, "forward", "hardtanh")
     half, full, weight, moment = ELEMENTS * 2, ELEMENTS * 4, 8 * 2, 8 * 4
-    # the norm's result is not kept: it is x, weight, bias, mean and rstd, which are
+    # the norm's result is not stored: it is recomputed from x, weight, bias, mean and rstd, which
+    # are stored
     assert sizes(forward) == ([half, weight, weight, moment, moment], [half])
     again = launches(row, "backward", "batch_norm_elemt")[0]
     assert sizes(again) == ([half, weight, weight, moment, moment], [full])
     last = launches(row, "backward", "hardtanh")
-    assert not last  # it is comparisons and a choice now
+    assert not last  # it is decomposed into comparisons and a selection
     masked = launches(row, "backward", "masked_fill")
     assert [op.name for op in masked] == ["fused.reduction.default", "fused.pointwise.default"]
     # both read the gradient, the fp32 values and x; the sums then leave 8 · 8 parts of 4 bytes each
     assert sizes(masked[0]) == ([half, full, half, moment, moment], [256, 256])
-    # kept: the clamped image, x, two moments of 8, and the loss in bf16
+    # stored: the clamped image, x, two moments of 8, and the loss in bf16
     assert carried_bytes(fused(row, H200).trace) == 2 * half + 2 * moment + 2
 
 
@@ -88,9 +89,7 @@ def test_a_clamp_in_place_becomes_one_out_of_place() -> None:
     assert "aten.hardtanh.default" in names and "aten.hardtanh_.default" not in names
     at = names.index("aten.hardtanh.default")
     read, made = plain.ops[at].storages
-    assert (
-        read != made and plain.ops[at + 1].storages[0] == made
-    )  # the convolution reads the new one
+    assert read != made and plain.ops[at + 1].storages[0] == made  # the convolution reads the copy
     assert plain.storages[made].born == at
     assert len(plain.ops) == len(row.ops)
 
@@ -104,11 +103,11 @@ def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -
     row = step(Pooled(2), torch.zeros(4, 8, 16, 16))
     whole, quarter = ELEMENTS * 4, ELEMENTS  # a quarter of the elements, 4 bytes each
     (pool,) = launches(row, "forward", "max_pool2d_with_indices")
-    # what the ReLU makes is computed in the windows: it reads but the convolution's result
+    # the ReLU's result is computed in the windows, which read only the convolution's result
     assert sizes(pool) == ([whole], [quarter, quarter // 4])
     zeros, added = launches(row, "backward", "max_pool2d_with_indices_backward")
     assert sizes(zeros) == ([], [whole])
-    # a gradient, a place, what is there already; into as many
+    # reads a gradient, an index and the previous value; writes as many
     assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
 
 

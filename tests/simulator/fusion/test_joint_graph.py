@@ -1,4 +1,6 @@
-"""What a compiled training step keeps for its backward pass, and computes again there."""
+"""The tensors that a compiled training step stores for its backward pass, and those that it
+recomputes there.
+"""
 
 from __future__ import annotations
 
@@ -70,21 +72,21 @@ def generated(p: Prediction, phase: str, part: str) -> list[Op]:
     ]
 
 
-def test_the_logits_are_kept_and_not_their_log_softmax():
+def test_the_logits_are_stored_instead_of_their_log_softmax():
     module = Classifier().bfloat16()
     p = compiled(module, torch.zeros(ROWS, WIDTH).bfloat16(), torch.zeros(ROWS, dtype=torch.int64))
-    # kept: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
+    # stored: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
     # each row, 2·64·4 = 512; the loss and the sum of weights, 4 each. In eager mode the
     # log-softmax, 64·1024·4 = 262,144
     assert carried_bytes(p.trace) == 131_072 + 512 + 8
     (sums,) = generated(p, "forward", "amax")
     assert sums.signature.write_bytes == 512
     (gradient,) = generated(p, "backward", "_log_softmax_backward_data")
-    assert "sub" in gradient.signature.args["ops"]  # made again, from the logits in bf16
+    assert "sub" in gradient.signature.args["ops"]  # recomputed from the logits in bf16
     assert max(t.nbytes for t in gradient.inputs) == 131_072
 
 
-def test_the_scores_are_kept_and_not_their_softmax():
+def test_the_scores_are_stored_instead_of_their_softmax():
     scores = torch.zeros(ROWS, 64, 64).bfloat16()
     p = compiled(Weighing().bfloat16(), scores, torch.zeros(ROWS, 64, WIDTH).bfloat16())
     wide = ROWS * 64 * 64 * 4
@@ -96,9 +98,9 @@ def test_the_scores_are_kept_and_not_their_softmax():
     assert all(t.nbytes < wide for t in again.inputs)
 
 
-def test_of_a_relu_the_mask_is_kept_where_nothing_else_reads_it():
+def test_the_mask_of_a_relu_is_stored_if_nothing_else_reads_its_result():
     p = compiled(Rectified(), torch.zeros(ROWS, WIDTH))
-    # kept: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
+    # stored: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
     # zero, a byte an element; y; the loss
     assert carried_bytes(p.trace) == 2 * ONE + ROWS * WIDTH + 4
 
@@ -131,9 +133,10 @@ def test_kernels_name_the_ops_of_the_eager_step():
     assert report.recomputed.bytes < report.recomputed.eager_bytes
 
 
-def test_what_a_generated_kernel_leaves_to_a_sum_was_taken_over_by_it():
-    """A backward pass of a norm by rows: the kernel takes the eager op's bytes over, though torch
-    sums its parts."""
+def test_a_generated_kernel_has_the_bytes_of_the_summed_parts():
+    """A backward pass of a norm by rows: the kernel has the bytes of the eager op, although torch
+    sums its parts.
+    """
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
     reasons = {left.op: left.reason for left in report.unfused}
@@ -153,14 +156,14 @@ def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
     assert reasons["ones_like"] == reasons["zeros"] == beginning
 
 
-def test_an_inference_step_is_what_it_was():
+def test_an_inference_step_is_unchanged():
     module, args = small("gpt2")
     step = trace(module, args)
     assert joint_graph(step).trace is step
 
 
 @pytest.mark.parametrize("name", ["gpt2", "resnet18", "llama3-1b", "dit-xl"])
-def test_nothing_is_read_that_was_not_made(name: str):
+def test_only_written_tensors_are_read(name: str):
     module, args = small(name, training=True)
     joint = joint_graph(trace(module, args, phase="training", optimizer=None)).trace
     present = {number for number, s in enumerate(joint.storages) if s.born < 0}

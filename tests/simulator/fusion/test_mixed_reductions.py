@@ -1,5 +1,6 @@
-"""Sums along and across the same rows, in one kernel where L2 does not hold them; how many results
-leave a reduction whole."""
+"""Sums along and across the same rows, in one kernel if L2 does not hold them; and the number of
+results with which a reduction is not split.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def test_in_full_precision_the_sums_are_the_gradients() -> None:
 
 def test_few_rows_are_summed_apart() -> None:
     names = [op.name for op in backward_of_the_norm(4096, torch.bfloat16)]
-    assert names == ["fused.reduction.default"] * 4  # along; across in parts; each weight's whole
+    # the sum along rows; partial sums across; the total for each weight
+    assert names == ["fused.reduction.default"] * 4
 
 
 def test_of_many_results_none_is_split() -> None:

@@ -1,4 +1,4 @@
-"""What the fusion levels that are like another compiler launch, op by op, on one small network."""
+"""The launches of the fusion levels that model other compilers, op by op, on one small network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.whatif import apply
 
 
 class Block(nn.Module):
-    """A product, an activation, a norm, and what two loops make of its result."""
+    """A product, an activation, a norm, and two loops over its result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ LAUNCHES: dict[Level, list[str]] = {
     "pointwise": [PRODUCT, "gelu add", NORM, "exp", "tanh", PRODUCT, "relu mul"],
     "pointwise+reductions": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],
     "compiled": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],
-    # the moments, then the loops over what they were made of
+    # the moments, then the loops over their inputs
     "xla": [PRODUCT, "gelu add native_layer_norm", "gelu add native_layer_norm exp tanh", PRODUCT,
             "relu mul"],
     "nvfuser": [PRODUCT, "gelu add native_layer_norm exp tanh", PRODUCT, "relu mul"],
@@ -74,7 +74,7 @@ def test_a_traced_step_has_no_python_and_eager_kernels() -> None:
     assert after.kernel_count == before.kernel_count and after.host_s < before.host_s
 
 
-def test_the_help_says_what_is_approximate_and_why() -> None:
+def test_the_help_explains_the_approximations() -> None:
     text = " ".join(named("fusion").help.split())
     assert (
         "xla, nvfuser and tensorrt are approximations from published descriptions, without "

@@ -1,5 +1,6 @@
-"""Groups of the fused trace: literal sums on small modules, counts that a real compiler gave, and
-what must hold of every network."""
+"""Groups of the fused trace: literal sums on small modules, counts of a real compiler, and
+properties of every network.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +80,7 @@ def test_a_sum_fuses_into_the_norm_that_reads_it() -> None:
     assert [op.name for op in compiled.ops] == ["fused.reduction.default"]
     signature = compiled.ops[0].signature
     assert signature.read_bytes == 2 * 32 * 64 * 4 + 2 * 64 * 4  # x and y; weight and bias
-    assert signature.write_bytes == 32 * 64 * 4  # in inference nobody needs the moments
+    assert signature.write_bytes == 32 * 64 * 4  # in inference no kernel needs the moments
     assert signature.args["rows"] == 32
 
 
@@ -88,7 +89,7 @@ def test_without_reductions_the_norm_stays_a_call() -> None:
     assert [group.library for group in groups] == [False, True]
 
 
-def test_siblings_share_what_they_read_only_when_compiled() -> None:
+def test_siblings_share_reads_only_when_compiled() -> None:
     step = of(Siblings(), torch.zeros(64, 64))
     counts = [len(partition(step, H200, level)) for level in LEVELS[1:]]
     assert counts == [2, 2, 1]
@@ -133,7 +134,7 @@ def test_kernels_are_as_many_as_inductor_makes() -> None:
 
 @pytest.mark.parametrize("name", ["bert-base", "resnet18", "t5-base", "swin-t", "mamba2-130m"])
 @pytest.mark.parametrize("training", [False, True])
-def test_what_holds_of_every_partition(name: str, training: bool) -> None:
+def test_properties_of_every_partition(name: str, training: bool) -> None:
     step = network(name, batch=2, training=training)
     lowering = Lowering(step, H200)
     nodes = lowering.run()
@@ -148,7 +149,7 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
         assert len(nodes) == len(set(map(id, nodes)))
         written_before: set[object] = set()
         written = {key for node in nodes for key in node.writes}
-        for group in groups:  # nothing is read before it is made
+        for group in groups:  # nothing is read before it is written
             for node in group.nodes:
                 late = [
                     k
@@ -159,7 +160,7 @@ def test_what_holds_of_every_partition(name: str, training: bool) -> None:
                 written_before |= set(node.writes)
         ops = {op for node in nodes for op in node.ops}
         assert ops <= eager_ops
-        dead = eager_ops - ops  # only what nobody reads
+        dead = eager_ops - ops  # only tensors without a reader
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
             for op in dead
@@ -174,7 +175,7 @@ def _is_dead(lowering: Lowering, value: tuple[int, int], dead: set[int]) -> bool
 
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) & {"bert-base", "gpt2", "vit-b16", "unet"}))
 def test_fusing_moves_no_more_bytes(name: str) -> None:
-    """In half precision: in full, cuBLAS may split a product that it adds no bias to."""
+    """In half precision: in single precision, cuBLAS may split a product without a bias."""
     step = network(name, batch=2, dtype="bf16")
     moved: list[int] = []
     for level in LEVELS[:3]:
@@ -184,7 +185,9 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
 
 
 def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
-    """Wherever in memory the groups lie, by which a set of them is ordered."""
+    """The order does not depend on the addresses of the groups, by which a set of them is
+    ordered.
+    """
     earlier = [Group([Node("library", 1)], place, place) for place in range(40)]
     last = Group([Node("library", 1)], 40, 40, set(earlier))
     assert [each.first for each in ordered([last, *earlier])] == list(range(41))

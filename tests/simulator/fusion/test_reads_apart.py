@@ -1,4 +1,4 @@
-"""What two loops share and what keeps them apart: parts of a buffer, its order, its padding."""
+"""Conditions under which two loops share a kernel: parts of a buffer, its order, its padding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ H200 = gpu("h200")
 
 
 class Thirds(nn.Module):
-    """Three thirds of a product's lines, each read by a loop."""
+    """Three thirds of a product's rows, each read by one loop."""
 
     def __init__(self, same: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Indexed(nn.Module):
 
 
 class Windows(nn.Module):
-    """Windows of 7 by 7 patches in front of a product, as Swin has them."""
+    """Windows of 7 by 7 patches before a product, as in Swin."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def test_the_same_third_is_read_once() -> None:
     assert kernels[1].signature.write_bytes == 2 * 32 * 64 * 2
 
 
-def test_views_are_told_by_where_they_begin() -> None:
+def test_views_are_distinguished_by_their_offsets() -> None:
     step = trace(Thirds(False), (torch.zeros(32, 64, dtype=torch.bfloat16),))
     computes = [op.name.split(".")[1] in ("addmm", "exp", "tanh", "cos") for op in step.ops]
     table = dict(zip(step.names(), offsets(step, computes), strict=True))
@@ -148,10 +148,10 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
     writes = [op.signature.write_bytes for op in ops(step) if op.phase == "backward"]
     assert 1000 * 64 * 4 in writes  # zeros
     assert 32 * 64 * 4 in writes  # the rows' gradients, added
-    assert 1000 * 64 * 2 in writes  # the table's gradient, made of the sums
+    assert 1000 * 64 * 2 in writes  # the table's gradient, computed from the sums
 
 
-def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
+def test_generated_kernels_add_gradients_of_indexed_tensors() -> None:
     step = trace(Indexed(), (torch.zeros(32, dtype=torch.int64),), phase="training")
     assert any(op.name == "aten.index_put.default" for op in step.ops)
     backward = [op for op in ops(step) if op.phase == "backward"]
@@ -163,7 +163,9 @@ def test_gradients_of_what_was_indexed_are_added_by_generated_kernels() -> None:
 
 @pytest.mark.parametrize(("width", "kernels"), [(96, 2), (192, 1)])
 def test_a_product_is_given_a_copy_of_padded_windows(width: int, kernels: int) -> None:
-    """7·7·96 = 4704 elements are 9408 bytes, no multiple of 128; 7·7·192 are 18816, and are one."""
+    """7·7·96 = 4704 elements are 9408 bytes, not a multiple of 128; 7·7·192 are 18816 bytes, a
+    multiple of 128.
+    """
     launches = of(Windows(width), torch.zeros(2, 14, 14, width, dtype=torch.bfloat16))
     generated = [op for op in launches if op.name.startswith("fused")]
     assert len(generated) == kernels
@@ -177,7 +179,7 @@ def test_lines_over_1024_elements_are_padded_to_128_bytes() -> None:
     assert padded(Shape((8, 49, 128), "bfloat16", row_major((8, 49, 128)))) == (6272, 128, 1)
 
 
-def test_a_walk_says_in_which_order_memory_is_read() -> None:
+def test_a_walk_gives_the_order_of_memory_reads() -> None:
     tokens = Shape((8, 196, 768), "bfloat16", (150528, 1, 196))  # of an image, channels first
     assert walk(tokens, (8, 196, 768)) == ((8, 150528), (196, 1), (768, 196))
     assert walk(Shape((768,), "bfloat16", (1,)), (8, 196, 768)) == ()
@@ -194,7 +196,7 @@ def test_a_read_keeps_whose_it_is() -> None:
 
 
 class Corners(nn.Module):
-    """Two by two elements of what a loop makes, side by side in a row that is summed up."""
+    """Two by two elements of a loop's result, adjacent in a row that is summed."""
 
     def forward(self, x: Tensor) -> Tensor:
         x = torch.exp(x)
@@ -214,7 +216,8 @@ IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
 @pytest.mark.parametrize(
     ("made", "shape", "stride", "wanted"),
     [
-        (IMAGE, (32, 6), (6, 1), True),  # a pixel's channels lie 16 apart, the images between
+        # the channels of a pixel have a stride of 16, with the images between them
+        (IMAGE, (32, 6), (6, 1), True),
         (IMAGE, (6, 32), (1, 6), True),
         (IMAGE, (2, 16, 6), (96, 6, 1), False),  # each dimension is one of the buffer's, or two
         (IMAGE, (2, 4, 4, 6), (96, 24, 6, 1), False),

@@ -1,4 +1,4 @@
-"""What a generated kernel computes where it reads it, slot by slot."""
+"""The values that a generated kernel recomputes where it reads them, slot by slot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARD = gpu("h200")
 
 
 def _signature(function: Callable[..., Tensor], *operands: Tensor) -> Signature:
-    """Of the only generated kernel of a compiled function."""
+    """The signature of the only generated kernel of a compiled function."""
     trace = trace_call(lambda: lambda: function(*operands))
     (op,) = fused(trace, CARD).trace.ops
     return op.signature
@@ -36,7 +36,7 @@ def test_a_bias_computed_in_place_is_computed_for_every_batch() -> None:
     assert op.args["instructions"] == (9 + 1 + 3) * 640
 
 
-def test_a_part_is_computed_for_itself_alone() -> None:
+def test_a_part_computes_only_its_own_elements() -> None:
     def first(x: Tensor) -> Tensor:
         return torch.exp(x)[:2] + 1
 
@@ -55,7 +55,7 @@ def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
         assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
 
 
-def test_what_is_alike_along_a_row_is_computed_once_a_row() -> None:
+def test_values_that_are_equal_along_a_row_are_computed_once_per_row() -> None:
     sums = Node("reduction", 64, 256)
     for shape, slots in (((64, 1), 8 * 64), ((256,), 8 * 256), ((1,), 8 * 64), ((16, 256), 131072)):
         value = {0: Recomputed(8 * torch.Size(shape).numel(), shape)}

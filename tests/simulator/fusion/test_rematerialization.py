@@ -1,4 +1,4 @@
-"""The minimum cut by hand, against torch's own partitioner, and what holds for any network."""
+"""The minimum cut: by hand, against torch's own partitioner, and properties of any network."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Gated(nn.Module):
 
 
 class Scaled(nn.Module):
-    """A root-mean-square norm in small ops, then a linear layer, around which x goes."""
+    """A root-mean-square norm in small ops, then a linear layer with a residual connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,9 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
 
 
 def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
-    """Bytes kept (without the loss, 4), the new trace, and the ops that run again, views not."""
+    """The stored bytes (without the 4 of the loss), the new trace, and the recomputed ops without
+    views.
+    """
     joint = Joint(found)
     saved = kept_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
@@ -115,20 +117,20 @@ def sin_cos_exp(x: Tensor) -> Tensor:
 
 def test_between_two_products_the_pointwise_results_are_computed_again():
     # sin' reads the product, cos' reads sin, exp' reads exp, as does the second product's gradient
-    # (which does not fuse, so that exp is kept); (y²)' reads y. Kept: product, exp, y
+    # (which does not fuse, so exp is stored); (y²)' reads y. Stored: product, exp, y
     saved, _, ran = cut(stepped(Between(sin_cos_exp)))
     assert (saved, ran) == (3 * ONE, ["sin"])
 
 
-def test_without_the_second_gradient_only_the_products_are_kept():
+def test_without_the_second_gradient_only_the_products_are_stored():
     # nothing reads exp but what fuses with it: sin, cos and exp from the product
     saved, _, ran = cut(stepped(Between(sin_cos_exp, last=False)))
     assert (saved, ran) == (2 * ONE, ["cos", "exp", "sin"])
 
 
-def test_the_narrow_side_of_a_cast_is_kept():
-    # in bf16 the product is half as wide as what is made of it in fp32: 64·32·2 = 4096;
-    # and y in bf16 is all that y.float()² needs
+def test_the_narrow_side_of_a_cast_is_stored():
+    # in bf16 the product has half the bytes of its fp32 results: 64·32·2 = 4096; and y.float()²
+    # needs only y in bf16
     def wide(x: Tensor) -> Tensor:
         return torch.sin(torch.cos(x.float())).bfloat16()
 
@@ -138,9 +140,9 @@ def test_the_narrow_side_of_a_cast_is_kept():
     assert (saved, ran) == (2 * 4096, ["_to_copy", "_to_copy", "cos"])
 
 
-def test_a_reduction_is_kept_and_what_it_scales_is_not():
-    # the mean of each row is 32 times smaller than the row: it, or what is made of it, is kept,
-    # 64·4 = 256. Besides it the first product and y; x·rsqrt, which sin' reads, is not
+def test_a_reduction_is_stored_and_the_scaled_tensor_is_not():
+    # the mean of each row is 32 times smaller than the row: it, or a result of it, is stored, 64·4
+    # = 256. Also stored are the first product and y; x·rsqrt, which sin' reads, is not
     def scaled(x: Tensor) -> Tensor:
         return torch.sin(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True)))
 
@@ -149,15 +151,15 @@ def test_a_reduction_is_kept_and_what_it_scales_is_not():
 
 
 def test_a_random_op_does_not_run_again():
-    # kept: the first product, the mask (a byte an element), what dropout made, which the second
-    # gradient reads, and y
+    # stored: the first product, the mask (a byte per element), the result of dropout, which the
+    # second gradient reads, and y
     dropped = Between(lambda x: F.dropout(torch.tanh(x), 0.1)).train()
     saved, _, ran = cut(stepped(dropped))
     assert (saved, ran) == (3 * ONE + ROWS * WIDTH, ["tanh"])
     assert cut(stepped(dropped), 0.0)[2].count("native_dropout") == 0
 
 
-def test_what_is_written_over_does_not_run_again():
+def test_overwritten_values_are_not_recomputed():
     _, _, ran = cut(stepped(Between(lambda x: torch.sin(torch.cos(x).relu_()), last=False)))
     assert "relu_" not in ran and "cos" not in ran
 
@@ -183,7 +185,7 @@ def _often(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_as_many_bytes_are_kept_as_torchs_partitioner_keeps(name: str):
+def test_stored_bytes_equal_those_of_torchs_partitioner(name: str):
     module = MODULES[name]()
     assert cut(stepped(module))[0] == torch_keeps(module, (torch.randn(ROWS, WIDTH),))
 
@@ -195,13 +197,15 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
         packet = getattr(torch.ops.aten, name, None)
         if space == "aten" and packet is not None and not name.endswith("_"):
             launches = COSTS[overload] is not nothing or name in ("empty", "empty_like")
-            if name == "to":  # autograd takes it apart: no joint graph has it
+            if name == "to":  # autograd decomposes it: no joint graph contains it
                 continue
             assert (name in RECOMPUTABLE) == (name in listed and launches), name
 
 
 def _recomputable_of_a_fresh_process() -> set[str]:
-    """torch's list grows with what else was imported, such as Inductor's decompositions."""
+    """torch's list in a new process, because the list grows with other imports, such as Inductor's
+    decompositions.
+    """
     code = (
         "from torch._functorch.partitioners import get_default_op_list\n"
         "for each in get_default_op_list().recomputable_ops: print(each)"
@@ -237,7 +241,7 @@ def network(name: str) -> Trace:
 
 @pytest.mark.parametrize("budget", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
+def test_only_recomputed_ops_are_new(name: str, budget: float):
     before = network(name)
     _, after, _ = cut(before, budget)
     assert flops(after) >= flops(before)
@@ -245,17 +249,17 @@ def test_nothing_but_what_runs_again_is_new(name: str, budget: float):
     assert memory(after).bytes_at[0] <= memory(before).bytes_at[0]
     old = iter(before.ops)
     expected = next(old)
-    for op in after.ops:  # the ops that there were are all there, in their order
+    for op in after.ops:  # all original ops are still there, in their order
         if op.signature is expected.signature and op.phase == expected.phase:
             expected = next(old, expected)
     assert next(old, None) is None
     assert not [op for op in after.ops if op.phase == "forward" and op not in before.ops]
-    for index, op in enumerate(after.ops):  # what an op touches is there
+    for index, op in enumerate(after.ops):  # the storages of an op exist
         for storage in op.storages:
             s = after.storages[storage]
             assert s.born <= index and (s.freed is None or index < s.freed)
     present = {n for n, s in enumerate(after.storages) if s.born < 0}
-    for op in after.ops:  # and what it reads was made
+    for op in after.ops:  # and its inputs were written
         assert present.issuperset(op.storages[: len(op.inputs)])
         present.update(op.storages)
 

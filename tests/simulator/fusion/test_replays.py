@@ -1,4 +1,6 @@
-"""CUDA graph trees: what is captured, what is copied before, and what the host still does."""
+"""CUDA graph trees: the captured ops, the copies before a replay, and the remaining work of the
+host.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class Block(nn.Module):
 
 
 class Cached(nn.Module):
-    """Writes into an input."""
+    """Writes into one of its inputs."""
 
     def forward(self, x: Tensor, cache: Tensor) -> Tensor:
         cache[:, :4] = x[:, :4]
@@ -49,7 +51,7 @@ class Cached(nn.Module):
 
 
 class Breaks(nn.Module):
-    """The size of what goes on depends on data."""
+    """A network in which the size of a tensor depends on data."""
 
     def forward(self, x: Tensor) -> Tensor:
         rows = torch.nonzero(x[:, 0] > 0).squeeze(-1)
@@ -82,7 +84,7 @@ def test_an_inference_step_is_one_graph_behind_a_copy_of_its_input():
     place, input_storage = copy.storages
     assert step.storages[input_storage].role == "input"
     readers = [op for op in captured.ops[1:] if input_storage in op.storages]
-    assert not readers  # what is captured reads the graph's own place
+    assert not readers  # captured kernels read the graph's own input buffer
     assert any(place in op.storages for op in captured.ops[1:])
     last = max(index for index, op in enumerate(captured.ops) if place in op.storages)
     assert (captured.storages[place].born, captured.storages[place].freed) == (0, last + 1)
@@ -131,7 +133,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert by_phase == {"forward": {-1, 0}, "backward": {-1, 1}, "optimizer": {-1}}
     assert [phases[place] for place in plan.copies] == ["forward", "backward"]
     loss = captured.ops[plan.copies[1]]
-    assert [t.nbytes for t in loss.inputs] == [4, 4]  # the gradient that it begins with
+    assert [t.nbytes for t in loss.inputs] == [4, 4]  # the initial gradient of the backward pass
     alone = [
         op.name
         for op, p in zip(captured.ops, plan.graph_of.tolist(), strict=True)
@@ -143,7 +145,7 @@ def test_a_training_step_replays_each_pass_and_steps_eagerly():
     assert p.period_s < compiled.period_s
 
 
-def test_a_step_that_writes_into_an_input_is_not_captured_and_says_so():
+def test_a_step_that_writes_into_an_input_is_not_captured_with_a_note():
     step = traced(Cached(), X, torch.randn(8, 64))
     _, plan = replays(step)
     assert set(plan.graph_of.tolist()) == {-1} and plan.copies == ()
@@ -158,7 +160,8 @@ def test_graphs_are_cut_where_the_size_depends_on_data():
     captured, plan = replays(traced(Breaks(), X))
     apart = [op.name for op, p in zip(captured.ops, plan.graph_of.tolist(), strict=True) if p < 0]
     copy = "aten._foreach_copy_.default"
-    assert apart == [copy, "aten.nonzero.default", copy]  # what nonzero made does not lie still
+    # the result of nonzero has no fixed address
+    assert apart == [copy, "aten.nonzero.default", copy]
     assert plan.graph_of.max() == 1
     assert plan.notes == (
         "a graph is captured for each data-dependent size: predicted as if this size was "
@@ -182,7 +185,7 @@ def test_many_steps_at_once_say_the_same():
     assert table[0, 3] == pytest.approx(p.host_s, rel=1e-12)
 
 
-def test_what_was_fused_is_explained_past_the_copies():
+def test_fusions_are_explained_despite_the_copies():
     step = traced(Block(), X, training=True)
     plain, graphed = (explain(predict_trace(step, mode=mode)) for mode in ("compiled", REPLAY))
     assert [m.ops for m in graphed.merged] == [m.ops for m in plain.merged]
@@ -198,8 +201,10 @@ def test_a_graph_waits_for_no_room_in_the_queue():
     assert np.all(launched.host_s >= 0)
 
 
-def test_what_graphs_hold_is_no_room_for_what_runs_beside_them():
-    """Eager temporaries of the optimizer lie beside the pool, not where activations were."""
+def test_eager_temporaries_need_memory_beside_the_graphs_pool():
+    """Eager temporaries of the optimizer need memory beside the pool, and do not reuse that of the
+    activations.
+    """
     step = traced(Block(), X, training=True)
     captured, plan = replays(step)
     pooled = plan.pooled

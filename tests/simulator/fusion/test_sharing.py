@@ -1,5 +1,6 @@
-"""Which loops share a reduction's kernel, in which order of their dimensions, and what products
-leave to loops."""
+"""Loops that share a reduction's kernel, the order of their dimensions, and the work that products
+leave to loops.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_a_bias_goes_to_loops_and_not_to_sums(how: str, product: str) -> None:
 
 
 class Kept(Activated):
-    """The product is what a backward pass reads."""
+    """A module whose backward pass reads the product."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.gelu(self.linear(x)).mean()
@@ -100,14 +101,14 @@ class Padded(nn.Module):
         return torch.tanh(self.head(x)).float().pow(2).mean()
 
 
-def test_what_two_padded_products_read_is_written_beside_zeros() -> None:
+def test_the_operand_of_two_padded_products_is_written_with_zeros() -> None:
     x = torch.zeros(4096, 1024).bfloat16().requires_grad_()
     step = trace(Padded().bfloat16(), (x,), phase="training", optimizer=None)
     compiled = fused(step, H200, profile=learned("h200")).trace
     backward = [op for op in compiled.ops if op.phase == "backward"]
     gradient, wide = 4096 * 4099 * 2, 4096 * 4104 * 2
     (kernel,) = [op for op in backward if "tanh_backward" in op.signature.args.get("ops", "")]
-    # for the gradient of x and for that of the weight, by one loop; nobody copies them
+    # for the gradients of x and of the weight, by one loop; no kernel copies them
     assert [t.nbytes for t in kernel.outputs] == [gradient, gradient]
     zeros = [op for op in backward if not op.inputs and op.name == "fused.pointwise.default"]
     assert [op.outputs[0].nbytes for op in zeros] == [wide - gradient] * 2  # 5 columns each

@@ -1,4 +1,4 @@
-"""The loss of many rows is summed in two steps, of which the first looks one element a row up."""
+"""The loss of many rows is summed in two steps; the first looks up one element per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""max-autotune: which products take a template with an epilogue, and what the answer says of it."""
+"""max-autotune: the products that use a template with an epilogue, and the notes about them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_template_is_one_kernel_whatever_the_library_launches():
     op = next(op for op in compiled.ops if op.name == "fused.product.default")
     (work,) = launches(op.signature, H200) or ()
     assert curve(work) == "gemm_tensor_half"
-    # 2·m·n·k of the product, and what the ReLU behind it does
+    # 2·m·n·k of the product, and the FLOPs of the ReLU after it
     assert work.flops >= 2 * 65536 * 512 * 512
     # the rows, the weight, the bias and the result, of two bytes each
     assert work.bytes == 2 * (65536 * 512 + 512 * 512 + 512 + 65536 * 512)
@@ -74,7 +74,7 @@ def test_float32_and_the_usual_mode_keep_the_librarys_products():
     assert "fused.product.default" not in [op.name for op in plain.ops]
 
 
-def test_the_answer_says_that_it_is_an_approximation_and_is_wider():
+def test_the_answer_notes_the_approximation_and_has_a_wider_interval():
     step = network()
     auto, plain = (predict_trace(step, mode=mode) for mode in (AUTO, PLAIN))
     assert any(note.startswith("max-autotune is approximated: 3 products") for note in auto.notes)
@@ -101,6 +101,6 @@ def test_what_ifs_keep_templates_in_a_graph_of_all_and_drop_them_with_another_le
     assert (level.mode, level.fusion) == ("reduce-overhead", "pointwise")
     assert "pointwise fusion has no templates that this mode could choose" in level.notes[-1]
     whole = resolve(apply(scenario, "fusion", {"level": "compiled"}))
-    assert (whole.mode, whole.fusion) == ("max-autotune", None)  # which fuses all already
+    assert (whole.mode, whole.fusion) == ("max-autotune", None)  # this level already fuses all ops
     off = resolve(apply(scenario, "fusion", {"level": "none"}))
     assert (off.mode, off.fusion) == ("eager", None)

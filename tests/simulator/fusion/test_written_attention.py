@@ -1,5 +1,6 @@
-"""Attention written out, and what a compiled step makes of it. Each expectation is what the real
-Inductor of torch 2.13 made of the same module for an H200 (`predict --mode compiled --exact`)."""
+"""Attention written out in ops, in a compiled step. Each expectation is the result of the real
+Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled --exact`).
+"""
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ def test_scores_that_are_multiplied_become_one_call_among_its_copies() -> None:
 
 
 @pytest.mark.parametrize("weigh", [plain, causal])
-def test_what_is_no_pattern_stays_apart(weigh: Weigh) -> None:
+def test_ops_outside_the_patterns_stay_separate(weigh: Weigh) -> None:
     assert launches(step(weigh)) == APART
 
 
@@ -141,7 +142,7 @@ def test_the_call_does_the_same_products_and_moves_less() -> None:
     assert works["attention"] == 2 * 2 * 4 * 4 * 128 * 128 * 64
 
 
-def test_the_groups_name_what_the_call_stands_for() -> None:
+def test_the_groups_name_the_replaced_ops() -> None:
     origin = step(with_zero_exponentials)
     compiled = fused(origin, gpu("h200"))
     at = next(i for i, op in enumerate(compiled.trace.ops) if CALL in op.name)

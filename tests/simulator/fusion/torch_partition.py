@@ -1,4 +1,4 @@
-"""What torch's own partitioner keeps, on the CPU: an oracle."""
+"""The tensors that torch's own partitioner stores, on the CPU: an oracle."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ DECOMPOSED = {aten.transpose.int: _transposed, aten.detach.default: _detached}
 
 
 def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:
-    """Bytes of the tensors, of different memory and none of them an argument of the step, that the
-    forward graph hands to the backward graph."""
+    """Bytes of the tensors that the forward graph passes to the backward graph, counting each
+    memory region once and no argument of the step.
+    """
     sizes: list[int] = []
 
     def base(node: Any) -> Any:
-        """What a view looks at; a piece of an op's results is none."""
+        """The tensor that a view refers to; one of several results of an op is not a view."""
         while node.op == "call_function":
             name = getattr(node.target, "_opname", node.target.__name__)
             if name not in VIEWS or not isinstance(node.args[0].meta["val"], Tensor):

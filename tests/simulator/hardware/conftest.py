@@ -1,4 +1,4 @@
-"""What tests of GPUs share."""
+"""Fixtures for tests of GPUs."""
 
 from __future__ import annotations
 

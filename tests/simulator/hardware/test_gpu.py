@@ -1,4 +1,4 @@
-"""GPUs as data: the figures agree with each other, and each is found by its names."""
+"""GPUs as data: the figures agree with each other, and each GPU is found by its names."""
 
 from __future__ import annotations
 
@@ -92,13 +92,14 @@ def test_no_peak_counts_sparsity() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
-    # Read from the file itself: the record calls every figure unsourced that has no source.
+    # Read from the file itself, because the record treats every figure without a source as
+    # unsourced.
     table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
     sources: dict[str, list[str]] = table.pop("sources")
     stated = [*table.get("unsourced", []), *(key for keys in sources.values() for key in keys)]
     expected: list[str] = []
     for key, value in table.items():
-        if isinstance(value, dict) and key not in stated:  # else the table is named as a whole
+        if isinstance(value, dict) and key not in stated:  # otherwise the whole table is named
             expected += [f"{key}.{dtype}" for dtype in table[key]]
         elif isinstance(value, int | float | dict):
             expected.append(key)
@@ -119,7 +120,7 @@ def test_units_become_si() -> None:
     assert gpu("mi300x").llc_bytes == 256 * 1024**2
 
 
-def test_what_a_gpu_lacks() -> None:
+def test_missing_figures_of_a_gpu() -> None:
     assert gpu("v100").peak("tensor", "bf16") is None
     assert gpu("v100").ridge("tensor", "bf16") is None
     assert gpu("a100").peak("tensor", "fp8") is None
@@ -197,7 +198,7 @@ def test_unknown_name(name: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_name_inside_another_is_no_match() -> None:
+def test_a_name_inside_another_does_not_match() -> None:
     for name in ("NVIDIA", "H100 SXM ", "a100 sxm 40", "x" * 100_000):
         with pytest.raises(InputError, match="unknown GPU"):
             gpu(name)

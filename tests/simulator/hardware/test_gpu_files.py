@@ -1,4 +1,4 @@
-"""A GPU file that is wrong is refused in plain words."""
+"""A wrong GPU file is refused with a readable message."""
 
 from __future__ import annotations
 

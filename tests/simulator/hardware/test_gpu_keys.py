@@ -39,7 +39,7 @@ def test_the_keys_of_a_gpu_and_their_file_give_it_again(name: str) -> None:
     assert max(map(len, text(keys).splitlines())) < 1100
 
 
-def test_the_keys_say_what_they_hold() -> None:
+def test_the_keys_describe_their_figures() -> None:
     by_name = {key.name: key for key in KEYS}
     assert [*by_name, "unsourced", "sources"] == list(GPUFile.__struct_fields__)
     assert [name for name, key in by_name.items() if key.required] == [
@@ -96,7 +96,7 @@ def test_a_saved_gpu_is_found_by_its_name(folder: Path) -> None:
      "[tensor_tflops] or [vector_tflops]; add one"),
     ({"name": "???"}, "the name '???': expected letters or digits; rename it"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said_and_nothing_is_written(
+def test_a_wrong_key_is_refused_and_nothing_is_written(
     folder: Path, changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InputError) as caught:

@@ -28,7 +28,7 @@ class Calls(nn.Module):
     ("function", "views"),
     [
         (lambda x: x.view(24), [1]),
-        (lambda x: x.chunk(3), [3]),  # each a tensor of its own
+        (lambda x: x.chunk(3), [3]),  # each view returns its own tensor
         (lambda x: x.unbind(0), [6]),
         (lambda x: torch.cat((x, x, x)), [3]),  # each is checked
         (lambda x: torch.stack((x, x)), [2]),

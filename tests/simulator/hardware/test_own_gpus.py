@@ -1,4 +1,4 @@
-"""GPUs of the user's own files."""
+"""GPUs from a user's own files."""
 
 from __future__ import annotations
 

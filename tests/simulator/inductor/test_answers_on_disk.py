@@ -1,4 +1,4 @@
-"""Answers of the compiler on disk: what comes back, and what counts for nothing."""
+"""Answers of the compiler on disk: valid ones are read back, others are ignored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_PIECES = Answer(
 
 
 @pytest.mark.parametrize("answer", [Answer(WHOLE), IN_PIECES])
-def test_an_answer_comes_back_as_it_was(tmp_path: Path, answer: Answer) -> None:
+def test_an_answer_is_read_back_unchanged(tmp_path: Path, answer: Answer) -> None:
     cache = ScheduleCache(tmp_path)
     assert cache.get("name") is None
     cache.put("name", answer)
@@ -30,7 +30,7 @@ def test_an_answer_comes_back_as_it_was(tmp_path: Path, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("found", [b"", b"\xc1", msgspec.msgpack.encode(WHOLE)])
-def test_a_file_that_is_torn_or_no_answer_is_none(tmp_path: Path, found: bytes) -> None:
+def test_a_truncated_or_invalid_file_is_ignored(tmp_path: Path, found: bytes) -> None:
     cache = ScheduleCache(tmp_path)
     cache.put("name", Answer(WHOLE))
     (path,) = cache.folder.iterdir()

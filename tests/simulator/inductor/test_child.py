@@ -1,4 +1,4 @@
-"""However a child process ends, it is said in words, and nothing waits for it."""
+"""Each way in which a child process ends is reported, and nothing waits for an ended process."""
 
 from __future__ import annotations
 

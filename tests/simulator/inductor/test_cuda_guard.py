@@ -1,5 +1,6 @@
-"""The device is compiled once, and again where what was compiled does not load. The compiler here
-is asked for something small: what counts is when it is asked."""
+"""The code of the device guard is compiled once, and again if the compiled file does not load. The
+tests compile a small function: they check when the compiler runs.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def test_one_that_does_not_load_is_compiled_again(log: Path) -> None:
     assert compiled(log) == 1
 
 
-def test_one_that_never_loads_is_refused_and_not_kept(log: Path) -> None:
+def test_a_guard_that_never_loads_is_refused_and_not_cached(log: Path) -> None:
     compiler(log, "echo torn >")
     with pytest.raises(RefusalError, match=r"cuda_guard-.*\.so does not fit this torch: "):
         cuda_guard.install()
@@ -60,7 +61,7 @@ def test_one_that_never_loads_is_refused_and_not_kept(log: Path) -> None:
     assert not cuda_guard._library().exists()
 
 
-def test_another_torch_has_a_device_of_its_own(
+def test_another_torch_has_its_own_device_guard(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = cuda_guard._library()

@@ -1,4 +1,4 @@
-"""Which blocks are left out, and the copies of a process that schedule the rest."""
+"""The blocks that are left out, and the forked processes that schedule the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER = Signature("aten.mul.default", (ROWS,), (ROWS,), ("self",), {})
 
 
 def trace(blocks: list[Signature], masks: tuple[int, ...] = (0,), path: str = "layers") -> Trace:
-    """A product a block, which reads what the one before made and one of the masks."""
+    """One product per block, which reads the result of the previous block and one of the masks."""
     first = len(masks)
     ops = [
         Op(signature, f"{path}.{i}.up", "forward", (first + i, first + i + 1, masks[i % first]))
@@ -36,7 +36,7 @@ def test_equal_blocks_are_a_stack() -> None:
     assert stack(trace([OTHER, *[SAME] * 10, OTHER])) == Stack("layers", 12)  # first and last
 
 
-def test_blocks_that_differ_are_none() -> None:
+def test_different_blocks_are_not_equal_blocks() -> None:
     assert stack(trace([SAME, SAME, SAME, OTHER, SAME, SAME])) is None
     assert stack(trace([SAME, OTHER] * 6)) is None
     assert stack(trace([SAME] * 12, masks=(0, 1))) is None  # the same op on another mask

@@ -1,5 +1,8 @@
-"""Schedules of a step in pieces, laid into its eager trace. The schedules are those that torch
-2.13's Inductor makes of `breaking.Item`, whose two graphs have one op between them."""
+"""Schedules of the pieces of a step, inserted into its eager trace.
+
+The schedules are those that the Inductor of torch 2.13 makes of `breaking.Item`, whose two graphs
+have one op between them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ PRODUCT = Launch(
 
 
 def origins(module: str, last: str) -> list[Origin]:
-    """Paths as a graph that begins in the block knows them."""
+    """Module paths as they appear in a graph that begins in the block."""
     return [
         Origin(UP[1], module, "forward"),
         Origin(UP[2], "", "forward"),
@@ -108,7 +111,7 @@ def test_a_schedule_that_two_blocks_share_is_laid_into_both() -> None:
     assert {step.origin.ops[op].module for op in step.members(3)} == {"blocks.0.up"}
 
 
-def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
+def test_graphs_that_inductor_cannot_schedule_use_the_rules() -> None:
     step = item("NotImplementedError: no loop")
     assert [op.name.split(".")[1] for op in step.trace.ops] == [
         "mm",
@@ -125,7 +128,7 @@ def test_what_inductor_cannot_schedule_is_answered_by_the_rules() -> None:
 
 
 def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules() -> None:
-    """The eager trace breaks nowhere near, so it does not tell where autograd leaves a graph."""
+    """The eager trace has no break nearby, so it does not show where autograd leaves a graph."""
     pieces = [EDGE, Piece(True, UP, *ASKS, 0), EDGE, Piece(True, UP, "", "", 1), EDGE]
     step = answered(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
     assert step.notes[-1] == (
@@ -175,7 +178,7 @@ def test_eager_ops_between_graphs_are_named(network: type[breaking.Two], said: s
 
 
 def test_a_schedule_of_other_sizes_is_not_taken() -> None:
-    """A trace with an assumption, and a product over 4 rows instead of 8."""
+    """The trace has an assumption, and the product has 4 rows instead of 8."""
     other = Tensor((4, 64), "float32", (64, 1))
     small = replace(PRODUCT, call=replace(MM, inputs=(other, SQUARE), outputs=(other,)))
     step = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))

@@ -1,4 +1,4 @@
-"""A schedule as a trace: no compiler runs here."""
+"""A schedule as a trace, without running a compiler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def schedule(*origins: Origin) -> Schedule:
     return Schedule([launch], buffers, list(origins), "2.13", "3.9")
 
 
-def test_ops_are_told_by_name_and_number_within_their_module() -> None:
+def test_ops_are_identified_by_name_and_number_in_their_module() -> None:
     timeline = schedule(
         Origin("aten.add.Tensor", "a", "forward", 1), Origin("aten.exp.default", "a", "forward")
     )
@@ -67,7 +67,7 @@ def test_what_only_the_compiler_takes_apart_is_the_rest_of_its_module() -> None:
     assert eager_ops(timeline, trace()) == [[0], [1, 2]]
 
 
-def test_a_launch_is_an_op_of_its_own_bytes() -> None:
+def test_a_launch_is_an_op_with_its_own_bytes() -> None:
     exact = exact_trace(schedule(Origin("aten.exp.default", "a", "forward")), trace())
     (op,) = exact.trace.ops
     assert op.name == "fused.pointwise.default" and op.signature.args["ops"] == "exp"
@@ -77,7 +77,7 @@ def test_a_launch_is_an_op_of_its_own_bytes() -> None:
     assert "triton 3.9" in exact.notes[0]
 
 
-def test_what_a_schedule_says_of_itself_is_a_note() -> None:
+def test_notes_of_a_schedule_are_notes_of_the_trace() -> None:
     note = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
     changed = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(note,))
     assert exact_trace(changed, trace()).notes[1:] == (note,)
@@ -113,7 +113,7 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
         "aten.zeros.default",
         "fused.pointwise.default",
     ]
-    # the smallest is the loss's, which eager mode has as well
+    # the smallest belongs to the loss, which eager mode also has
     assert [op.signature.write_bytes for op in exact.trace.ops[1:3]] == [4, 512]
     assert [group.nodes[0].ops for group in exact.groups[1:3]] == [(1,), ()]
 

@@ -38,7 +38,9 @@ class Writer:
         again: tuple[int, ...] = (),
         writes: int | None = None,
     ) -> int:
-        """One origin of its own, besides those computed `again`; of all seeds it reads one."""
+        """Write a launch with one new origin, besides those computed `again`; it reads one of all
+        seeds.
+        """
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
         self.launches.append(
@@ -58,7 +60,7 @@ class Writer:
         return out
 
     def seeds(self, count: int) -> int:
-        """Made of nothing: its size is what it counts."""
+        """A buffer without inputs whose size is its count."""
         out = self.seeds_at = self.buffer(8 * count)
         tensor = Tensor((count,), "int64", (1,))
         call = Signature(SEEDS, (), (tensor,), (), {"size": [count]})
@@ -95,7 +97,7 @@ def network(depth: int) -> Schedule:
 
 
 def alternating(depth: int) -> Schedule:
-    """Every second block keeps its result, which is read with its own until the next."""
+    """Every second block stores its result, which is read until the next such block."""
     w = Writer()
     live = [w.buffer(64, "input")]
     for block in range(depth):
@@ -107,7 +109,7 @@ def alternating(depth: int) -> Schedule:
 
 
 def gathering(depth: int) -> Schedule:
-    """A last launch that reads what every block made."""
+    """A last launch that reads the results of all blocks."""
     w = Writer()
     x = [w.buffer(64, "input")]
     for block in range(depth):
@@ -148,7 +150,7 @@ def test_too_shallow_to_see_a_period_twice() -> None:
     assert extend(alternating(2), alternating(4), 1) is None
 
 
-def test_what_gathers_all_blocks_is_no_period() -> None:
+def test_a_launch_that_reads_all_blocks_is_not_a_period() -> None:
     assert extend(gathering(8), gathering(9), 1) is None
 
 
@@ -182,7 +184,7 @@ def test_a_block_that_is_otherwise_is_not_extended(change: Change) -> None:
     assert extend(change(network(4)), network(5), 3) is None
 
 
-def test_rows_go_on_as_they_began() -> None:
+def test_rows_are_extended_by_their_period() -> None:
     rows = continued(lists(2), lists(3), 2)
     assert rows is not None
     assert rows[:3] == [ContinuedRow(0, (5,)), ContinuedRow(1, (0, 7)), ContinuedRow(2, (50,))]
@@ -197,7 +199,7 @@ def test_counts_that_leave_the_line() -> None:
     assert continued(lists(1), lists(2), 1) is None  # one period cannot be checked
     assert continued(lists(2), lists(3, wrong=1), 1) is None
     assert continued(lists(3), lists(2), 1) is None
-    # a first period that is otherwise stays as it is, where two more are on a line
+    # a different first period stays unchanged if two later periods grow linearly
     rows = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
     assert rows is not None
     assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]

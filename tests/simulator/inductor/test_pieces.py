@@ -1,5 +1,5 @@
-"""What Dynamo found, laid over the eager trace. The pieces are those of torch 2.13's Dynamo, of the
-networks of tests/simulator/fusion/breaking.py."""
+"""The pieces of Dynamo, matched with the eager trace. The pieces are those of torch 2.13's Dynamo,
+of the networks of tests/simulator/fusion/breaking.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UNROLLED = [
     ("made", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
 )
 def test_the_eager_step_tells_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
-    """Level 2's breaks are Dynamo's."""
+    """The breaks of level 2 are those of Dynamo."""
     own = step(made())
     parts = broken(own, pieces)
     assert places(parts.breaks) == places(own.breaks)
@@ -69,7 +69,7 @@ def test_names_that_one_side_lacks_are_passed_over() -> None:
     assert broken(own, pieces).breaks == [Break(4, 5, *ASKS)]
 
 
-def test_what_dynamo_found_is_told_and_predicted() -> None:
+def test_dynamos_pieces_are_reported_and_predicted() -> None:
     pieces = broken(
         step(breaking.Two()),
         [EDGE, Piece(True, UP, "a.py, line 1", "it said so"), EDGE, Piece(True, UP), EDGE],

@@ -1,4 +1,4 @@
-"""How the process of a user's code ends, and the reason that is given."""
+"""The ends of the process of a user's code, and the reported reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simulator.networks.loading.watching import WATCH, Watch
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
-def test_a_child_that_was_killed_says_so() -> None:
+def test_a_killed_child_is_reported() -> None:
     assert ending("a/nets.py:Net", -signal.SIGKILL, "") == (
         "the process that traced nets.py:Net was killed, perhaps because memory ran out: expected "
         "a network that the machine can hold; give smaller sizes"
@@ -70,7 +70,7 @@ def test_a_process_ends_after_a_time_limit(without_torch: IsolatedProcess) -> No
     assert without_torch.facts("nets.py:Net", partial(Facts, "net")) == Facts("net")
 
 
-def test_a_limit_holds_for_its_own_job(without_torch: IsolatedProcess) -> None:
+def test_a_limit_applies_only_to_its_job(without_torch: IsolatedProcess) -> None:
     token = WATCH.set(Watch(1.0))
     without_torch.facts("nets.py:Net", partial(Facts, "net"))
     WATCH.reset(token)
@@ -95,7 +95,7 @@ def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
 def test_code_that_writes_into_the_pipe_of_the_answers_is_killed(
     without_torch: IsolatedProcess, text: bytes
 ) -> None:
-    """A length that no message has, and a message that is none."""
+    """A length that no message has, and an invalid message."""
     writes = f"""
 import os
 for number in range(3, 64):

@@ -1,4 +1,6 @@
-"""A user's network in a child process: the same answers, and ends that end nothing else."""
+"""A user's network in a child process: the same answers, and the end of the child ends no other
+process.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,9 @@ def test_files_are_limited(child: IsolatedProcess) -> None:
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="root may always leave it")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.getuid() != 0, reason="root may always leave the namespace"
+)
 def test_it_reaches_no_port_of_this_machine_but_its_own(child: IsolatedProcess) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -183,7 +187,7 @@ def test_the_catalogue_and_programs_of_a_user_stay_in_this_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends it with its parent")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_the_child_ends_with_the_command(tmp_path: Path, number: int, status: int) -> None:
     marker = tmp_path / "pid"

@@ -1,5 +1,5 @@
 """`python child.py FOLDER`: checks exported files in a process that runs Triton's interpreter, and
-prints a JSON object of each file's name with "" or what went wrong."""
+prints a JSON object that maps each file's name to "" or to the error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def checked(path: Path) -> str:
-    """ "" where the file's own check is content."""
+    """The error of the file's own check, or ""."""
     try:
         with redirect_stdout(sys.stderr):
             runpy.run_path(str(path), run_name="exported")["check"]()

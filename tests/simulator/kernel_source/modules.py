@@ -1,4 +1,4 @@
-"""Small modules whose compiled steps have one fused group each, or few."""
+"""Small modules whose compiled steps have one or a few fused groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.kernel_source import FusedGroup, fused_group
 
 
 class Function(nn.Module):
-    """A function of its inputs."""
+    """A module that applies a function to its inputs."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Function(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """A norm of a sum, and the sum."""
+    """A module that returns the norm of a sum, and the sum."""
 
     def __init__(self, norm: nn.Module) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class AddNorm(nn.Module):
 
 
 class Looked(nn.Module):
-    """Token and position, normalised."""
+    """The normalised sum of token and position embeddings."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def compiled(
 
 
 def numbers(found: Fused) -> list[int]:
-    """The groups that are no library calls."""
+    """The indices of the groups that are not library calls."""
     return [number for number, group in enumerate(found.groups) if not group.library]
 
 

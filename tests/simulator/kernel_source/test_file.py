@@ -1,4 +1,4 @@
-"""What an exported file says, line by line."""
+"""The text of an exported file, line by line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_sizes_are_constants_of_the_kernel() -> None:
     assert "out_ptr, n0: tl.constexpr, BLOCK: tl.constexpr):" in text
 
 
-def test_the_flush_is_told_from_the_call_by_its_name() -> None:
+def test_the_flush_is_distinguished_from_the_call_by_its_name() -> None:
     text = source(kernel(m.only(m.bias_gelu, _tensor(3, 5), _tensor(5))), TOLD)
     assert "flushing = {name for name, _ in launched(flush.zero_, 1)}" in text
     assert "if name not in flushing) / 5" in text

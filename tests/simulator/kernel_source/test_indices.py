@@ -1,4 +1,4 @@
-"""Indices against numpy: the simplified text finds the element that a view sees."""
+"""Indices against numpy: the simplified expression selects the element of the view."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_digits_put_together_are_the_number_again() -> None:
     assert number(digits(INDEX, shape), shape, 1) == INDEX
 
 
-def test_what_is_less_than_a_step_falls_away() -> None:
+def test_terms_below_a_step_are_dropped() -> None:
     # 7·r + c with c < 7: over 7·4 it is r // 4; the remainder is 7·(r % 4) + c
     rows, cols, by = variable("r", _size(12)), variable("c", _size(7)), _size(28)
     index = rows.times(_size(7)) + cols
@@ -50,7 +50,7 @@ def test_what_is_less_than_a_step_falls_away() -> None:
     assert _text(wider.over(by)) == "((c + r * 7) // 28)"  # c may be 7
 
 
-def test_what_differs_from_case_to_case_has_a_name() -> None:
+def test_sizes_that_differ_between_cases_have_names() -> None:
     names = Names()
     assert names.text(_size(3072 * 128, 3072 * 13)) == "3072 * n0"
     assert names.text(_size(128, 13), "s.") == "s.n0"
@@ -72,7 +72,8 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 @given(shapes, st.randoms(use_true_random=False))
 def test_the_element_at_a_place_is_the_one_that_numpy_finds(shape: list[int], draw) -> None:
     order = draw.sample(range(len(shape)), len(shape))
-    view = np.arange(int(np.prod(shape))).reshape(shape).transpose(order)  # its values are places
+    # its values are positions
+    view = np.arange(int(np.prod(shape))).reshape(shape).transpose(order)
     stride = tuple(row_major(tuple(shape))[d] for d in order)
     seen = layout([Tensor(view.shape, "float32", stride)], [0])
     i = variable("i", seen.numel)

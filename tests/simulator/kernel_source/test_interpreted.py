@@ -1,4 +1,4 @@
-"""Exported kernels against torch, by Triton's interpreter, on shapes that no block divides."""
+"""Exported kernels against torch in Triton's interpreter, on shapes that no block size divides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HALF, FLOAT = torch.float16, torch.float32
 TOLD = KernelInfo("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
 _TILE = "rows, cols, warps = 1, 2048, 16"
 _EMPTIED = "made.normal_()", "made.normal_().masked_fill_(made < 0.8, -torch.inf)"
-"""Most elements nothing, of some rows the first ones, of others all."""
+"""Most elements are masked: in some rows all but the first ones, in other rows none."""
 
 
 def _tensor(*shape: int, dtype: torch.dtype = FLOAT) -> Tensor:
@@ -91,7 +91,7 @@ def _random_shapes() -> list[tuple[Tensor, ...]]:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What one child process says of every file."""
+    """The results that one child process reports for all files."""
     folder: Path = tmp_path_factory.mktemp("exported")
     files: dict[str, str] = {}
     for name, (module, *inputs) in CASES.items():

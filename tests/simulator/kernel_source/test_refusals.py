@@ -1,4 +1,4 @@
-"""Groups that cannot be exported say why, and which ones can."""
+"""Groups that cannot be exported are refused with the reason and the groups that can."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_a_running_sum_is_refused_by_name() -> None:
     assert why == "aten.cumsum.default is a running sum, not a sum over a row"
 
 
-def test_an_unknown_op_is_named_with_what_is_known() -> None:
+def test_an_unknown_op_is_named_with_the_known_ops() -> None:
     [why] = _reasons(lambda x: torch.lgamma(x) + 1, _tensor(5, 7))
     assert why is not None
     assert why.startswith("aten.lgamma.default cannot be exported: expected one of abs, add, ")
     assert "softmax" in why and "native_layer_norm" in why
 
 
-def test_a_library_call_is_no_kernel_of_ours() -> None:
+def test_a_library_call_cannot_be_exported() -> None:
     prediction = m.compiled(nn.Linear(5, 7), _tensor(3, 5))
     assert reason(prediction, 0) == "cuBLAS runs matrix products"
     with pytest.raises(InputError, match="is a library call: no kernel is generated"):

@@ -1,4 +1,4 @@
-"""Convolutions made by hand, and the kernels that they are lowered to."""
+"""Calls of convolutions, and the kernels that they are lowered to."""
 
 from __future__ import annotations
 

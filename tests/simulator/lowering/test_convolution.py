@@ -25,9 +25,9 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
 @pytest.mark.parametrize(
     ("op", "expected"),
     [
-        # ResNet-50, batch 32. 1×1: a product of NCHW as it lies
+        # ResNet-50, batch 32. 1×1: a product of NCHW without conversion
         (conv("float16", (32, 64, 56, 56), (256, 64, 1, 1), 56), "conv"),
-        # 7·7 = 49 is odd: converted, but for the weight, which lies alike in both
+        # 7·7 = 49 is odd: converted, except the weight, whose layout is the same in both
         (conv("float16", (32, 512, 7, 7), (2048, 512, 1, 1), 7), "layout conv layout"),
         # ... unless it is small: 49·32·16·16 = 401,408 multiply-adds
         (conv("float16", (32, 16, 7, 7), (16, 16, 1, 1), 7), "conv"),
@@ -43,7 +43,7 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
             conv("float16", (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2),
             "fill layout fill layout conv layout",
         ),
-        # MobileNet-V2's: 32·112·112 · 32 · 27 = 3.5e8 multiply-adds aren't worth it
+        # MobileNet-V2's: 32·112·112 · 32 · 27 = 3.5e8 multiply-adds are too few for it
         (conv("float16", (32, 3, 224, 224), (32, 3, 3, 3), 112, stride=2), "conv"),
         # TF32, ResNet-50 with batch 1: 784·128·1152 = 1.2e8, then 196·256·2304 = 1.2e8, deeper
         (conv("float32", (1, 128, 28, 28), (128, 128, 3, 3), 28), "layout layout conv"),
@@ -72,7 +72,7 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
             conv("float16", (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
             "fill layout fill padding conv layout",
         ),
-        # 4 groups of 64 channels are convolutions of their own
+        # 4 groups of 64 channels are separate convolutions
         (
             conv("float16", (8, 256, 7, 7), (256, 64, 3, 3), 7, groups=4),
             "layout layout conv layout " * 4,
@@ -147,7 +147,7 @@ def test_few_channels_are_multiplied_as_the_32_that_a_tap_takes() -> None:
 
 
 def test_large_filters_multiply_whole_chunks_of_channels_tap_by_tap() -> None:
-    """16 × 16 taps of 3 and of 16 channels take 83 µs alike on an H200."""
+    """16 × 16 taps of 3 and of 16 channels both take 83 µs on an H200."""
     for channels, variant in ((3, "fwd_first"), (16, "fwd_wide")):
         op = conv("bfloat16", (1, channels, 224, 224), (768, channels, 16, 16), 14, stride=16)
         (main,) = (kernel for kernel in kernels(op) if kernel.family == "conv")

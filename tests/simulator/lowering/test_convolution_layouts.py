@@ -48,7 +48,7 @@ def test_no_tensor_core_for_the_dtype_needs_no_conversion() -> None:
     assert (main.engine, main.dtype) == ("vector", "float32")
     # a fused multiply-add is 2 FLOPs and 1 instruction: 32·56·56 · 64 · 64
     assert main.instructions == main.flops // 2 == 411_041_792
-    # float16 has them, but no counter: that is Hopper's; they write NCHW
+    # float16 has these kernels, but no counter, which only Hopper has; they write NCHW
     half = conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56)
     assert families(half, V100) == ["layout", "layout", "conv"]
 
@@ -60,7 +60,7 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
     # 32·56·56 · 64 · 576 multiply-adds, of which 36 for 144 are done: 14·14 patches, 4 for 4
     assert main.flops == 2 * 3_699_376_128
     assert main.instructions == 3_699_376_128 // 4
-    # nine taps in a row are no 3×3
+    # nine taps in a row are not a 3×3 filter
     assert len(kernels(conv("float32", (32, 64, 56, 56), (64, 64, 1, 9), 56), V100)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Ops that an op of ATen calls inside."""
+"""Ops that an op of ATen calls internally."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def planned(module: nn.Module) -> LaunchPlan:
         (Filled(), [0, 1]),  # a clone that is filled in place
         (nn.Conv2d(8, 8, 3, bias=False), [0]),
         (nn.Conv2d(8, 8, 3), [1]),  # the bias is added to cuDNN's result
-        (nn.GroupNorm(2, 8), [1]),  # its last kernel has operands as an op has
+        (nn.GroupNorm(2, 8), [1]),  # its last kernel has operands like those of an op
         (nn.Linear(16, 16), [0, 0, 0, 0]),
     ],
 )
@@ -42,7 +42,7 @@ def test_inner_ops_by_hand(module: nn.Module, expected: list[int]) -> None:
 
 def test_an_inner_op_is_an_op_of_the_host() -> None:
     ops = planned(Filled()).counts[:, COUNTS.index("op")]
-    assert ops.tolist() == [1, 2]  # the comparison; the clone and the filling
+    assert ops.tolist() == [1, 2]  # the comparison; the clone and the fill
 
 
 def test_an_inner_op_is_as_cold_as_the_op_that_calls_it() -> None:

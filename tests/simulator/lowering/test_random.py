@@ -1,4 +1,4 @@
-"""Draws of four numbers by as many threads as a GPU holds, counted by hand."""
+"""Draws of four numbers by the resident threads of a GPU, counted by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS = 132 * 2048  # of an H200
 
 @pytest.mark.parametrize(
     ("n", "draws"),
-    # up to a grid an element a draw; a grid's draws have four elements each
+    # up to one grid, each draw has one element; beyond, each draw has four elements
     [(1000, 1000), (THREADS, THREADS), (THREADS + 1, THREADS), (4 * THREADS, THREADS),
      (4 * THREADS + 1, 2 * THREADS)],
 )  # fmt: skip

@@ -53,7 +53,7 @@ def recurrences(op: Signature) -> list[Work]:
         (rnn("lstm", 1024, 64, 16, layers=2, dtype="float16"), [128, 128]),
         # both directions: 64 · 2 each
         (rnn("lstm", 256, 64, 16, both=True), [128, 128]),
-        # W_hh of 4·128·128·4 bytes fits 256 KiB of registers exactly; a GRU adds a bias ahead
+        # W_hh of 4·128·128·4 bytes fits 256 KiB of registers exactly; a GRU first adds a bias
         (rnn("lstm", 128, 64, 16), [1]),
         (rnn("gru", 128, 64, 16), [2]),
         # up to 192 forward, of which the registers hold a part, and 128 backward
@@ -61,13 +61,13 @@ def recurrences(op: Signature) -> list[Work]:
         (rnn("lstm", 193, 64, 16), [128]),
         (rnn("lstm", 128, 64, 16, back=True, train=True), [2]),
         (rnn("lstm", 136, 64, 16, back=True, train=True), [128]),
-        # backward in float32: the product adds its parts onto zeros
+        # backward in float32: the parts of the product are added to zeros
         (rnn("lstm", 1024, 64, 16, layers=2, back=True, train=True), [192, 192]),
         # 3·256 = 768 is not deep enough for that
         (rnn("gru", 256, 4, 32, layers=2, back=True, train=True), [8, 8]),
-        # a single step's row is a matrix times a vector
+        # a single step of one row is a matrix times a vector
         (rnn("lstm", 1024, 64, 1, back=True, train=True), [128]),
-        # float16: parts are added up by a further kernel, 3·1024 being 3072 deep
+        # float16: a further kernel adds the parts, because the depth is 3·1024 = 3072
         (rnn("gru", 1024, 4, 8, dtype="float16", back=True, train=True), [12]),
         # a float16 LSTM layer in training stays on chip
         (rnn("lstm", 1024, 50, 8, dtype="float16", train=True), [2]),
@@ -120,7 +120,7 @@ def product(m: int, n: int, k: int) -> Work:
         (100, 64, 13),  # 512 rows are 8 steps: ⌈100 / 8⌉
         (128, 32, 8),  # 16 steps
         (90, 4, 5),  # 22 steps, and a rest of 2
-        (160, 4, 8),  # a quarter would be over 24: an eighth
+        (160, 4, 8),  # a quarter would be more than 24 steps, so an eighth
     ],
 )
 def test_inputs_come_in_chunks_to_stacked_layers(steps: int, batch: int, chunks: int) -> None:

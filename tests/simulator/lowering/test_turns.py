@@ -1,4 +1,4 @@
-"""Blocks that take turns."""
+"""Blocks that run in several turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions that cuDNN runs by other kernels than most, against recordings on an H200."""
+"""Convolutions for which cuDNN uses unusual kernels, against recordings on an H200."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def gradients(dtype: str, n: int, cin: int, cout: int) -> Signature:
 
 
 def product(dtype: str, a: tuple[int, int], b: tuple[int, int], which: str) -> Signature:
-    """`a` @ `b`, where the letters t say which operand is transposed."""
+    """A product of `a` and `b`; the letter t in `which` marks a transposed operand."""
     one = Tensor(a, dtype, (1, a[0]) if which[0] == "t" else (a[1], 1))
     other = Tensor(b, dtype, (1, b[0]) if which[1] == "t" else (b[1], 1))
     return sig("aten.mm.default", ((a[0], b[1]), dtype), None, self=one, mat2=other)
@@ -117,7 +117,7 @@ def test_a_long_filter_takes_as_long_as_it_has_taps() -> None:
 @pytest.mark.parametrize(
     ("op", "families"),
     [
-        # patches of 3·3·3 = 27 and 4·4·3 = 48 numbers are too shallow, however many they are
+        # patches of 3·3·3 = 27 and 4·4·3 = 48 numbers are too shallow for any number of patches
         (conv("float16", (128, 3, 225, 225), (32, 3, 3, 3), 112, 2), "conv"),
         (conv("bfloat16", (64, 3, 224, 224), (64, 3, 3, 3), 112, 2), "conv"),
         (conv("float16", (64, 3, 256, 256), (96, 3, 4, 4), 64, 4), "fill conv"),
@@ -159,7 +159,7 @@ def test_many_small_images_of_few_channels_run_on_lanes(
 
 
 def test_long_filters_run_on_vector_lanes_in_half_precision_alone() -> None:
-    """Of 128 taps in 16 groups: wav2vec 2.0 in float16 and SEW-D in TF32."""
+    """Filters of 128 taps in 16 groups: wav2vec 2.0 in float16 and SEW-D in TF32."""
     for dtype, engine in (("float16", "vector"), ("float32", "tensor")):
         op = conv(dtype, (2, 768, 256), (768, 48, 128), 129, groups=16)
         works = launches(op, H200)

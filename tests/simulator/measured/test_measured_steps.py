@@ -1,4 +1,4 @@
-"""Which measured steps a scenario is held against."""
+"""The measured steps that a scenario is compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.whatif import apply
 GPT = Scenario("gpt2", batch=3, seq=7, dtype="bf16")
 
 
-def test_what_differs_in_batch_and_sequence_alone_is_like_it() -> None:
+def test_steps_that_differ_only_in_batch_and_sequence_are_similar() -> None:
     periods = {(step.batch, step.seq): step.period_s for step in alike(GPT)}
     assert periods[1, 256] == 2.2842e-3 and periods[32, 256] == 10.225e-3
     assert (8, 256) in periods and (16, 128) in periods
@@ -41,11 +41,11 @@ def test_a_training_step_is_like_those_of_its_optimizer() -> None:
     apply(GPT, "bandwidth"), apply(GPT, "remove", {"op": "gelu"}), apply(GPT, "rate"),
     apply(GPT, "precision", {"dtype": "fp32", "modules": "layers.#"}),
 ])  # fmt: skip
-def test_what_was_changed_is_like_none(other: Scenario) -> None:
+def test_a_changed_scenario_has_no_similar_step(other: Scenario) -> None:
     assert alike(GPT) and not alike(other)
 
 
-def test_modes_are_told_apart() -> None:
+def test_modes_are_distinguished() -> None:
     graphs = alike(apply(GPT, "cuda_graph"))
     assert graphs and {step.mode for step in graphs} == {"cuda_graph"}
     assert {step.mode for step in alike(replace(GPT, mode="compiled"))} == {"compiled"}

@@ -1,4 +1,4 @@
-"""Measured steps laid over their predictions. The traces were recorded on an H200 by
+"""Measured steps matched with their predictions. The traces were recorded on an H200 by
 calibration/record/profiler_traces.py."""
 
 import gzip
@@ -55,7 +55,7 @@ def test_every_measured_kernel_has_its_op(name: str, sizes: dict[str, Any], kern
     )
 
 
-def test_an_op_that_is_missing_is_told_and_the_rest_stays_in_place() -> None:
+def test_a_missing_op_is_reported_and_the_others_still_match() -> None:
     p = _predicted("bert-base", 8, 128, training=False, dtype="bf16")
     step = read(TRACES / "bert-base.json.gz")
     whole = overlay(p, step)
@@ -88,7 +88,7 @@ def test_the_last_marked_step_is_read(tmp_path: Path) -> None:
             _event("kernel", f"gemm{number}", at + 95, 7.0 + number, correlation=number),
         ]
     step = read(_written(tmp_path / "two.json", events))
-    (kernel,) = step.kernels  # the second step's, though the first one's ran within it
+    (kernel,) = step.kernels  # those of the second step, although the first step's ran within it
     assert kernel.name == "gemm1" and kernel.duration_s == pytest.approx(8e-6)
     assert [call.name for call in kernel.calls] == ["addmm", "linear"]
 
@@ -105,7 +105,7 @@ def test_time_in_which_two_kernels_run_counts_once(tmp_path: Path) -> None:
     assert step.kernels[0].calls == ()
 
 
-def test_what_is_no_profiler_trace_is_refused(tmp_path: Path) -> None:
+def test_invalid_profiler_traces_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read the profiler trace .*: No such file"):
         read(tmp_path / "none.json")
     place = tmp_path / "some.json"
@@ -150,7 +150,7 @@ def test_a_duration_as_text_is_refused_with_its_place(tmp_path: Path) -> None:
     )
 
 
-def test_a_correlation_that_is_no_number_is_refused(tmp_path: Path) -> None:
+def test_a_correlation_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
     events = [_event("cuda_runtime", "launch", 0.0, 1.0), _event("kernel", "a", 0.0, 10.0)]
     events[0]["args"] = {"correlation": [1]}
     assert "traceEvents[0] ('launch'): correlation is [1]: expected a whole number" in _refusal(
@@ -171,12 +171,12 @@ def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) ->
         each["dur"] = 10.0  # six kernels within one: 60 of 10,080 µs
     assert "all 60 of 10080 µs overlap" in _refusal(tmp_path / "one.json", kernels)
     for each in kernels:
-        each["args"]["stream"] = each["name"]  # each in a stream of its own
+        each["args"]["stream"] = each["name"]  # each in its own stream
     assert len(read(_written(tmp_path / "streams.json", kernels)).kernels) == 9
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
-def test_a_pipe_is_no_profiler_trace(tmp_path: Path) -> None:
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match=r"cannot read the profiler trace .*pipe: is a pipe"):
         read(tmp_path / "pipe")

@@ -1,4 +1,4 @@
-"""What tests of networks share."""
+"""Fixtures for tests of networks."""
 
 from typing import Any
 

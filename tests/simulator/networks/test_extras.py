@@ -141,7 +141,7 @@ def test_code_beside_a_configuration_is_not_run(
     assert not (tmp_path / "ran").exists()
 
 
-def test_an_architecture_that_is_no_network_is_not_called(tmp_path: Path) -> None:
+def test_an_architecture_without_a_network_is_not_called(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     spec = config(tmp_path / "odd", architectures=["Trainer"], **BERT)
     assert type(load(spec).module).__name__ == "BertModel"
@@ -165,7 +165,7 @@ INPUTS: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = [
     (dict(model_type="wav2vec2-bert", num_hidden_layers=1), {"input_features": (2, 128, 160)}),
     (dict(model_type="videomae", num_hidden_layers=1), {"pixel_values": (2, 16, 3, 224, 224)}),
     (dict(model_type="patchtst", num_hidden_layers=1), {"past_values": (2, 32, 1)}),
-    (  # the sizes of its pictures are data
+    (  # the sizes of its pictures depend on data
         dict(
             model_type="qwen2_vl",
             text_config=dict(num_hidden_layers=1),
@@ -208,7 +208,7 @@ def test_required_inputs_that_no_configuration_tells(tmp_path: Path) -> None:
 def test_a_torchvision_that_does_not_fit_is_named(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torchvision's own import fails so where it was built for another torch."""
+    """The import of torchvision fails in this way if it was built for another torch."""
     broken = "raise RuntimeError('operator torchvision::nms does not exist')\n"
     uses = "import torchvision\n"
     for package, code in (("torchvision", broken), ("timm", uses), ("transformers", uses)):

@@ -1,4 +1,4 @@
-"""Networks from names, files and configurations; every error text is held literally."""
+"""Networks from names, files and configurations; every error text is compared literally."""
 
 import sys
 from pathlib import Path
@@ -106,7 +106,9 @@ def test_batch_seq_training_and_sizes_are_taken() -> None:
          "no such file 'nowhere': expected hf:FOLDER with a config.json, or hf:FILE"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_loaded(spec: str, options: dict[str, Any], text: str) -> None:
+def test_networks_that_cannot_be_loaded_are_refused(
+    spec: str, options: dict[str, Any], text: str
+) -> None:
     assert refused(spec, **options) == text
 
 
@@ -134,7 +136,7 @@ def test_sizes_go_to_the_factory(nets: str) -> None:
     assert load(f"{nets}:needy", sizes={"width": 8}).module.layer.in_features == 8
 
 
-def test_inputs_take_what_their_method_takes(nets: str) -> None:
+def test_inputs_get_the_arguments_of_their_method(nets: str) -> None:
     loaded = load(f"{nets}:Pictures", batch=2)
     assert loaded.args == () and tuple(loaded.kwargs["x"].shape) == (2, 3, 8, 8)
     assert loaded.facts == Facts("nets.py:Pictures", 2, None)
@@ -193,7 +195,7 @@ MAKES = "expected FILE.py:FACTORY, a function or class that makes an nn.Module; 
          "return (module, args)"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file(nets: str, factory: str, text: str) -> None:
+def test_errors_of_a_file(nets: str, factory: str, text: str) -> None:
     assert refused(nets + factory) == text
 
 

@@ -1,4 +1,4 @@
-"""LoRA: what it computes, what it trains, and what a trace of its step holds."""
+"""LoRA: its results, its trained parameters, and the trace of its step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TRAINED = Scenario(
 
 
 def test_adapters_add_a_product_of_low_rank() -> None:
-    """y = W·x + 2·B·(A·x); B is 0 at first, so that the network computes what it did before."""
+    """y = W·x + 2·B·(A·x); B is initially 0, so that the network computes the same as without
+    adapters.
+    """
     torch.manual_seed(0)
     plain: Any = build("llama3-8b", **SMALL)
     adapted: Any = build("llama3-8b", **SMALL, lora_rank=4)
@@ -69,8 +71,10 @@ def test_memory_of_a_step_is_that_of_frozen_weights_and_trained_adapters() -> No
 
 def test_frozen_weights_have_no_product_of_a_gradient() -> None:
     """Trained in full: two products for each of 2 · 7 + 1 linear layers. With adapters: each of the
-    4 has 2 · 2, less the 2 gradients of what enters the first layer; of frozen weights the gradient
-    of the input alone, 7 in the second layer, 4 after attention in the first, and the head's."""
+    4 adapters has 2 · 2, minus the 2 gradients of the first layer's input; frozen weights have only
+    the gradient of the input: 7 in the second layer, 4 after attention in the first, and the
+    head's.
+    """
     adapted = trace_resolved(resolve(replace(TRAINED, sizes={**TRAINED.sizes, "lora_rank": 16})))
     full = trace_resolved(resolve(TRAINED))
     backward = [[op.name for op in t.ops if op.phase == "backward"] for t in (adapted, full)]
@@ -85,7 +89,7 @@ def test_frozen_weights_have_no_product_of_a_gradient() -> None:
      "lora_modules: no linear layer is named 'q_proj': expected query, key, value, out, gate, up, "
      "down, head; choose some of them"),
 ])  # fmt: skip
-def test_what_is_no_adapter_is_refused(sizes: dict[str, Any], message: str) -> None:
+def test_invalid_adapters_are_refused(sizes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         build("llama3-8b", **SMALL, **sizes)
     assert str(error.value) == message

@@ -1,7 +1,7 @@
 """FLOPs of whole networks against `torch.utils.flop_counter`, forward and backward, exactly.
 
-The oracle runs over the same tensors without memory, with the same GPU semantics. It knows the
-matrix products, convolutions and attentions; what other kernels do is not compared.
+The oracle runs over the same tensors without memory, with the same GPU semantics. It counts matrix
+products, convolutions and attention; other kernels are not compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECURRENT = ("lstm", "gru")  # torch does not know cuDNN's op
 
 
 def ours(traced: Trace) -> int:
-    """FLOPs of the products in the ops that torch knows."""
+    """FLOPs of the products in the ops that torch counts."""
     return sum(
         work.flops
         for op in traced.ops
@@ -49,8 +49,9 @@ def torchs(module: nn.Module, inputs: tuple[object, ...], training: bool) -> int
 
 
 def grouped_excess(traced: Trace) -> int:
-    """What torch counts too much: it takes a grouped convolution's weight gradient for that of an
-    ungrouped one, `groups` times the work."""
+    """The FLOPs that torch counts in excess: it counts the weight gradient of a grouped convolution
+    as that of an ungrouped one, which is `groups` times the work.
+    """
     excess = 0
     for op in traced.ops:
         if op.name == "aten.convolution_backward.default":
@@ -78,8 +79,9 @@ def test_training_flops_are_torchs(name: str) -> None:
 
 @pytest.mark.parametrize("gpu", ["a100", "v100", "mi300x"])
 def test_another_cards_attention_has_the_same_flops(gpu: str) -> None:
-    """cuDNN's, flash, efficient and plain products; the backward pass computes the scores again,
-    once in flash and efficient alike, which plain products keep."""
+    """cuDNN's, flash, efficient and plain products; the backward pass recomputes the scores once in
+    flash and efficient attention; plain products store them.
+    """
     flops = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
     assert flops[0] == flops[1]
 
@@ -102,7 +104,7 @@ def test_an_mlps_flops_by_hand() -> None:
         ("resnet18", 0),
     ],
 )
-def test_what_torch_counts_too_much(name: str, excess: int) -> None:
+def test_excess_flops_of_torchs_counter(name: str, excess: int) -> None:
     module, inputs = small(name, training=True)
     traced = trace(module, inputs, phase="training", optimizer=None)
     assert torchs(module.train(), inputs, training=True) - ours(traced) == excess

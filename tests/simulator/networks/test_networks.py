@@ -1,4 +1,6 @@
-"""The catalogue: right sizes, runs anywhere, and a mistyped name gets a useful answer."""
+"""The catalogue: its sizes are right, its networks run on the CPU, and a mistyped name gets a
+useful error.
+"""
 
 from typing import Any
 
@@ -120,9 +122,9 @@ TINY: dict[str, dict[str, Any]] = {
     "mamba2-130m": dict(width=32, layers=2, d=16, state=8, chunk=4, vocab=50),
 }
 
-SEQ = 10  # no multiple of Mamba's chunk of 4, so the padding runs too
+SEQ = 10  # not a multiple of Mamba's chunk of 4, so that the padding also runs
 TRAINS = [name for name, entry in CATALOGUE.items() if entry.trains]
-# How many tokens an expert gets is data, which a meta tensor does not have.
+# The number of tokens of an expert depends on data, which a meta tensor does not have.
 DATA_DEPENDENT = ("mixtral", "mixtral-small")
 ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
 
@@ -196,7 +198,7 @@ def test_tiny_trains(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) - set(TRAINS)))
-def test_training_what_cannot_train_says_so(name: str) -> None:
+def test_training_of_an_inference_network_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="use training=False"):
         inputs(tiny(name), SEQ, training=True)
 
@@ -223,7 +225,7 @@ def test_decoding_continues_the_prefill() -> None:
     torch.testing.assert_close(cache, keys_and_values)  # written in place
 
 
-def test_padding_does_not_change_what_bert_says_of_the_words() -> None:
+def test_padding_does_not_change_berts_outputs_of_the_words() -> None:
     bert = tiny("bert-base").eval()
     ids = torch.randint(1, 50, (2, 6))
     padded = torch.cat((ids, torch.zeros(2, 2, dtype=torch.long)), dim=1)
@@ -284,11 +286,12 @@ def test_windows_keep_neighbours_together() -> None:
     assert torch.equal(from_windows(windows, 2, 4), x)
 
 
-def test_the_mask_parts_what_the_roll_joined() -> None:
+def test_the_mask_separates_patches_that_the_roll_joined() -> None:
     module: Any = tiny("swin-t").stages[1].attention  # pyright: ignore
     assert module.shift == 1 and module.mask.shape == (16, 1, 4, 4)  # 8x8 patches, windows of 2x2
     assert (module.mask[0] == 0).all()
-    # After the roll the last window holds the four corners of the image: each sees only itself.
+    # After the roll the last window holds the four corners of the image: each token attends only to
+    # its own corner.
     assert (module.mask[-1, 0] == torch.where(torch.eye(4) == 1, 0.0, -100.0)).all()
 
 

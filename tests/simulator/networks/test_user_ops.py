@@ -1,4 +1,4 @@
-"""Ops of the user's own in a network's file, which is read more than once in a process."""
+"""A user's own ops in a network's file, which a process reads more than once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Net(nn.Module):
 
 
 def test_a_library_of_ops_is_defined_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two sources of one size, written within a second, while Python caches bytecode."""
+    """Two sources of equal size, written within one second, while Python caches bytecode."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "nets.py"
     for factor in (2, 3):

@@ -1,4 +1,4 @@
-"""Code that does not end is stopped, and the line that it was at is named."""
+"""Code that does not end is stopped, and the error names its current line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def stopped(place: Path, name: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(("name", "line"), [("endless", r"(9|10|11|12)"), ("sleeps", "18")])
-def test_what_takes_too_long_is_stopped_where_it_is(place: Path, name: str, line: str) -> None:
+def test_slow_code_is_stopped_with_its_line(place: Path, name: str, line: str) -> None:
     trace_imports()
     text, told = stopped(place, name)
     remedy = (
@@ -72,7 +72,7 @@ def test_what_takes_too_long_is_stopped_where_it_is(place: Path, name: str, line
 
 
 def trace_imports() -> None:
-    """What the first trace of a process imports takes a second by itself."""
+    """Trace once before, because the imports of the first trace in a process take a second."""
     import torch
 
     from simulator.tracing import trace
@@ -80,7 +80,7 @@ def trace_imports() -> None:
     trace(torch.nn.Linear(2, 2), (torch.empty(2, 2),))
 
 
-def test_what_ends_the_process_is_an_error_of_the_file(place: Path) -> None:
+def test_a_file_that_ends_the_process_is_an_error(place: Path) -> None:
     before = os._exit
     with pytest.raises(InputError) as caught, watched("it", place_of):
         load(f"{place}:ends")
@@ -106,4 +106,4 @@ def test_without_a_watch_nothing_is_stopped() -> None:
         with watched("it", place_of):
             time.sleep(0)
 
-    Context().run(unwatched)  # a command that ran before in this process has set a watch
+    Context().run(unwatched)  # an earlier command of this process has set a watch

@@ -171,7 +171,7 @@ def test_a_deadlock_names_both_lines():
     assert text.count("test_predict_step.py, line ") == 2
 
 
-def test_a_message_that_nobody_receives_is_no_hang():
+def test_a_message_without_a_receiver_does_not_hang():
     def make(rank, world_size):
         x = torch.randn(1024, device="cuda")
         return lambda: dist.send(x, 1) if rank == 0 else None

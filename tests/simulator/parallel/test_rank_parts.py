@@ -1,4 +1,4 @@
-"""What a rank's time goes to, by kernels made by hand and by a predicted step."""
+"""The parts of a rank's time, for kernels made by hand and for a predicted step."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ STEP = NetworkStep("gpt2", 4, 64, "bf16", True, sizes={"layers": 4})
 
 
 def kernel(start_s: float, end_s: float, wait_s: float | None = None) -> RankKernel:
-    """A kernel, or with `wait_s` a collective that waits so long."""
+    """A kernel, or with `wait_s` a collective that waits for this time."""
     what = None if wait_s is None else Collective("all_reduce", 1024, (0, 1))
     return RankKernel(0, 0, "k", "", "forward", 0, 0.0, start_s, end_s, wait_s or 0.0, what)
 
@@ -24,7 +24,7 @@ def test_exposed_time_counts_once_and_beside_no_kernel():
     kernels = [
         kernel(0, 4),
         kernel(3, 5),
-        kernel(3, 8, wait_s=1),  # moves from 4 to 8: alone from 5 on
+        kernel(3, 8, wait_s=1),  # moves from 4 to 8: no other kernel runs from 5 on
         kernel(7, 10, wait_s=0),  # the first counts until 8
         kernel(9, 9.5),
         kernel(12, 13, wait_s=1),  # waits all the time
@@ -48,7 +48,7 @@ def test_the_parts_of_a_rank_sum_to_the_period(layout: str):
         assert sum(row.all_s for row in rows) == pytest.approx(rank.communication_s)
 
 
-def test_traffic_is_what_the_ring_sends():
+def test_traffic_equals_the_bytes_of_the_ring():
     p = predict_network(STEP, "dp=2", "2xh200")
     reduced = sum(k.collective.message_bytes for k in p.ranks[0].kernels if k.collective)
     moved = traffic(p.ranks[0])

@@ -1,4 +1,6 @@
-"""FSDP2's step over other ranks, without tracing, equals the one that torch runs."""
+"""A step of FSDP2 over another number of ranks, derived without tracing, equals the step that torch
+runs.
+"""
 
 from dataclasses import replace
 
@@ -28,7 +30,7 @@ def traced(text, ranks, training=True):
 
 
 @pytest.mark.parametrize("more", ["reshard=0", "recompute"])
-def test_other_ranks_do_what_torch_does_on_them(more):
+def test_other_numbers_of_ranks_equal_torchs_steps(more):
     """258 and 1001 rows do not divide: 258/4 = 64.5, rank 0 holds 65."""
     fields = {"reshard": more != "reshard=0", "recompute": more == "recompute"}
     layouts = {n: replace(layout("fsdp", cluster(f"{n}xh200")), **fields) for n in (2, 4)}

@@ -1,4 +1,4 @@
-"""A step's time that the tests of serving share: 6 ms at least, longer with tokens and context."""
+"""The step time of the tests of serving: at least 6 ms, longer with tokens and context."""
 
 from __future__ import annotations
 

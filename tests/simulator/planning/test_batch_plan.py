@@ -90,8 +90,10 @@ def test_a_network_without_tokens_takes_samples():
         plan(RESNET | {"workload": work, "load": {}})
 
 
-def test_what_a_training_rests_on_is_varied():
-    """Two cards, a step of s seconds of which w wait; lost = 0.01 + (500 + 600)·2/10⁶ = 0.0122."""
+def test_assumptions_of_a_training_are_varied():
+    """Two cards, a step of s seconds with w seconds of waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
+    0.0122.
+    """
     work = {
         "kind": "training",
         "network": "resnet50",
@@ -126,7 +128,7 @@ def test_what_a_training_rests_on_is_varied():
     assert batch.high == pytest.approx(twice.rows[0].duration_s)
 
 
-def test_what_fixed_batches_rest_on_is_varied():
+def test_assumptions_of_fixed_batches_are_varied():
     answer = plan(RESNET)
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert set(varied) == {"batch of one GPU", "time of a step"}
@@ -174,7 +176,7 @@ def test_a_ring_moves_the_gradients_twice():
 
 
 def test_a_fixed_batch_draws_the_power_of_its_step():
-    """At full load the power is that of the prediction, alone."""
+    """At full load the power equals that of the prediction."""
     spec = RESNET | {"load": {}}
     row: Any = plan(spec).rows[0]
     p = predict(Scenario("resnet50", gpu="h200", dtype="bf16", batch=8))
@@ -183,7 +185,8 @@ def test_a_fixed_batch_draws_the_power_of_its_step():
 
 def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
     """gpt2: 12 layers of rank 4 at the product of queries, keys and values, 768 to 3 · 768: 12 · 4
-    · (768 + 2304) = 147,456 adapters; two bytes each go round the ring."""
+    · (768 + 2304) = 147,456 parameters of 2 bytes pass through the ring.
+    """
     spec = read(LORA)
     scenario = replace(batch_scenario(spec, gpu("h100"), "eager", "bf16"), batch=1)
     assert gradient_bytes(scenario) == 2 * 147_456

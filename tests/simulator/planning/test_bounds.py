@@ -1,4 +1,4 @@
-"""What data sheets rule out before a step is predicted."""
+"""The candidates that data sheets exclude before a step is predicted."""
 
 from __future__ import annotations
 
@@ -55,10 +55,12 @@ def test_a_prompt_bounds_nothing_where_few_wait_or_its_length_varies() -> None:
 
 
 def test_late_candidates_are_planned_where_nothing_else_holds() -> None:
-    """They are the nearest then; beside one that fits, they are skipped with the reason."""
+    """Without a candidate that fits they are planned; with one, they are skipped with the
+    reason.
+    """
     alone = plan(SERVE)
     assert [(row.count, row.status) for row in alone.rows] == [(8, "too slow"), (4, "overloaded")]
-    assert alone.verdict.startswith("No candidate meets every limit. Nearest is 8 × A40, vllm")
+    assert alone.verdict.startswith("No candidate meets every limit. The nearest is 8 × A40, vllm")
     assert not alone.pruned
     table = deepcopy(SERVE)
     table["candidates"]["gpus"] = ["a40", "h200"]

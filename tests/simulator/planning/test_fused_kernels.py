@@ -1,4 +1,4 @@
-"""What fused kernels and merged products save, and what they cannot."""
+"""The savings of fused kernels and merged products, and their limits."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ WORK = Workload("serving", "llama3-8b", token_budget=2048, max_requests=64)
 
 
 def test_merged_products_compute_the_same() -> None:
-    """The weights of three and of two products, stacked, give the same logits."""
+    """The stacked weights of three and of two products give the same logits."""
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
     apart, merged = build("llama3-8b", **sizes), build("llama3-8b", **sizes, merged=True)
@@ -40,7 +40,7 @@ def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_the_last_point() ->
     tokens = np.array([1.0, 256.0, 2048.0, 4096.0])
     saved = saved_s(prefill, decode, tokens)
     assert (saved > 0).all() and saved[2] > 2 * saved[0]
-    # beyond the last point as steeply as before it
+    # beyond the last point, the slope stays the same
     assert saved[3] - saved[2] == pytest.approx((saved[2] - saved[1]) * 2048 / (2048 - 256))
 
 

@@ -11,7 +11,7 @@ from simulator.planning.step.tables import engine_scenario
 from simulator.planning.step.traced_step import NetworkSize, few_layers, of_rank, parts
 
 TOTAL, USED = 116.8e9, 5.1e9
-"""Parameters of gpt-oss-120b, and of those that a token uses."""
+"""The number of parameters of gpt-oss-120b, and the number that a token uses."""
 
 
 @pytest.mark.parametrize(("network", "card", "precision", "engine", "whatifs"), [

@@ -61,7 +61,7 @@ def test_a_served_network_has_a_verdict(served: Any):
     assert best.usd_per_h == 3.5
 
 
-def test_what_is_not_tried_says_why(served: Any):
+def test_skipped_candidates_have_reasons(served: Any):
     assert served.pruned["T4, bf16"].startswith(
         "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
     )
@@ -83,14 +83,14 @@ def test_a_plan_is_data(served: Any):
     assert isinstance(held["rows"][0]["per_token_s"], float)
 
 
-def test_a_load_that_nobody_carries_is_said_first():
+def test_a_load_that_no_candidate_carries_is_reported_first():
     heavy = SERVE | {"load": {"rate": "5000/s"}, "candidates": {"gpus": ["h200"], "counts": [1]}}
     spec = heavy | {"limits": {}}
     answer = plan(spec)
     assert answer.verdict.startswith("No candidate can run this. H200 SXM 141GB, bf16: the ")
     assert "cards at their peak" in answer.verdict
     crowded = plan(spec | {"load": {"rate": "90/s"}})
-    assert crowded.verdict.startswith("No candidate carries the load. Nearest is 1 × H200")
+    assert crowded.verdict.startswith("No candidate carries the load. The nearest is 1 × H200")
     assert crowded.rows[0].status == "overloaded"
 
 
@@ -117,7 +117,7 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
         plan(SERVE, so_far=stop)
 
 
-def test_what_is_being_done_is_said_before_its_candidates_are_shown():
+def test_the_current_work_is_reported_before_its_candidates():
     calls: list[str] = []
     plan(SERVE, progress=calls.append, so_far=lambda rows: calls.append("rows"))
     first = calls.index("rows")
@@ -141,7 +141,7 @@ def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
     spec = read(SERVE)
     row = replace(served.best, precision="fp8", batch=3.4)
     opened = scenario_of(spec, row)
-    # prompts of 512 and half of the answers' 100
+    # prompts of 512 tokens and half of the 100 tokens of an answer
     assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
     assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
     assert [each.name for each in opened.whatifs] == ["fp8"]
@@ -169,7 +169,7 @@ def test_low_precision_holds_more_cache():
 
 
 def test_a_step_of_the_table_is_a_prediction():
-    """Where the table has a knot: 16 sequences of 1024 cached tokens."""
+    """At a knot of the table: 16 sequences of 1024 cached tokens."""
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
     one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
@@ -213,8 +213,9 @@ def test_energy_is_paid_beside_the_rent():
 
 
 def test_power_is_that_of_the_steps_and_idle_between():
-    """H200: 1/4 of the time 500 W; else idle, with the clock kept up by the process. Without a
-    known step the limit bounds it."""
+    """H200: 500 W for 1/4 of the time, otherwise idle with the high clock of a running process.
+    Without a known step, the limit is the bound.
+    """
     card = gpu("h200")
     power_supply = supply(card)
     assert power_supply is not None
@@ -230,7 +231,7 @@ def test_power_is_that_of_the_steps_and_idle_between():
 
 
 def test_a_server_draws_less_than_its_limit(served: Any):
-    """A decode waits for DRAM: above idle, well below 700 W."""
+    """A decode waits for DRAM: its power is above idle and well below 700 W."""
     best = served.best
     assert 150 < best.watts < 650
     per_token = best.watts / (10 * 100)  # 10 requests/s of 100 tokens

@@ -1,4 +1,4 @@
-"""Specs: units in words, and one message for whatever cannot be used."""
+"""Specs: units in words, and one message for each invalid value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_units_in_words(text: Any, kind: Any, value: float):
     (1.5, "share", "x = 1.5: expected a share from 0 to 1"),
     (True, "count", "x = True: expected a count above 0"),
 ])  # fmt: skip
-def test_what_is_no_quantity(text: Any, kind: Any, message: str):
+def test_invalid_quantities_are_refused(text: Any, kind: Any, message: str):
     with pytest.raises(InputError) as error:
         quantity("x", text, kind, {"USD": 1.0})
     assert str(error.value).startswith(message)
@@ -59,7 +59,7 @@ def of_each(**per_gpu: Any) -> dict[str, Any]:
     return {**SERVE, "candidates": candidates}
 
 
-def test_a_gpu_has_choices_of_its_own():
+def test_a_gpu_has_its_own_choices():
     own = {"counts": [8, 4], "engines": ["eager"], "precisions": ["fp8"]}
     chosen = read(of_each(l40s=own)).candidates
     assert chosen.counts_of("l40s") == (4, 8) and chosen.counts_of("h200_sxm") == (1, 2)
@@ -125,7 +125,7 @@ pue = 1.2
 
 
 @pytest.mark.parametrize("name", ["llm-service", "llama-70b", "vision-trainer", "course", "lora"])
-def test_the_examples_are_written_as_they_are_read(name: str):
+def test_the_examples_are_written_back_unchanged(name: str):
     table = tomllib.loads(Path(f"examples/plans/{name}.toml").read_text("utf-8"))
     assert tomllib.loads(spec_text(table)) == table
 
@@ -158,7 +158,7 @@ def test_a_spec_is_read():
     (("simulation", "requests"), "1T", "simulation.requests = 1000000000000: expected 1 to 1,0"),
     (("load",), 3, "load = 3: expected a section; write [load]"),
 ])  # fmt: skip
-def test_what_a_spec_cannot_hold(place: tuple[str, ...], value: Any, message: str):
+def test_invalid_specs_are_refused(place: tuple[str, ...], value: Any, message: str):
     wrong = deepcopy(SERVE)
     at = wrong
     for name in place[:-1]:

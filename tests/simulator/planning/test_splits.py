@@ -53,9 +53,10 @@ def spec(**candidates: Any) -> Any:
     return read(table)
 
 
-def test_ranks_together_compute_what_one_gpu_does() -> None:
-    """Sums of the ranks' outputs after attention and the feed-forward layer, and their logits side
-    by side, are those of the whole network."""
+def test_ranks_together_compute_the_same_as_one_gpu() -> None:
+    """The sums of the ranks' outputs after attention and after the feed-forward layer, and their
+    concatenated logits, equal those of the whole network.
+    """
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
     whole: Any = build("llama3-8b", **sizes)
@@ -235,7 +236,7 @@ def test_the_fewest_gpus_that_hold_the_weights_are_tried(
     assert splits(spec(gpus=[card]), gpu(card), precision, SIZE) == tried
 
 
-def test_what_does_not_fit_says_which_split_does() -> None:
+def test_a_replica_that_does_not_fit_names_a_split_that_fits() -> None:
     plan = spec(gpus=["h100", "rtx4060ti_8"])
     assert bound(plan, gpu("h100"), "bf16", SIZE) == (
         "weights of 131.4 GiB do not fit in 72.0 GiB (90% of the memory); tp=2 holds them"

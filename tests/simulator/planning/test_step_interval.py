@@ -21,7 +21,7 @@ MS = 1e-3
 def parts(
     saved_ms: float = 0.0, attention_ms: float = 0.0, host_ms: float = 0.0, moved: Any = None
 ) -> Parts:
-    """Kernels of 10 ms, 9 to 12 ms by their profile."""
+    """A step with kernels of 10 ms, 9 to 12 ms by their profile."""
     values = dict.fromkeys(StepColumns._fields, np.zeros(1))
     values |= {"period_s": np.array([10 * MS]), "low_s": np.array([9 * MS])}
     kernels = StepColumns(**values | {"high_s": np.array([12 * MS])})

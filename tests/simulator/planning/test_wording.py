@@ -1,4 +1,4 @@
-"""How a plan writes figures."""
+"""The text of a plan's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.planning.verdict import break_even
 from simulator.planning.wording import above, amount, duration, latency, usd
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
+@pytest.mark.parametrize(("text", "expected"), [
     (latency(0.0318), "31.8 ms"),
     (latency(1.0), "1 s"),
     (latency(0.0318, 0.0264, 0.0376), "31.8 ms (26.4 to 37.6)"),
@@ -17,6 +17,7 @@ from simulator.planning.wording import above, amount, duration, latency, usd
     (latency(3.4e-5), "34 µs"),
     (duration(95040), "1.1 days"),
     (duration(95040, 80870, 109728), "1.1 days (0.936 to 1.27)"),  # one unit for all three
+    (duration(86400), "1 day"),
     (duration(604800), "7 days"),
     (duration(0.5), "0.5 s"),
     (amount(5000), "5,000"),
@@ -29,8 +30,8 @@ from simulator.planning.wording import above, amount, duration, latency, usd
     (usd(0.0351), "0.035 USD"),
     (above("time per token", 0.195, 0.05), "time per token is 195 ms, above 50 ms"),
 ])  # fmt: skip
-def test_figures_read_as_text(text: str, wanted: str):
-    assert text == wanted
+def test_figures_read_as_text(text: str, expected: str):
+    assert text == expected
 
 
 def test_a_break_even_stands_beside_the_price_now():

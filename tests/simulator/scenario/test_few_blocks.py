@@ -1,4 +1,4 @@
-"""A deep network is traced from a few of its blocks: the same trace as of all of them."""
+"""The trace of a deep network from a few of its blocks equals the trace of all blocks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(asked: list[TraceRequest]) -> None:
         whole, facts = whole_trace(request, H200)
         answer = trace_of_few_blocks(request, H200, whole_trace)
         assert answer is not None
-        # a bool: two traces that differ would be printed whole
+        # a bool, because an assertion would print both traces in full
         assert (answer[0] == whole) is True
         assert answer[0].signatures[1] == whole.signatures[1]
         assert answer[1] == facts

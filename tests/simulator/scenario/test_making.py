@@ -1,4 +1,4 @@
-"""Traces and families made for another process: what is left on disk answers there."""
+"""Traces and families made for another process, which reads them from disk."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,17 +26,17 @@ def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     trace_source.forget()
 
 
-def test_each_trace_is_told_of_as_it_is_made():
+def test_each_trace_is_reported_when_it_is_made():
     messages: list[int] = []
     trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
     assert len(messages) == 1
     trace_source.make(BERT.request, BERT.gpu, progress=lambda: messages.append(1))
-    assert len(messages) == 1  # it is there
+    assert len(messages) == 1  # the family is on disk
     trace_source.make(BERT.request, BERT.gpu, ("batch", 16), lambda: messages.append(1))
     assert len(messages) >= 5
     count = len(messages)
     trace_source.trace_unedited(replace(BERT.request, batch=3, seq=24), BERT.gpu)
-    assert len(messages) == count  # not asked by `make`
+    assert len(messages) == count  # not requested by `make`
 
 
 @pytest.mark.parametrize(("line", "points"), [

@@ -1,4 +1,4 @@
-"""Packaged families: what they answer, which code they are of, and that they are a fresh trace."""
+"""Packaged families: their answers, their code version, and that they equal fresh traces."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from simulator.timing.profile import learned
 traced_by_these_versions = pytest.mark.skipif(
     not versions_agree(read_index()), reason="the files are of another Python or torch"
 )
-"""Traces count the interpreter's instructions, so that other versions cannot give the same ones."""
+"""Traces count the interpreter's instructions, which differ between versions of Python."""
 NAMES = {f"{name_of(request)}.{card}": (request, card) for request, card in requests()}
 
 
@@ -70,7 +70,7 @@ def packaged_families(request: TraceRequest, card: str) -> Any:
 
 
 def fresh(request: TraceRequest, card: str) -> Trace:
-    trace_module(request, gpu(card))  # a process does some things once
+    trace_module(request, gpu(card))  # a process does some work only once
     return trace_module(request, gpu(card))[0]
 
 
@@ -79,8 +79,9 @@ def same(ours: Trace, theirs: Trace) -> bool:
 
 
 def test_every_file_is_of_this_code():
-    """A change of what traces a network fails here until `python -m simulator.scenario.packaged`
-    has compared its files with fresh traces, or made them again."""
+    """A change of the code that traces a network fails here until `python -m
+    simulator.scenario.packaged` has compared the files with fresh traces or rewritten them.
+    """
     held = read_index()
     stale = [
         name
@@ -128,7 +129,9 @@ def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int
     ("vit-b16.bf16.training.h200", 3),
 ])  # fmt: skip
 def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: int):
-    """Both call ops within ops: the bias of a convolution, copies in its backward."""
+    """Both networks call ops inside other ops: the bias of a convolution, and copies in its
+    backward pass.
+    """
     request, card = NAMES[name]
     trace = fresh(replace(request, batch=batch), card)
     there, profile = gpu(card), learned(card)
@@ -145,7 +148,7 @@ def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: i
 @traced_by_these_versions
 @pytest.mark.parametrize("name", sorted(read_index().entries))
 def test_every_packaged_family_gives_fresh_traces(name: str):
-    """At points of each cell that no fit is made at."""
+    """At points of each cell that are in no fit."""
     request, card = NAMES[name]
     families = packaged_families(request, card)
     for cell, _ in families.families:
@@ -214,14 +217,14 @@ def test_a_gpu_takes_the_files_of_its_class():
     assert set(CARDS) == {card for _, card in requests()}
 
 
-def test_every_request_has_a_name_of_its_own():
+def test_every_request_has_its_own_name():
     listed = [(request, card) for request, card in requests()]
     assert len(NAMES) == len(listed)
     assert contents.OMITTED and all(contents.OMITTED.values())
 
 
 def test_every_scenario_of_the_lessons_is_packaged():
-    """But those over several GPUs, which are traced for each rank in a process of their own."""
+    """Except scenarios over several GPUs, whose ranks are traced in a separate process."""
     trace_source.trace_elsewhere()
     for lesson in lessons():
         scenarios = [side.scenario for side in lesson.sides if not side.cluster]

@@ -1,4 +1,6 @@
-"""Controls and help come from signatures and docstrings; commands are parsed and spelled."""
+"""Controls and help come from signatures and docstrings; what-ifs are parsed and written as
+text.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def test_commands_are_parsed(text: str, name: str, arguments: dict[str, object])
     assert parse(text) == (name, arguments)
 
 
-def test_what_is_spelled_is_parsed_again():
+def test_written_what_ifs_are_parsed_back():
     for trial in TRIALS:
         name, arguments = parse(trial.text)
         spelt = to_text(Applied(name, arguments))  # pyright: ignore

@@ -1,4 +1,4 @@
-"""Scenarios: saved, read again, and refused where a file is wrong."""
+"""Scenarios: written to files, read back, and refused if a file is wrong."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_file_is_plain_to_read():
     )
 )
 @settings(max_examples=100, deadline=None)
-def test_any_scenario_is_read_as_it_was_written(scenario: Scenario):
+def test_any_scenario_is_read_back_unchanged(scenario: Scenario):
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -147,7 +147,7 @@ def test_a_wrong_file_is_refused_with_its_reason(
     assert str(path) in str(error.value)
 
 
-def test_a_file_that_is_none_or_too_large_is_refused(tmp_path: Path):
+def test_a_missing_or_too_large_file_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match=r"cannot read the scenario .*: No such file"):
         load(tmp_path / "none.toml")
     path = written(tmp_path, *HEAD, "#" * 70_000)

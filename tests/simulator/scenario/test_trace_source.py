@@ -1,4 +1,6 @@
-"""One network's traces: shared between cards that look alike, fitted where it pays, on disk."""
+"""The traces of a network: shared between equivalent cards, fitted if that is faster, and stored on
+disk.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Batch and sequence of every trace that is really made."""
+    """Batch and sequence of every trace that is computed, not read."""
     traced: list[tuple[int, int]] = []
     run = trace_source._run
 
@@ -56,7 +58,7 @@ def trace(scenario: Scenario) -> Trace:
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
-    return ours == theirs  # a bool: the difference of two traces is no message
+    return ours == theirs  # a bool, because an assertion would print both traces in full
 
 
 CARDS = {
@@ -74,13 +76,13 @@ CARDS = {
         ("lstm", dict(training=True, seq=8)),
     ],
 )
-def test_cards_that_look_alike_have_one_trace(name: str, more: dict[str, Any]) -> None:
+def test_equivalent_cards_share_a_trace(name: str, more: dict[str, Any]) -> None:
     base = small_scenario(name, **more)
     first: dict[Any, Trace] = {}
     others = 0
     for card in CARDS.values():
         if seen(name, card) not in first:
-            fresh(replace(base, gpu=card.id))  # a process does some things once
+            fresh(replace(base, gpu=card.id))  # a process does some work only once
         there = fresh(replace(base, gpu=card.id))
         like = first.setdefault(seen(name, card), there)
         others += like is not there

@@ -1,4 +1,4 @@
-"""What blocks of kernels say holds for every kernel."""
+"""The bounds of blocks of kernels hold for every kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     draw = np.random.default_rng(depth)
     class_of = draw.integers(0, 9, 1200)
     host_s = draw.uniform(0, 5 * US, 1200)
-    # from GPUs that are much faster than the host to much slower ones, in equal and in lone steps
+    # from GPUs that are much faster than the host to much slower ones, in steady state and in
+    # single steps
     times = draw.uniform(0, 5 * US, (9, 40)) * np.logspace(-2, 2, 40)
     sure_points = 0
     for latency, gap in ((0.0, 0.0), (4 * US, US), (2e-3, 0.1 * US)):
@@ -34,7 +35,7 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     assert sure_points > 40 or depth < 64
 
 
-def test_nothing_is_said_of_a_step_that_waits() -> None:
+def test_a_step_that_waits_has_no_bounds() -> None:
     syncs = np.arange(1200) == 150
     launched = Launches(np.full(1200, US), np.zeros(0), syncs, 0.0)
     clock = Clock(US, 0.0, US, 1 << 30)

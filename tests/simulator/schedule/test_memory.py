@@ -31,7 +31,9 @@ CARD = find_gpu("h200")
 
 @pytest.fixture
 def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The tracker rounds to the allocator's blocks on "cuda" alone: take "meta" for it."""
+    """The tracker rounds to the allocator's blocks only on "cuda": make it treat "meta" as
+    "cuda".
+    """
     plain = mem_tracker._WeakRefInfo.__init__
 
     def on_gpu(self: Any, size: int, element_size: int, device: torch.device, kind: Any) -> None:
@@ -43,7 +45,7 @@ def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | None) -> int:
-    """The peak of a second step, by a tracker that begins when the first is done."""
+    """The peak of the second step, by a tracker that starts after the first."""
 
     def step() -> object:
         if optimizer is None:
@@ -147,7 +149,7 @@ def test_work_in_place_and_views_allocate_nothing() -> None:
 
 
 def test_blocks_of_512_bytes() -> None:
-    # 129 single-precision numbers are 516 bytes: two blocks; 128 are one; none is none
+    # 129 single-precision numbers are 516 bytes: two blocks; 128 are one; no byte needs no block
     module = Calls(lambda _, x: x + 1)
     for numbers, rounded in [(1, 512), (128, 512), (129, 1024), (256, 1024), (0, 0)]:
         assert bytes_at(module, torch.ones(numbers)) == [2 * 512 + 2 * rounded]
@@ -159,12 +161,12 @@ def test_an_expanded_tensor_is_stored_once() -> None:
     assert bytes_at(module, torch.ones(1, 128)) == [1536, 1536 + 512000]
 
 
-def test_what_lies_on_the_host_is_not_the_gpus() -> None:
+def test_host_tensors_need_no_gpu_memory() -> None:
     module = Calls(lambda _, x: x.cpu() + torch.ones(1000))
     assert set(bytes_at(module, torch.ones(1000))) == {2 * 512 + 4096}
 
 
-def test_training_keeps_what_backward_needs() -> None:
+def test_training_stores_the_tensors_for_backward() -> None:
     module = nn.Sequential(nn.Linear(128, 128, bias=False), nn.Linear(128, 128, bias=False))
     traced = trace(module, (torch.ones(64, 128),), phase="training", optimizer="adamw")
     usage = memory(traced)

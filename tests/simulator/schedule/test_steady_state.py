@@ -17,7 +17,7 @@ CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
 
 
 def in_full(launches: Launches, clock: Clock) -> tuple[float, float, float]:
-    """Period, idle time and that after syncs, over the last four of eight steps."""
+    """Period, idle time, and idle time after syncs, over the last four of eight steps."""
     run = schedule(launches, clock, STEPS)
     count = launches.host_s.size
     ends = run.end_s[count - 1 :: count]
@@ -63,7 +63,7 @@ def test_many_machines_are_each_as_alone() -> None:
 
 
 def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None:
-    # first half slow on the host, second on the GPU: 10 + 10 kernels of 1 or 9 µs
+    # the first half is slow on the host, the second on the GPU: 10 + 10 kernels of 1 or 9 µs
     host = np.repeat([9 * US, 1 * US], 10)
     work = Launches(host, host[::-1].copy(), np.zeros(20, np.bool_), 0.0)
     period = 100 * US  # 10·9 + 10·1, on the host as on the GPU

@@ -126,7 +126,7 @@ def test_a_full_queue_stops_the_host() -> None:
 def test_a_sync_makes_the_host_wait_for_the_gpu() -> None:
     clock = Clock(2 * US, 0.0, 5 * US, 100)
     timeline = schedule(launches([1 * US] * 3, [30 * US] * 3, syncs=(1,)), clock)
-    # the second ends at 63; 5 more and the host goes on; 1 to launch, 2 to arrive
+    # the second ends at 63; the host continues 5 later; 1 to launch, 2 to arrive
     assert in_us(timeline) == {
         "issue_s": [1, 2, 69],
         "start_s": [3, 33, 71],

@@ -17,7 +17,7 @@ from simulator.records import Trace
 from simulator.tracing import trace
 
 SIZES: dict[str, dict[str, Any]] = {
-    # as in the catalogue, but as few layers as the picture needs
+    # as in the catalogue, but with the fewest layers for the input
     "mlp-tiny": dict(),
     "mlp-wide": dict(),
     "chain": dict(),

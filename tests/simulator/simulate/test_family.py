@@ -1,4 +1,4 @@
-"""A family's figures at many points are those of a trace at each."""
+"""A family's figures at many points equal those of a separate trace for each point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHARES = ("compute", "memory", "overhead")
 
 
 def family(scenario: Scenario, seq: int | None) -> Family:
-    """The family of most points of a scenario's network, traced anew."""
+    """The family for most points of a scenario's network, with new traces."""
     resolved = resolve(scenario)
     lines = trace_source._families(resolved.request, resolved.gpu)
 
@@ -62,7 +62,7 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
             simulated([Step(t, there, drive.host, profile, drive.mode) for t in traces])
             for drive in drives
         ]
-        # the second time all that is kept with the family is used
+        # the second time, the results cached with the family are used
         for again in range(2):
             some = points[again:]
             batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
@@ -119,7 +119,7 @@ def test_tf32_of_a_family_is_that_of_its_traces() -> None:
         assert ours == expected and "tf32.addmm.default" in ours.names()
 
 
-def test_a_sweep_says_which_points_were_traced() -> None:
+def test_a_sweep_reports_the_traced_points() -> None:
     base = small_scenario("mlp-tiny", sizes=dict(width=48))
     few = sweep(base, {"batch": [1, 2]})
     assert list(few.retraced) == [0, 1] and "too few points" in few.retraced[0]
@@ -136,7 +136,7 @@ def test_a_sweep_says_which_points_were_traced() -> None:
         ("resnet18", dict(dtype="fp16"), "convolution+native_batch_norm+relu_"),
     ],
 )
-def test_what_is_fused_at_a_point_is_the_family_s_trace_as_if_made_there(
+def test_a_point_is_fused_from_the_familys_trace_at_that_point(
     name: str, more: dict[str, Any], chosen: str
 ) -> None:
     draw = random.Random(name)

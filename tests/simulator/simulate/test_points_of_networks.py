@@ -1,4 +1,6 @@
-"""Small networks of the catalogue: figures at many points are those of a trace at each."""
+"""Small networks of the catalogue: figures at many points equal those of a separate trace for
+each.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SEQ = 16
 
 
 def quick_family(name: str, training: bool, dtype: str) -> Family:
-    """A family from seven traces, four where there is no sequence. Odd lengths run one program."""
+    """A family from seven traces, or four without a sequence. All odd lengths run the same
+    program.
+    """
     seq = CATALOGUE[name].seq
     points = (
         [(2, 17), (3, 19), (5, 23), (7, 29), (3, 31), (2, 25), (5, 27)]
@@ -46,9 +50,11 @@ def quick_family(name: str, training: bool, dtype: str) -> Family:
 
 
 def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
-    """Times to 1e-12 of themselves; a share, the difference of two times over 1e-6, to 1e-6."""
+    """Compare times to a relative error of 1e-12, and shares, which are differences of times over
+    1e-6, to 1e-6.
+    """
     draw, seq = random.Random(name), CATALOGUE[name].seq
-    # a batch and a sequence each twice, so that what two points share is met
+    # each batch and each sequence occurs twice, so that points share results
     batches = [draw.randint(2, 400) for _ in range(points)] + [64, 64]
     seqs = [draw.randint(17, 31) if seq else 1 for _ in range(points)] + [21 if seq else 1] * 2
     traces = [known.at(*point) for point in zip(batches, seqs, strict=True)]

@@ -21,7 +21,7 @@ from simulator.tracing import trace
 from tests.simulator.conftest import small
 from tests.simulator.simulate.steps import EAGER, NETWORKS, answer, traced
 
-# Which rate rules each figure of a profile: times are divided by it, rates are multiplied.
+# The rate that determines each figure of a profile: times are divided by it, rates are multiplied.
 TIMES = {
     "fixed_s": "overhead",
     "cold_s": "overhead",
@@ -40,7 +40,7 @@ SHARES = {
 
 def _faster(curve: Traffic | Tiles, factor: dict[str, float]) -> Any:
     figures = asdict(curve)
-    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that no rate rules"
+    assert set(figures) <= TIMES.keys() | RATES.keys() | SHARES, "a figure that depends on no rate"
     for name in figures:
         if name in TIMES:
             figures[name] /= factor[TIMES[name]]
@@ -90,7 +90,9 @@ def scaled(
 
 
 def period_s(name: str, mode: str, **factors: float) -> float:
-    """On a machine with other rates, at the clock that the power limit leaves the step as it is."""
+    """The period in seconds on a machine with other rates, at the clock that the power limit allows
+    the original step.
+    """
     machine = scaled(find_gpu("h200"), find_host(), profile(), **factors)
     power = answer(name, mode=mode).power
     assert power is not None
@@ -146,7 +148,8 @@ def test_kernels_add_up(name: str) -> None:
         assert kernel.duration_s == max(kernel.compute_s, kernel.memory_s) + kernel.fixed_s
         assert kernel.start_s >= kernel.issue_s
     assert sum(k.flops for k in kernels) == shown.flops
-    # a step among many is no shorter than its kernels or its host's work, a step alone no shorter
+    # a step in a loop is not shorter than its kernels or its host's work, and a single step is not
+    # shorter than that
     assert shown.period_s >= max(shown.gpu_busy_s, shown.host_s) * (1 - 1e-12)
     assert shown.latency_s >= shown.period_s * (1 - 1e-9)
 
@@ -157,8 +160,8 @@ def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
     shown = answer(name, gpu)
     low, high = shown.interval_s
     assert 0 < low < shown.period_s < high
-    # what was measured on another GPU is less sure, where the host is as sure on both: it decides
-    # nothing on the one, or all on the other
+    # times measured on another GPU are less certain; the host is equally certain on both, but may
+    # decide nothing on one GPU and everything on the other
     measured = answer(name)
     slowest_s, fastest_s = (measured.host_s * times for times in measured.host.spread[::-1])
     if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * shown.gpu_busy_s:
@@ -197,7 +200,7 @@ def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> Non
     shown = answer("mlp-wide", gpu, dtype="bfloat16")
     name = find_gpu(gpu).name
     assert shown.notes == (f"{name} has no bfloat16 tensor cores: PyTorch computes it in fp32",)
-    # four products of 2·1024·8192·8192 FLOPs at the vector units' peak and no faster
+    # four products of 2·1024·8192·8192 FLOPs, at most at the vector units' peak
     peak = find_gpu(gpu).vector_flops_per_s["fp32"]
     assert shown.period_s >= 4 * 2 * 1024 * 8192 * 8192 / peak
     assert answer("mlp-wide", "a100", dtype="bfloat16").notes == ()

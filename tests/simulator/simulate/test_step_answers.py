@@ -66,7 +66,7 @@ def test_ops_without_a_cost_are_named_with_their_number() -> None:
     assert answer("bert-base").unmodelled == {}
 
 
-def test_what_depends_on_data_is_noted() -> None:
+def test_dependence_on_data_is_noted() -> None:
     (note,) = answer("mixtral-small").notes
     # 4·128 = 512 tokens, and one note for the eight experts
     assert note.startswith("aten.nonzero.default depends on data: taken as ")
@@ -94,7 +94,7 @@ def test_weights_and_peak_by_hand() -> None:
     # input, the layer's, and the ReLU's own two tensors, 1024·8192·2 = 16,777,216 bytes each
     assert shown.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
     assert shown.workspace_bytes == 32 * 2**20 and shown.fits
-    # before Hopper cuBLAS takes 8 MiB and 128 KiB
+    # before Hopper, cuBLAS needs 8 MiB and 128 KiB
     assert answer("mlp-wide", "a100", dtype="bfloat16").workspace_bytes == 8_519_680
 
 

@@ -1,4 +1,4 @@
-"""Many scenarios at once are what each is alone."""
+"""Predictions of many scenarios at once equal those of each scenario alone."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario, cards: list[str]
     together = sweep(base, axes)
     same(together, sweep(base, axes, lambda s: predict(s)))
     assert len(together) == len(cards) * 3 * 4 * 2
-    # TF32 where there is none: v100 and mi300x? Only cards without it refuse
+    # only cards without TF32 refuse it
     refused = {together.points[row]["gpu"] for row in together.refused}
     assert refused == {c for c in cards if not gpu(c).peak("tensor", "tf32")}
 
@@ -104,7 +104,7 @@ def test_a_value_that_no_axis_has_is_refused_in_its_rows_alone() -> None:
     assert swept.regime(0) is not None and swept.regime(2) is None
 
 
-def test_what_is_done_is_counted() -> None:
+def test_progress_is_counted() -> None:
     messages: list[int] = []
     sweep(
         small_scenario("mlp-tiny"),
@@ -131,7 +131,7 @@ def test_compiled_steps_of_a_point_are_partitioned_once_a_gpu(
     axes: dict[str, list[Any]] = {"batch": [3, 8], "gpu": ["h200", "a100"], "host_speed": [1, 2]}
     swept = sweep(base, axes, counted=messages.append)
     assert sorted(partitioned) == sorted(gpu(card).id for card in ("h200", "a100") * 2)
-    # whoever waits can give up before each of 2·2·2 steps is partitioned
+    # the caller can cancel before each of 2·2·2 steps is partitioned
     assert messages[:8] == [0] * 8 and messages[-1] == 8
     same(swept, sweep(base, axes, lambda s: predict(s)))
 
@@ -145,7 +145,7 @@ def test_a_row_is_a_predictions_figures() -> None:
 
 @pytest.mark.parametrize("name", ["mlp-tiny", "bert-base"])
 @pytest.mark.parametrize("card", ["h200", "a100"])
-def test_what_is_kept_of_long_ops_is_what_they_launch(name: str, card: str) -> None:
+def test_long_ops_are_cached_by_their_launches(name: str, card: str) -> None:
     more: dict[str, Any] = {"seq": 16} if name == "bert-base" else {}
     trace = predict(small_scenario(name, training=True, gpu=card, **more)).trace
     lowered = lower(trace, gpu(card))

@@ -1,4 +1,4 @@
-"""Traces on disk: found by content, made again when torn, bounded."""
+"""Traces on disk: found by content, replaced if truncated, and bounded in size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_trace() -> Trace:
 
 
 class Maker:
-    """Counts how often a trace was asked of it."""
+    """Counts the requests for a trace."""
 
     def __init__(self, new_trace: Trace) -> None:
         self.made, self.calls = new_trace, 0
@@ -43,7 +43,7 @@ def test_the_second_time_it_is_read(tmp_path: Path, new_trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a trace", b"{}", None])
-def test_what_is_no_trace_is_written_over(
+def test_invalid_cache_files_are_overwritten(
     tmp_path: Path, new_trace: Trace, content: bytes | None
 ) -> None:
     cache, make = TraceCache(tmp_path), Maker(new_trace)
@@ -83,7 +83,7 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> No
     assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest stays
 
 
-def test_all_that_is_asked_is_in_the_key() -> None:
+def test_the_key_covers_the_whole_request() -> None:
     base = key("bert-base", H200, batch=1, sizes={"width": 64, "layers": 2})
     assert base == key("bert-base", H200, sizes={"layers": 2, "width": 64}, batch=1)
     others = [
@@ -96,7 +96,7 @@ def test_all_that_is_asked_is_in_the_key() -> None:
     assert len({base, *others}) == 6 and len(base) == 64
 
 
-def test_a_file_and_what_it_imports_are_in_the_key(tmp_path: Path) -> None:
+def test_the_key_covers_a_file_and_its_imports(tmp_path: Path) -> None:
     net, beside, package = tmp_path / "net.py", tmp_path / "parts.py", tmp_path / "more"
     package.mkdir()
     net.write_text("import os\nimport parts\nfrom more import deep\n")
@@ -125,7 +125,7 @@ def test_a_configuration_is_in_the_key(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     config.write_text('{"layers": 1}')
     before = key(f"hf:{tmp_path}", H200)
-    assert key(f"hf:{config}", H200) != before  # named otherwise: two entries do no harm
+    assert key(f"hf:{config}", H200) != before  # with another name: two entries are allowed
     config.write_text('{"layers": 2}')
     assert key(f"hf:{tmp_path}", H200) != before
 

@@ -1,4 +1,4 @@
-"""Sizes from their values at a few points: the sum is found, or nothing is."""
+"""Sizes as expressions of their values at a few points: the right expression, or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POINTS = [(2, 2), (16384, 120960), (16384, 2), (2, 104485), (7, 93), (41, 1366),
 
 
 def up(n: int, m: int) -> int:
-    """To the next multiple, without Atom's arithmetic."""
+    """`n` rounded up to the next multiple of `m`, without Atom's arithmetic."""
     return n if n % m == 0 else n + m - n % m
 
 
@@ -45,7 +45,7 @@ def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
     assert expression(size) == text
 
 
-def test_sums_of_what_pads_use_what_was_found_alone() -> None:
+def test_sums_of_padded_sizes_use_only_known_expressions() -> None:
     def vector(size: Callable[[int, int], int]) -> tuple[int, ...]:
         return tuple(size(b, s) for b, s in POINTS)
 
@@ -70,7 +70,7 @@ def test_sums_of_what_pads_use_what_was_found_alone() -> None:
         lambda b, s: 768 * b * s + (b == 7),  # one point off by one
     ],
 )
-def test_what_is_no_sum_is_refused(size: Callable[[int, int], int]) -> None:
+def test_values_without_an_expression_are_refused(size: Callable[[int, int], int]) -> None:
     assert expression(size) is None
 
 
@@ -84,7 +84,7 @@ def test_values_past_64_bits() -> None:
     assert expression(lambda b, s: 4 * b * s, far) == "4·B·S"
 
 
-@settings(deadline=None)  # its pace is not what is tested
+@settings(deadline=None)  # its speed is not tested
 @given(
     st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=3),
     st.lists(st.sampled_from([(), (0,), (1,), (0, 1), (0, 1, 1)]), min_size=3, unique=True),

@@ -1,4 +1,4 @@
-"""The symbolic answer is a fresh trace, or says that it traced."""
+"""A symbolic answer equals a fresh trace, or reports that it traced."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tracer(name: str, training: bool, dtype: str) -> Tracer:
 
 @cache
 def gpt2() -> Symbolic:
-    """Shared by tests that any network with a sequence and a last position serves."""
+    """GPT-2, for tests that need any network with a sequence and a last position."""
     return fitted("gpt2", False, "fp16")
 
 
@@ -82,13 +82,14 @@ def kernels(found: Trace) -> list[tuple[str, float, float]]:
 
 
 def alike(ours: Trace, fresh: Trace) -> bool:
-    """Equal, and ops share signatures in one as in the other. A bool: two traces that differ would
-    be printed whole."""
+    """Whether two traces are equal, including the ops that share signatures. A bool, because an
+    assertion would print both traces in full.
+    """
     return ours == fresh and ours.signatures[1] == fresh.signatures[1]
 
 
 def differing(ours: Trace, fresh: Trace) -> list[str]:
-    """The first ops that differ, and in what."""
+    """The first ops that differ, and their differences."""
     fields = fresh.ops[0].__struct_fields__
     return [
         f"{index} {op.name} {name}: {getattr(mine, name)} and {getattr(op, name)}"
@@ -99,7 +100,7 @@ def differing(ours: Trace, fresh: Trace) -> list[str]:
 
 
 def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) -> int:
-    """Compare at random points; how many of them were answered without a trace."""
+    """Compare at random points. Returns the number of points answered without a trace."""
     answered = 0
     for _ in range(points):
         batch = draw.choice([1, 2, draw.randint(3, 64), draw.randint(65, 4000)])
@@ -154,7 +155,7 @@ def of(function: Callable[..., Tensor]) -> Tracer:
 
 
 def agree(symbolic: Symbolic, points: list[tuple[int, int]]) -> list[bool]:
-    """Each answer is a fresh one; which of them were symbolic?"""
+    """Check that each answer equals a fresh trace. Returns which answers were symbolic."""
     for point in points:
         assert alike(symbolic.at(*point), symbolic.tracer(*point)), f"at {point}"
     return [symbolic.reason_to_retrace(*point) is None for point in points]
@@ -209,7 +210,7 @@ def test_a_size_without_an_expression_is_traced() -> None:
 
 def test_numbers_in_arguments_and_words_follow() -> None:
     def scaled(x: Tensor) -> Tensor:
-        positive = x[x > 0]  # half of its elements: assumed, and said in words
+        positive = x[x > 0]  # half of its elements, an assumption that the trace lists
         return positive * (1 / x.shape[1]) + float(x.shape[0]) + x.mean()
 
     symbolic = Symbolic.fit(of(scaled), seq=64)
@@ -221,7 +222,7 @@ def test_numbers_in_arguments_and_words_follow() -> None:
 def test_a_program_met_in_between_is_caught_by_a_look() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.exp() if 601 < x.shape[1] < 609 else x), seq=64)
     assert symbolic.verify(5, 600)
-    assert symbolic.reason_to_retrace(5, 605) is None  # nobody looked there
+    assert symbolic.reason_to_retrace(5, 605) is None  # no trace was made there
     assert not symbolic.verify(5, 605)
     assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 differed"
     assert agree(symbolic, [(5, 605), (5, 600)]) == [False, False]
@@ -281,7 +282,7 @@ def test_many_points_at_once() -> None:
 
 
 def test_ops_that_coincide_share_a_signature_as_in_a_trace() -> None:
-    # at 4 × 4 two products have one shape, elsewhere they have not
+    # at 4 × 4 two products have the same shape, elsewhere different shapes
     symbolic = Symbolic.fit(of(lambda x: x.flatten(0, 1).t() @ x.flatten(0, 1)), seq=64)
     for point in [(4, 4), (2, 2), (5, 9)]:
         assert alike(symbolic.at(*point), symbolic.tracer(*point))

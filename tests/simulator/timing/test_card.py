@@ -1,4 +1,4 @@
-"""A card's own figures beside the kernels of another of its architecture."""
+"""A card's own figures together with the kernels of another card of its architecture."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_card_has_its_own_interval_in_eager_mode() -> None:
     card, base = profile("h100"), profile("h200")
     assert card.interval_on("h100_sxm") == card.interval != base.interval
     assert card.interval_on("h200_sxm") == base.transferred
-    # compiled steps were not held against an H100
+    # compiled steps were not compared with an H100
     low, high = card.interval_on("h100_sxm", "compiled")
     assert low == min(card.interval[0], base.compiled[0] if base.compiled else 1.0)
     assert high == max(card.interval[1], base.compiled[1] if base.compiled else 1.0)
@@ -63,7 +63,9 @@ def test_short_kernels_of_a_card_take_longer() -> None:
      "other.json is not a valid profile: graph_gap_s is -1, expected above 0"),
     ({"of": "h300"}, "unknown profile 'h300': expected one of h200, other"),
 ])  # fmt: skip
-def test_a_wrong_card_says_what(folder: Path, other: dict[str, Any], said: str) -> None:
+def test_a_wrong_card_is_refused_with_the_key(
+    folder: Path, other: dict[str, Any], said: str
+) -> None:
     write(folder, **other)
     with pytest.raises(InputError, match=said.replace("(", "[(]")):
         profile("other")

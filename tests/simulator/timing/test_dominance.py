@@ -1,5 +1,6 @@
-"""Cards against each other, over the whole catalogue: one that is better in every figure is never
-slower, and on none is bf16 slower than fp32."""
+"""Cards compared over the whole catalogue: a card that is better in every figure is never slower,
+and bf16 is never slower than fp32.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ CASES = {
     "one token, bf16": Scenario("gpt2", batch=1, seq=1, dtype="bf16", sizes={"layers": 2}),
 }
 OTHER_ATTENTION = {(one, other) for one in ("b300_sxm", "gb300") for other in ("b200_sxm", "gb200")}
-"""PyTorch asks cuDNN for attention first on compute capability 9.0 and 10.0, but not on 10.3."""
+"""PyTorch prefers cuDNN's attention on compute capability 9.0 and 10.0, but not on 10.3."""
 
 
 @cache
@@ -48,7 +49,7 @@ def busy_s(case: str) -> dict[str, float]:
 
 
 def figures(card: GPU) -> tuple[float, ...]:
-    """Everything about a card that makes its kernels faster where it is more."""
+    """All figures of a card that make its kernels faster if they are larger."""
     known = profile()
     lanes = peak_flops_per_s(card, "vector", "float32")
     vector, tensor = card.sustained_vector or 1.0, card.sustained_tensor or 1.0
@@ -70,7 +71,7 @@ def figures(card: GPU) -> tuple[float, ...]:
 
 
 def better(one: GPU, other: GPU) -> bool:
-    """In no figure worse, with the same software."""
+    """Whether a card is worse in no figure than another card with the same software."""
     alike = one.vendor == other.vendor
     return alike and all(a >= b for a, b in zip(figures(one), figures(other), strict=True))
 
@@ -119,7 +120,7 @@ EXPLAINED = {
 
 
 def data_sheet(card: GPU) -> tuple[float, ...]:
-    """Bandwidth, L2 and dense peaks; 0 for what a card has not."""
+    """Bandwidth, L2 and dense peaks; 0 for missing figures."""
     tensor = (card.peak("tensor", dtype) for dtype in ("fp16", "bf16", "tf32", "fp32"))
     peaks = (card.peak("vector", "fp32"), *tensor)
     return card.bandwidth_bytes_per_s, card.l2_bytes or 0, *(peak or 0.0 for peak in peaks)
@@ -194,7 +195,7 @@ def test_no_card_reaches_more_than_its_peak() -> None:
 
 
 def test_an_accelerator_does_not_idle_at_a_few_percent_of_its_peak() -> None:
-    # Gaudi 3: 1677 TFLOP/s of bf16; its 8 matrix engines are no multiprocessors
+    # Gaudi 3: 1677 TFLOP/s of bf16; its 8 matrix engines are not multiprocessors
     took = busy_s("bert, bf16")
     assert took["gaudi3"] < 2 * took["h100_sxm"]
     assert busy_s("resnet, fp16")["gaudi3"] < 3 * busy_s("resnet, fp16")["h100_sxm"]

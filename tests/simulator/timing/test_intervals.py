@@ -9,12 +9,12 @@ from simulator.timing.intervals import interval
 from simulator.timing.profile import profile
 
 
-def test_what_is_compiled_has_an_interval_of_its_own() -> None:
+def test_compiled_steps_have_their_own_interval() -> None:
     of = profile()
     assert of.compiled is not None
     assert of.interval_on("h200_sxm", "cuda_graph") == of.interval
     assert of.interval_on("h200_sxm", "compiled") == of.compiled
-    # elsewhere the wider end of each: 0.85 < 0.943 and 1.217 > 1.15
+    # on other GPUs the wider end of each: 0.85 < 0.943 and 1.217 > 1.15
     assert of.interval_on("a10", "compiled") == (of.transferred[0], of.compiled[1])
 
 
@@ -32,32 +32,34 @@ def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float)
     return [float(end) for end in bounds]
 
 
-def test_where_the_gpu_decides_its_profile_says_how_far() -> None:
+def test_gpu_bound_steps_have_the_interval_of_the_profile() -> None:
     low, high = profile().interval
-    # the host takes 2 ms, at most 3: the GPU's 10 ms alone count
+    # the host takes 2 ms, at most 3: only the GPU's 10 ms count
     assert ends("h200", DRIVER, 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
 
 
-def test_where_the_host_decides_its_spread_says_how_far() -> None:
+def test_host_bound_steps_have_the_interval_of_the_host() -> None:
     assert ends("h200", DRIVER, 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
     assert ends("h200", OWN, 10e-3, 2e-3, 10e-3) == pytest.approx([9e-3, 12e-3])
 
 
 def test_a_faster_host_leaves_the_gpu() -> None:
     low, _ = profile().interval
-    # 0.8 · 10 ms of the host is less than what the GPU takes at least
+    # 0.8 · 10 ms of the host is less than the GPU's minimum
     assert ends("h200", DRIVER, 10e-3, 9.5e-3, 10e-3)[0] == pytest.approx(9.5e-3 * low)
 
 
 def test_neither_end_crosses_the_prediction() -> None:
-    low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)  # a sync: neither alone
+    # with a sync, neither the GPU nor the host decides alone
+    low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
     # 1.5 · 9 of 9 ms
     assert high == pytest.approx(12e-3 * 1.5)
 
 
 def test_the_host_beside_an_older_gpu_is_as_old() -> None:
-    # an A100's takes up to 2.3 / 1.36 times as long, a V100's 3.2 / 1.36; an RTX 5090's no longer
+    # an A100's host takes up to 2.3 / 1.36 times as long, a V100's 3.2 / 1.36; an RTX 5090's not
+    # longer
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.36)
     assert ends("v100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.36)
     assert ends("rtx5090", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
@@ -69,7 +71,7 @@ def test_a_step_of_nothing_has_an_interval_of_nothing() -> None:
 
 
 def test_older_cards_stand_beside_slower_hosts() -> None:
-    # the default host's spread is 1.5 at most; that of an A100's machine was 2.3 for 1.36
+    # the default host's spread is at most 1.5; that of an A100's machine was 2.3 instead of 1.36
     assert ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.36)
     assert ends("v100_sxm2_32", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(23.5e-3, rel=2e-3)

@@ -1,4 +1,4 @@
-"""Local experts: those of few points are the exact process, those of many are close to it."""
+"""Local experts: with few points they equal the exact process, with many they are close to it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_every_point_has_one_cell_and_an_expert_that_knows_it() -> None:
         assert len(set(known.tolist())) == len(known) == 320
         assert set(own.tolist()) <= set(known.tolist())
         assert known[0] in own
-        # the expert of a cell is that of its centre: no other centre is nearer
+        # the expert of a cell is the expert of its centre, because no other centre is nearer
         centres = points[[cell.known[0] for cell in parts]]
         away = np.linalg.norm(points[own][:, None] - centres[None], axis=2)
         to_own = np.linalg.norm(points[own] - points[known[0]], axis=1)

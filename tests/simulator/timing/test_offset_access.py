@@ -1,4 +1,4 @@
-"""The floor of kernels that compute offsets, against counts by hand on an H200."""
+"""The minimum time of kernels that compute offsets, against counts by hand on an H200."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock that a card's power limit leaves a step, and the energy that it takes."""
+"""The clock that a card's power limit allows a step, and the energy of the step."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
-    """425 J ± 42.5 by the interval; at rest, 100 W for 0.5 s less are 50 J, for 2 s more 200 J:
+    """425 J ± 42.5 by the interval; at rest, 100 W are 50 J for 0.5 s less, and 200 J for 2 s more:
     √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     supply = made_up(212.5)
@@ -184,7 +184,7 @@ def test_every_rate_twice_is_half_the_time_at_the_clock_that_is_held() -> None:
     assert after.clock_mhz == before.clock_mhz
 
 
-def test_nothing_is_said_of_cards_whose_kind_is_not_known() -> None:
+def test_cards_of_an_unknown_kind_have_no_power() -> None:
     p = predict(small_scenario("mlp-tiny", gpu="gaudi3"))
     assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 4 + (False,)
     known = [card.id for card in gpus() if supply(card) is not None]
@@ -217,7 +217,7 @@ def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
     assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
     lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
     assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
-    # loops over elements count their instructions; other kernels take power while they compute
+    # loops over elements count their instructions; other kernels draw power while they compute
     loop = Work("pointwise", 1000, 30, 10, instructions=70)
     assert features(loop, card) == {"l2_byte": 40, "launch": 1, "instruction": 70}
     assert features(Work("norm", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}

@@ -1,4 +1,6 @@
-"""Profiles as files: what is packaged is read by curve, and is what a whole reading gives."""
+"""Profiles as files: reading single curves of a packaged profile gives the same as reading the
+whole file.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,19 @@ from simulator.timing.profile import FOLDER, Profile, profile
 from simulator.timing.residuals import Residual, Residuals
 
 
-def test_a_packaged_profile_is_what_its_file_holds() -> None:
+def test_a_packaged_profile_equals_its_file() -> None:
     text = (FOLDER / "h200.json").read_bytes()
     whole = msgspec.json.decode(text, type=Profile)
     read = profile("h200")
     assert isinstance(read.residuals, Residuals)
-    assert dict(read.residuals) == whole.residuals  # decodes, and so checks, each one
+    assert dict(read.residuals) == whole.residuals  # decodes each curve, and so checks it
     assert msgspec.structs.replace(read, residuals={}) == msgspec.structs.replace(
         whole, residuals={}
     )
     assert written(read) == written(whole) == text
 
 
-def test_a_residual_is_decoded_when_it_is_asked_for() -> None:
+def test_a_residual_is_decoded_on_request() -> None:
     line = {"features": ["bytes"], "lengths": [1], "points": "LAE=", "values": "iBM="}
     encoded = msgspec.json.encode({**line, "spread": 0.1, "noise": 0.01})
     table = Residuals({"line": msgspec.Raw(encoded), "torn": msgspec.Raw(b"{")})

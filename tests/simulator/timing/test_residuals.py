@@ -37,7 +37,7 @@ def test_between_two_points_by_hand() -> None:
     assert alone.at(np.array([[6.0]])) == pytest.approx([0.5 * np.exp(-1)], rel=1e-4)
 
 
-def test_local_experts_say_what_all_points_do() -> None:
+def test_local_experts_agree_with_all_points() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(0, 20, (400, 2)).round(2)
     values = (np.sin(points[:, 0]) * 0.3).round(4)
@@ -54,7 +54,7 @@ def test_local_experts_say_what_all_points_do() -> None:
     assert residual.at(queries) == pytest.approx(exact, abs=0.01)
 
 
-def test_the_means_kept_are_bounded() -> None:
+def test_cached_means_are_bounded() -> None:
     residual = Residual.measured(["bytes"], [2.0], [[4.0], [8.0]], [0.5, -0.5], 0.4, 0.001)
     works = [Work("copy", flops=0, read_bytes=n, write_bytes=0) for n in range(1, 2001)]
     means = [residual.of(works[i : i + 50], 1) for i in range(0, 2000, 50)]
@@ -90,7 +90,7 @@ def test_a_half_empty_wave_is_seen() -> None:
     assert features(work, 132)["waves of 128×128"] == pytest.approx(2 / 1.5)
 
 
-def test_coordinates_leave_out_what_was_never_seen() -> None:
+def test_coordinates_omit_properties_without_measurements() -> None:
     work = Work("norm", 1, 7, 0, dims={"rows": 3, "surprise": 9})
     table = coordinates([work], 0.5, ("hot", "rows", "cols"), 132)
     assert table.tolist() == [[0.5, 2.0, 0.0]]

@@ -1,4 +1,4 @@
-"""What is said of a card whose software nobody calibrated."""
+"""The notes on a card whose software was never calibrated."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ def test_matrix_cores_that_take_singles() -> None:
     assert roof_flops_per_s(gpu("mi100"), single) == pytest.approx(46.1e12, rel=0.01)
     added = Work("pointwise", 2, 0, 0, "vector", "float32")
     assert roof_flops_per_s(gpu("mi100"), added) == pytest.approx(23.1e12, rel=0.01)
-    # a TPU multiplies singles by six passes of bf16: 197 / 6 = 32.8
+    # a TPU multiplies fp32 numbers in six passes of bf16: 197 / 6 = 32.8
     assert roof_flops_per_s(gpu("tpu_v5e"), single) == pytest.approx(32.8e12)
-    # and what it has no peak for, as fp16, no slower than that
+    # and dtypes without a peak, such as fp16, are not slower than that
     half = Work("gemm", 2, 0, 0, "tensor", "float16")
     assert roof_flops_per_s(gpu("tpu_v5e"), half) == pytest.approx(32.8e12)
     assert roof_flops_per_s(gpu("a100"), single) == 19.5e12  # NVIDIA's would round them
 
 
 def test_a_compute_unit_issues_to_64_lanes() -> None:
-    # MI300X: 256 FLOP a clock and CU are 128 lanes' of a multiply-add, 64 of which are packed
+    # MI300X: 256 FLOP per clock and CU are multiply-adds of 128 lanes: 64 lanes with packed pairs
     assert issue(gpu("mi300x"), profile()) == 0.5
     assert issue(gpu("mi250x"), profile()) == 1.0  # 128 FLOP a clock and CU
     assert loading_clocks_per_s(gpu("mi210")) == 104 * 1700e6 / 2
     assert loading_clocks_per_s(gpu("a100")) == 108 * 1410e6
 
 
-def test_a_die_of_two_is_a_gpu_of_its_own() -> None:
+def test_one_of_two_dies_is_a_separate_gpu() -> None:
     for card in ("mi250", "mi250x"):
         assert gpu(card).memory_bytes == 64 * 2**30
         assert gpu(card).bandwidth_bytes_per_s == 1638.4e9

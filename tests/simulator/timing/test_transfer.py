@@ -1,4 +1,4 @@
-"""What one GPU's measurements say of another: the sums by hand, and public measurements."""
+"""The transfer of one GPU's measurements to another: sums by hand, and public measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TENSOR, LANES = np.array([True]), np.array([False])
 
 
 def rate(share: float, here: str, dtype: str = "fp16") -> float:
-    """FLOP/s on a GPU of what reaches this share of the H200's peak."""
+    """FLOP/s on a GPU of a kernel that reaches this share of the H200's peak."""
     there = np.array([H200.peak("tensor", dtype) or 0.0])
     peak = np.array([gpu(here).peak("tensor", dtype) or 0.0])
     return float((peak * share / transfer_slowdown(share, TENSOR, peak, there, gpu(here), H200))[0])
@@ -50,13 +50,13 @@ def test_a_share_stays_on_the_gpu_that_was_measured(share: float) -> None:
     assert issue(H200, profile()) == 1.0
 
 
-def test_what_is_far_below_the_peak_takes_as_many_clocks_elsewhere() -> None:
+def test_kernels_far_below_the_peak_take_equal_clocks_on_other_cards() -> None:
     # 1% of the H200's 989.4 TFLOP/s, by 132 units at 1980 MHz; a 3090 has 82 at 1695 MHz, and its
     # peak of 71 TFLOP/s takes a tenth as long: 9.894 · (82 · 1695) / (132 · 1980) = 5.26 TFLOP/s
     assert rate(0.01, "rtx3090") == pytest.approx(5.26e12, rel=0.03)
 
 
-def test_what_reaches_the_power_limit_reaches_that_of_another_card() -> None:
+def test_kernels_at_the_power_limit_reach_that_of_another_card() -> None:
     # 0.85 of the H200's peak is all that power leaves it; a 3090 keeps its 71 TFLOP/s
     assert rate(0.85, "rtx3090") == pytest.approx(71e12)
     # an L40S keeps 0.63 of 362
@@ -83,12 +83,12 @@ def test_bytes_in_flight_fill_a_narrow_memory() -> None:
     # 2.391 · (1008 / 4800) · (132 · 1980) / (128 · 2520) = 0.4068 of the full bandwidth's times:
     # 1 / (1.099² + 0.4068²)^½ = 0.853 of it, · 0.94 / 0.91 for the card = 0.881
     assert dram_share(0.38, gpu("rtx4090"), profile()) == pytest.approx(0.881, abs=1e-3)
-    # twice as wide a memory a unit gets no smaller share: its kernels keep more in flight
+    # twice the bandwidth per unit is no smaller share: its kernels have more bytes in flight
     assert dram_share(0.38, gpu("b200"), profile()) == pytest.approx(0.38)
 
 
-def test_l2_is_filled_alike() -> None:
-    # all of L2: nothing waits, whatever the card
+def test_l2_share_on_other_cards() -> None:
+    # all of L2: no kernel waits, on any card
     assert l2_share(1.0, gpu("a100"), profile()) == pytest.approx(1.0)
     assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 units, 9.8 for 132
 
@@ -107,7 +107,7 @@ def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
 
 
 def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None:
-    # half of them on FP32 lanes of which there are half: 1 / (0.5 · 1.4); a P100 has no others
+    # half of the instructions on half as many FP32 lanes: 1 / (0.5 · 1.4); a P100 has no others
     assert issuing(gpu("a100"), profile()) == pytest.approx(1 / 0.7, rel=0.02)
     assert issuing(gpu("p100"), profile()) == pytest.approx(2, rel=0.02)
     for all_lanes in ("h200", "h100", "l40s", "b200"):
@@ -151,7 +151,7 @@ def test_an_a100_has_one_tile_for_batches_in_single_precision() -> None:
     assert seconds("v100", 16, 108) < 0.5 * seconds("v100", 128, 108)
 
 
-def test_a_curve_that_was_not_measured_goes_by_what_it_is_a_variant_of() -> None:
+def test_an_unmeasured_curve_follows_its_base_variant() -> None:
     known = profile().traffic
     assert traffic_of("norm_fused_rms", profile()) == known["norm_fused_rms"]
     assert traffic_of("norm_fused_other", profile()) == known["norm_fused"]
@@ -202,7 +202,7 @@ def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
 
 
 def test_winograd_only_where_it_is_worth_its_transformations() -> None:
-    # a channel's patches are moved for 64 multiply-adds fewer of each: memory takes longer
+    # patches of a channel are moved for 64 fewer multiply-adds each: memory takes longer
     x, w = tensor(8, 8, 32, 32), tensor(8, 8, 3, 3)
     args = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
     op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
@@ -223,7 +223,7 @@ def test_volta_writes_planes_itself() -> None:
 
 def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
     def moved(cols: int, card: str) -> float:
-        """Times that its elements go to or from DRAM."""
+        """How often its elements move to or from DRAM."""
         x, one = tensor(16384, cols), tensor(16384, 1)
         args = {"normalized_shape": [cols], "eps": 1e-5}
         op = Signature("aten.native_layer_norm.default", (x,), (x, one, one), ("input",), args)
@@ -231,8 +231,8 @@ def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
         stream = profile().traffic["norm_fused"].stream
         return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
 
-    # On a T4 320 rows are at work, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB. Of 512
-    # columns these are 0.35 of it, of 1536 1.04 ((1.04 - 0.6) / 0.9 = 0.49), of 4096 2.8.
+    # On a T4, 320 rows are processed at once, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB.
+    # 512 columns need 0.35 of it, 1536 columns 1.04 ((1.04 - 0.6) / 0.9 = 0.49), 4096 columns 2.8.
     assert moved(512, "t4") == pytest.approx(2, rel=0.01)
     assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
     assert moved(4096, "t4") == pytest.approx(2 + 1, rel=0.01)
@@ -288,7 +288,7 @@ def ratios() -> dict[tuple[str, str], list[float]]:
 def test_public_kernels_on_each_gpu() -> None:
     medians = {key: float(np.median(each)) for key, each in ratios().items()}
     assert len(medians) == 11
-    wide = {"attention": 0.3}  # libraries of inference, not PyTorch's own
+    wide = {"attention": 0.3}  # inference libraries, not PyTorch
     off = {key: m for key, m in medians.items() if abs(m - 1) > wide.get(key[1], 0.12)}
     assert not off
 

@@ -1,6 +1,6 @@
 """Which kernel `scaled_dot_product_attention` becomes, by GPU, dtype and shape.
 
-The expectations are read off ATen/native/transformers/cuda/sdp_utils.cpp by hand.
+The expectations were derived by hand from ATen/native/transformers/cuda/sdp_utils.cpp.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_other_widths_are_padded_to_a_multiple_of_8(width: int, gpu: str) -> Non
     assert traced.names() == [pad, pad, pad, FLASH, "aten.slice.Tensor"]
     flash = traced.ops[3].signature
     assert flash["query"].shape == (2, 8, 16, 64)
-    # the scale is that of the width without padding
+    # the scale uses the width without padding
     assert flash.arg("scale") == width**-0.5
     assert traced.ops[4].outputs[0].shape == (2, 8, 16, width)
 
@@ -112,7 +112,8 @@ def test_fewer_heads_of_keys_stay_one_kernel(gpu: str, backend: str) -> None:
         return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
 
     assert ops(Calls(grouped), heads(), heads(heads=2), gpu=gpu) == [backend]
-    # in single precision no kernel takes them: the keys are repeated, and two products follow
+    # in single precision no fused kernel accepts them: the keys are repeated, and two products
+    # follow
     calls = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
     assert calls.count("aten.bmm.default") == 2 and calls.count("aten.clone.default") == 2
 
@@ -138,7 +139,7 @@ def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
     ]
 
 
-def test_the_output_of_cudnn_lies_as_the_query() -> None:
+def test_the_output_of_cudnn_has_the_querys_layout() -> None:
     """A query [B, S, H, D] seen as [B, H, S, D] gives an output that needs no copy."""
 
     def merged(_: Calls, x: Tensor) -> Tensor:
@@ -151,8 +152,9 @@ def test_the_output_of_cudnn_lies_as_the_query() -> None:
 
 
 def expanded(_: Calls, q: Tensor) -> Tensor:
-    """A mask of the queries alone, expanded over the keys: what transformers before 5.18 gives
-    BERT and ViT while a graph is compiled or captured."""
+    """A mask of the queries only, expanded over the keys, as transformers before 5.18 passes to
+    BERT and ViT while a graph is compiled or captured.
+    """
     mask = (torch.arange(16, device=q.device)[:, None] >= 0).expand(2, 1, 16, 16)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 

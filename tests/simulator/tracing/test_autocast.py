@@ -14,7 +14,7 @@ X = torch.ones(4, 4)
 
 
 def rows(traced: Trace, phase: str = "forward") -> list[str]:
-    """Each op as "name inputs -> outputs", dtypes alone."""
+    """Each op as "name inputs -> outputs", with dtypes only."""
     short = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "int64": "i64"}
     return [
         f"{op.name.removeprefix('aten.').partition('.')[0]} "
@@ -83,8 +83,9 @@ def test_softmax_widens_from_half_as_it_reads() -> None:
 
 
 def test_cross_entropy_is_cast_inside() -> None:
-    """No list names cross_entropy: its softmax is told to keep the logits' dtype, and nll_loss,
-    which it calls in C++, is on the list of single precision."""
+    """No list contains cross_entropy: its softmax keeps the dtype of the logits, and nll_loss,
+    which it calls in C++, is in the list of single precision.
+    """
 
     def loss(self: Calls, x: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(x @ self.w, labels)

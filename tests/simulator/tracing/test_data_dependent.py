@@ -1,4 +1,4 @@
-"""Results whose size or value depends on data: what is taken, and that it is said."""
+"""Results whose size or value depends on data: the assumptions, and that they are listed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CASES: list[tuple[str, Forward, str, str, tuple[int, ...]]] = [
 
 
 @pytest.mark.parametrize(("size", "forward", "op", "text", "shape"), CASES)
-def test_a_default_is_taken_and_said(
+def test_a_default_is_assumed_and_listed(
     size: str, forward: Forward, op: str, text: str, shape: tuple[int, ...]
 ) -> None:
     traced = run(forward)
@@ -64,7 +64,7 @@ def test_a_size_of_the_user_is_taken(
     assert traced.ops[-1].outputs[0].shape == (7, *shape[1:])
 
 
-def test_item_is_one_or_what_the_user_says() -> None:
+def test_item_is_one_or_the_users_value() -> None:
     op = "aten._local_scalar_dense.default"
     assert taken(run(lambda _, x: x * x.sum().item())) == [(op, "the value 1.0")]
     assert taken(run(lambda _, x: x * x.sum().item(), item=3)) == [(op, "the value 3.0, as given")]
@@ -138,7 +138,7 @@ def test_the_gradient_of_a_filled_value_takes_distinct_indices() -> None:
     assert [t.shape for t in unique.outputs] == [(3,), (0,)]
 
 
-def test_a_real_value_on_the_cpu_is_no_assumption() -> None:
+def test_a_real_value_on_the_cpu_is_not_an_assumption() -> None:
     traced = run(lambda _, x: x * torch.tensor(5).item())
     assert traced.assumptions == []
     assert traced.ops[-1].signature.arg("other") == 5
@@ -162,7 +162,7 @@ def test_a_router_sends_its_tokens_evenly() -> None:
 
 
 def test_one_hot_masks_keep_one_class_each() -> None:
-    """As mixtures of experts do it: which experts have any token, and which tokens one has."""
+    """As in mixtures of experts: the experts that have tokens, and the tokens of one expert."""
 
     def routed(_: Calls, x: Tensor) -> Tensor:
         mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes of 4 rows

@@ -1,4 +1,4 @@
-"""What a network asks of its tensors and of torch is answered as on the GPU."""
+"""Queries of a network to its tensors and to torch are answered as on the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = torch.ones(4, 8)
 
 
 def answer(question: Callable[[Tensor], object], gpu: str = "h200") -> Any:
-    """What a forward pass sees."""
+    """The answer that a forward pass gets."""
     seen: list[object] = []
 
     def forward(_: Calls, x: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ def test_a_tensor_moved_to_the_gpu_is_one_copy(move: Callable[[Tensor], Tensor])
     assert {t.device for t in (*added.inputs, *added.outputs)} == {"cuda"}
 
 
-def test_moving_what_is_there_already_is_nothing() -> None:
+def test_moving_a_tensor_to_its_own_device_does_nothing() -> None:
     assert ops(lambda _, x: x.to("cuda").cuda().to(x.device)) == []
 
 

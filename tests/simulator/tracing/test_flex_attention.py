@@ -1,4 +1,6 @@
-"""`flex_attention`: all scores in eager mode, one kernel of the mask's blocks where compiled."""
+"""`flex_attention`: all scores in eager mode, one kernel over the mask's blocks in compiled
+mode.
+"""
 
 from __future__ import annotations
 

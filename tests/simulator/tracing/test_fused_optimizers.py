@@ -1,4 +1,4 @@
-"""Fused optimizers that torch gives no shape rule for."""
+"""Fused optimizers for which torch has no shape rule."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_dropout_is_one_kernel_in_training_and_none_in_evaluation() -> None:
 
 
 def test_dropout_of_nothing_and_of_everything() -> None:
-    # p = 0 asks for nothing; p = 1 multiplies by a zero
+    # p = 0 launches nothing; p = 1 multiplies by zero
     assert forward(Calls(lambda _, x: F.dropout(x, 0.0, True)), X) == []
     assert forward(Calls(lambda _, x: F.dropout(x, 1.0, True)), X) == [
         "zeros.default",
@@ -44,7 +44,7 @@ def test_dropout_of_nothing_and_of_everything() -> None:
     [
         (torch.float32, torch.float32, "h200", "cudnn"),
         (torch.float32, torch.float16, "h200", "cudnn"),
-        # halves with half weights, bfloat16, and other vendors: ATen's own kernels
+        # fp16 with fp16 weights, bfloat16, and other vendors use ATen's own kernels
         (torch.float16, torch.float16, "h200", "native"),
         (torch.bfloat16, torch.bfloat16, "h200", "native"),
         (torch.float32, torch.float32, "mi300x", "native"),
@@ -76,7 +76,7 @@ def test_rms_norm_is_one_kernel_each_way() -> None:
     norms = [name for name in traced.names() if "rms" in name]
     assert norms == ["aten._fused_rms_norm.default", "aten._fused_rms_norm_backward.default"]
     forward_op = next(op for op in traced.ops if "rms" in op.name)
-    # the output, and one reciprocal root a row
+    # the output, and one reciprocal root per row
     assert [t.shape for t in forward_op.outputs] == [(4, 4), (4, 1)]
 
 
@@ -127,7 +127,7 @@ def test_depthwise_convolution_keeps_channels_last() -> None:
     image = torch.ones(2, 8, 6, 6).to(memory_format=torch.channels_last)
     module = nn.Conv2d(8, 8, 3, groups=8).to(memory_format=torch.channels_last)
     out = trace(module, (image,)).ops[-1].outputs[0]
-    # [2, 8, 4, 4]: a step along the channels is 1, along the width 8
+    # [2, 8, 4, 4]: the stride of the channels is 1, that of the width 8
     assert out.shape == (2, 8, 4, 4) and out.stride == (128, 1, 32, 8)
 
 
@@ -165,7 +165,9 @@ def test_batch_norm_of_rows_is_atens_own() -> None:
 def test_pictures_of_turned_tokens_are_in_channels_last_unless_there_is_one(
     pictures: int, stride: tuple[int, ...]
 ) -> None:
-    """The stride of one picture is that of its channels, by which torch tells layouts apart."""
+    """The stride of a single picture is that of its channels, by which torch distinguishes
+    layouts.
+    """
 
     def fold(network: Calls, x: torch.Tensor) -> torch.Tensor:
         return F.conv2d(x.transpose(1, 2).reshape(pictures, 4, 6, 6), network.w[..., None, None])

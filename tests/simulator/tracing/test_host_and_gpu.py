@@ -1,4 +1,4 @@
-"""What passes between host and GPU within a step, as the GPU's build does it."""
+"""Transfers between host and GPU within a step, as in a GPU build of torch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def repeats_of_known_size(_: Calls, x: Tensor) -> Tensor:
 
 
 def empty_of_the_host(_: Calls, x: Tensor) -> Tensor:
-    """As caches of transformers begin."""
+    """The empty tensor with which caches of transformers begin."""
     return torch.cat([torch.empty(0, device="cpu").to(x.device), x.flatten()])
 
 
@@ -60,7 +60,7 @@ def empty_of_the_host(_: Calls, x: Tensor) -> Tensor:
         (repeats_of_known_size, False), (empty_of_the_host, False),
     ],
 )  # fmt: skip
-def test_the_host_waits_for_what_torch_copies(step: Callable[..., Tensor], waits: bool) -> None:
+def test_the_host_waits_for_torchs_copies(step: Callable[..., Tensor], waits: bool) -> None:
     traced = trace(Calls(step), (X,))
     assert any(syncs(op.signature) for op in traced.ops) is waits
     if not waits:
@@ -90,7 +90,9 @@ def test_memory_that_is_not_pinned_is_not_captured() -> None:
 
 
 def test_an_encoder_takes_padding() -> None:
-    """It asks whether the padding ends each row, which only data tells; compiled it does not."""
+    """It checks whether the padding ends each row, which depends on data; compiled, it does not
+    check.
+    """
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
     encoder = nn.TransformerEncoder(layer, 1).eval()
     inputs = {"src": torch.zeros(2, 8, 16), "src_key_padding_mask": torch.zeros(2, 8).bool()}

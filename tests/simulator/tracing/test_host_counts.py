@@ -26,7 +26,7 @@ def totals(traced: Trace) -> tuple[int, int, int]:
 
 
 class Helped(nn.Module):
-    """One op, by way of two functions."""
+    """One op, called through two functions."""
 
     def half(self, x: Tensor) -> Tensor:
         return self.quarter(x)
@@ -63,7 +63,7 @@ def test_calls_of_a_sequence() -> None:
 
 
 def test_a_function_that_torch_overrides_is_one_call() -> None:
-    """F.softmax asks whether an argument overrides it and is then entered again: count it once."""
+    """F.softmax checks whether an argument overrides it and is then called again: count it once."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ def test_a_function_that_torch_overrides_is_one_call() -> None:
 
 
 def test_the_choice_of_an_attention_kernel_is_not_counted() -> None:
-    """ATen chooses in C++; Python of the simulator does so while the step is traced."""
+    """ATen chooses in C++; while the step is traced, Python code of the simulator chooses."""
 
     class Attention(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ def test_autograd_nodes() -> None:
             if op.phase == phase and op.autograd_nodes
         ]
 
-    # made going forward: t, addmm, relu, and the loss's pow and mean
+    # created in the forward pass: t, addmm, relu, and the loss's pow and mean
     assert nodes("forward") == [
         ("t.default", 1),
         ("addmm.default", 1),
@@ -150,13 +150,14 @@ def test_autograd_nodes() -> None:
         ("pow.Tensor_Scalar", 1),
         ("mean.default", 1),
     ]
-    # run going backward: the same five, and an AccumulateGrad for weight and for bias
+    # run in the backward pass: the same five, and an AccumulateGrad for weight and for bias
     assert sum(count for _, count in nodes("backward")) == 7
 
 
 def test_a_step_counts_the_same_every_time() -> None:
     module, inputs = small("bert-base", training=True)
-    # torch runs a few functions of its own once only: the first of a process may count them too
+    # torch runs a few of its own functions only once: the first trace of a process may count them
+    # too
     _, first, second = (trace(module, inputs, phase="training") for _ in range(3))
     assert totals(first) == totals(second)
     assert [op.python_calls for op in first.ops] == [op.python_calls for op in second.ops]
@@ -176,11 +177,11 @@ for phase in ("inference", "training", "inference", "training"):
     inference, training, again, training_again = map(int, done.stdout.split())
     # the sequence 4, the layer 5, ReLU 4
     assert inference == again == 13
-    # what torch looks up once a process and keeps: a handful of calls
+    # a few calls that torch makes once per process
     assert training_again <= training <= training_again + 20
 
 
-def test_what_torch_compile_returned_is_called_and_not_compiled() -> None:
+def test_a_compiled_function_is_called_without_compiling() -> None:
     class Compiled(Helped):
         def __init__(self) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Optimizers that step inside forward: their state exists, as in all steps but the first."""
+"""Optimizers that step inside forward: their state exists, as in all steps except the first."""
 
 from __future__ import annotations
 

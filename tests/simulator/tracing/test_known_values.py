@@ -1,4 +1,4 @@
-"""Values of buffers that a network computes from numbers of its own."""
+"""Values of buffers that a network computes from its own constants."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pads(nn.Module):
         return F.pad(x, (int(self.total), more))  # pyright: ignore[reportArgumentType]
 
 
-def test_the_value_of_a_buffer_is_no_assumption() -> None:
+def test_the_value_of_a_buffer_is_not_an_assumption() -> None:
     with torch.device("meta"), Remembering():
         built_without_data = Pads()
     for network in (Pads(), built_without_data):
@@ -97,7 +97,7 @@ def added_to_in_a_list(k: Tensor) -> None:
 def test_a_value_is_not_known_after_a_write_that_is_not_followed(
     write: Callable[[Tensor], None], times: int | None
 ) -> None:
-    """The buffer was 2: so many layers must not run without an assumption."""
+    """The buffer was 2: a run of two layers needs an assumption."""
 
     def forward(_: Calls, x: Tensor) -> Tensor:
         k = torch.tensor([2], device=x.device)

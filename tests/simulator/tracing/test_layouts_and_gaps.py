@@ -1,4 +1,6 @@
-"""What CUDA takes and tensors without data do not: refused by its name, or traced all the same."""
+"""Calls that CUDA accepts but tensors without data do not: refused by name, or traced
+nevertheless.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def test_empty_tensors_are_predicted(forward: Any) -> None:
 
 
 class Own(BaseException):
-    """Derives from none of the usual classes."""
+    """A network class that derives from none of the usual classes."""
 
 
 def test_exceptions_of_any_base_are_errors_of_the_network() -> None:
@@ -133,7 +135,7 @@ def test_an_index_of_no_dimension_is_one_of_one() -> None:
 
 
 def kept_rows(forward: Any) -> int:
-    """Rows that a mask of [4, 8] which `forward` makes is taken to keep."""
+    """The number of rows that a mask [4, 8], computed by `forward`, is assumed to keep."""
     return run(lambda x: forward(x).nonzero(), torch.ones(4, 8)).ops[-1].outputs[0].shape[0]
 
 

@@ -1,4 +1,4 @@
-"""What a network is told that asks how it is run."""
+"""The answers to a network that queries the mode in which it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.compiler import is_compiling  # by name, as many import it
+from torch.compiler import is_compiling  # imported by name, as in many networks
 
 from simulator.modes import MODES, Run, run_of
 from simulator.tracing import trace
@@ -28,7 +28,7 @@ TRUE: dict[Run, set[str]] = {"eager": set(), "captured": {"capturing"}, "compile
 
 
 class Asking(nn.Module):
-    """Notes the answers that it gets, in its own thread and in another."""
+    """Records the answers that it gets, in its own thread and in another."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def answers() -> set[str]:
 def test_the_flags_answer_as_the_run_does(run: Run) -> None:
     net = Asking()
     traced = trace(net, (torch.zeros(2),), run=run)
-    # a worker thread is not captured, nor compiled; a process's first step is traced twice
+    # a worker thread is neither captured nor compiled; a process's first step is traced twice
     assert net.answers and all(each == (TRUE[run], set()) for each in net.answers)
     assert traced.run == run
     assert "torch.compiler.is_compiling" in traced.asked
@@ -67,7 +67,7 @@ def answers_outside() -> set[str]:
     return {name for name, asked in FLAGS.items() if name != "capturing" and asked()}
 
 
-def test_what_torch_asks_for_itself_is_not_noted() -> None:
+def test_torchs_own_queries_are_not_recorded() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Dropout())
     step = trace(net, (torch.zeros(2, 4),), phase="training", run="compiled")
     assert step.asked == []
@@ -81,4 +81,4 @@ def test_host_counts_do_not_depend_on_the_run() -> None:
 
 def test_runs_of_modes() -> None:
     assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
-    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in a graph of its own
+    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in its own graph

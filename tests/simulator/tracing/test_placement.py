@@ -1,4 +1,4 @@
-"""Where a network and its inputs live changes nothing; what they weigh is counted once."""
+"""The device of a network and its inputs changes nothing; their bytes are counted once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that a step repeats give what they give when each is made."""
+"""Repeated calls of a step, dispatched once, give the same trace as separate calls."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ CALLS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def test_each_call_returns_layouts_of_its_own_whatever_came_before() -> None:
+def test_each_call_returns_its_own_layouts() -> None:
     repeated = RepeatedCalls()
     for func, args, kwargs in (*CALLS, *reversed(CALLS), *CALLS):
         assert layouts(repeated.result(func, args, kwargs)) == layouts(func(*args, **kwargs))
 
 
-def test_each_result_has_memory_of_its_own() -> None:
+def test_each_result_has_its_own_memory() -> None:
     repeated = RepeatedCalls()
     first, second = (repeated.result(aten.topk.default, (X, 2), {}) for _ in range(2))
     storages = {t.untyped_storage()._cdata for t in (*first, *second)}
@@ -80,7 +80,7 @@ def test_views_writes_lists_data_and_random_numbers_run_each_time(func: Any, arg
     assert not repeated._layouts
 
 
-def test_the_default_dtype_decides_anew() -> None:
+def test_the_default_dtype_is_part_of_the_call() -> None:
     repeated = RepeatedCalls()
     call: Any = (aten.full.default, ([3], 1.0), {"device": torch.device("meta")})
     assert repeated.result(*call).dtype == torch.float32
@@ -92,7 +92,7 @@ def test_the_default_dtype_decides_anew() -> None:
 
 
 class Mixed(nn.Module):
-    """Equal blocks, with views, copies and ops that return a view without saying so."""
+    """Equal blocks, with views, copies and ops that return a view without declaring it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Mixed(nn.Module):
 
 
 @pytest.mark.parametrize("autocast", [None, "bf16"])
-def test_a_step_is_as_with_every_call_made(
+def test_a_step_equals_one_with_every_call_dispatched(
     autocast: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def step() -> Trace:

@@ -19,7 +19,7 @@ from tests.simulator.conftest import Calls
 
 
 class Ops(TorchDispatchMode):
-    """The names of the ops dispatched while it is entered."""
+    """Collects the names of the ops dispatched while the mode is active."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Ops(TorchDispatchMode):
 
 
 def dispatched() -> list[str]:
-    """What this build dispatches by itself for ops that a trace replaces."""
+    """The ops that this build itself dispatches in place of those that a trace replaces."""
     q = torch.empty(2, 4, 16, 64, device="meta", dtype=torch.bfloat16)
     x = torch.empty(2, 3, 8, 8, device="meta")
     with Ops() as ops:
@@ -86,7 +86,7 @@ def failing(self: Calls, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("autocast", [None, "bf16"])
 def test_torch_is_as_before(phase: str, autocast: str | None) -> None:
     before, ops = state(), dispatched()
-    # a stock build knows neither cuDNN's attention nor its recurrent layers
+    # a CPU build has neither cuDNN's attention nor its recurrent layers
     assert not any("cudnn" in name or "native_dropout" in name for name in ops)
     trace(Calls(block), (torch.ones(4, 4),), phase=phase, autocast=autocast)
     assert state() == before
@@ -118,7 +118,7 @@ def test_a_profiler_of_the_user_stays() -> None:
         sys.setprofile(None)
 
 
-def test_cprofile_goes_on_after_a_trace() -> None:
+def test_cprofile_continues_after_a_trace() -> None:
     profile = cProfile.Profile()
     traced = profile.runcall(trace, Calls(block), (torch.ones(4, 4),))
     assert len(traced.ops) > 5

@@ -1,4 +1,6 @@
-"""Ops of other libraries: a fake of their own, or a cost that the user states."""
+"""Ops of other libraries: with their own fake implementation, or with a cost that the user
+states.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class Net(nn.Module):
         return getattr(torch.ops.statedlib, self.op)(self.linear(x))
 
 
-def test_an_op_without_a_fake_says_what_to_do() -> None:
+def test_an_op_without_a_fake_is_refused_with_a_remedy() -> None:
     with pytest.raises(InputError) as error:
         trace(Net("f"), X)
     assert str(error.value).partition(" (test_stated")[0] == (
@@ -67,7 +69,7 @@ def test_bytes_that_are_not_stated_are_those_of_the_operands() -> None:
     assert kernel.duration_s > 1e12 / 1e15  # below any H200's peak
 
 
-def test_a_result_that_is_no_tensor_needs_a_fake() -> None:
+def test_a_result_other_than_a_tensor_needs_a_fake() -> None:
     with pytest.raises(InputError, match="statedlib::g has no rule for tensors without data"):
         trace(Net("g"), X, sizes={"statedlib::g.flops": 1})
 

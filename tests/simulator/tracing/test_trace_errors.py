@@ -1,4 +1,4 @@
-"""What cannot be traced says what came, what was expected and what to do."""
+"""Errors of networks that cannot be traced name the value, the expected value and a remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _(x: Tensor) -> Tensor:
 
 
 class OneWay(torch.autograd.Function):
-    """Fails on the way back."""
+    """Fails in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **_: Any) -> Tensor:
@@ -100,7 +100,7 @@ def test_a_loss_without_a_gradient() -> None:
     assert error_text(layer, X, phase="training", loss=lambda y: y.detach().sum()) == expected
 
 
-def test_a_loss_that_is_no_scalar() -> None:
+def test_a_loss_that_is_not_a_scalar() -> None:
     expected = "expected a tensor of one element, such as loss=lambda out: out.mean()"
     assert error_text(nn.Linear(4, 4), X, phase="training", loss=lambda y: y) == (
         f"the loss of Linear is a tensor of shape [4, 4]: {expected}"
@@ -149,7 +149,7 @@ def test_numpy_has_no_data() -> None:
     assert text.startswith("Calls.forward failed on inputs (float32[4, 4]): TypeError: ")
 
 
-def test_an_op_of_ones_own_without_a_gradient() -> None:
+def test_a_users_op_without_a_gradient() -> None:
     class Doubles(nn.Linear):
         def forward(self, input: Tensor) -> Tensor:
             return twice(super().forward(input))

@@ -16,7 +16,7 @@ X = torch.ones(4, 8)
 
 
 class Net(nn.Module):
-    """Two named layers and a loss of their own."""
+    """Two named layers with their own loss."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,20 +57,20 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
         ("aten.t.default", "body.0"),
         ("aten.addmm.default", "body.0"),
         ("aten.relu.default", "body.1"),
-        ("aten.detach.default", "body.1"),  # kept for backward
+        ("aten.detach.default", "body.1"),  # stored for the backward pass
         ("aten.t.default", "head"),
         ("aten.addmm.default", "head"),
         ("aten.pow.Tensor_Scalar", ""),
         ("aten.mean.default", ""),  # the loss is no module's
     ]
     products = [op.module for op in traced.ops if op.phase == "backward" and "mm" in op.name]
-    assert products == ["head", "head", "body.0"]  # x needs no gradient: one product less
+    assert products == ["head", "head", "body.0"]  # x needs no gradient: one product fewer
     relu = next(op for op in traced.ops if op.name == "aten.threshold_backward.default")
     assert relu.module == "body.1"
 
 
 def test_adamw_is_its_second_step() -> None:
-    """Hand-read from torch/optim/adam.py, `_multi_tensor_adam`: no state is made anew."""
+    """The second step, from `_multi_tensor_adam` in torch/optim/adam.py: no state is created."""
     traced = step()
     ops = optimizer_ops(traced)
     on_gpu = [name for name in ops if name.startswith("_foreach")]
@@ -113,9 +113,7 @@ def test_without_an_optimizer_the_gradients_stay() -> None:
 
 
 @pytest.mark.parametrize(("optimizer", "moments"), [("adamw", 2), ("adamw_fused", 2), ("sgd", 1)])
-def test_optimizer_state_is_older_than_the_step_and_lies_on_the_gpu(
-    optimizer: str, moments: int
-) -> None:
+def test_optimizer_state_exists_before_the_step_on_the_gpu(optimizer: str, moments: int) -> None:
     state = [s for s in step(optimizer=optimizer).storages if s.role == "optimizer"]
     large = [s for s in state if s.nbytes > 4 and s.device == "cuda"]
     assert sum(s.nbytes for s in large) == moments * 4 * 178
@@ -147,7 +145,7 @@ def test_frozen_weights_have_neither_gradient_nor_state() -> None:
     assert products == ["head"]
 
 
-def test_a_loss_of_ones_own() -> None:
+def test_a_custom_loss() -> None:
     names = step(loss=lambda y: y.abs().sum(), optimizer=None).names()
     assert "aten.abs.default" in names and "aten.pow.Tensor_Scalar" not in names
 

@@ -1,4 +1,4 @@
-"""Numbers at many points count as plain ones do at each."""
+"""Arithmetic on numbers at many points equals plain arithmetic at each point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.varying import Varying, at_each, walked
 
 
 def everywhere(ask: Callable[..., Any], columns: list[list[int]]) -> list[Any]:
-    """What `walked` finds at each point, as plain numbers."""
+    """The result of `walked` at each point, as plain numbers."""
     found: dict[int, Any] = {}
     for answer, points in walked(lambda numbers: ask(*numbers), np.array(columns, np.int64)):
         for place, point in enumerate(points.tolist()):
@@ -80,7 +80,7 @@ def test_a_division_by_zero_is_refused_on_the_path_alone() -> None:
         everywhere(lambda n: 100 // n, [values])
 
 
-def test_a_function_of_plain_numbers_is_asked_at_each_distinct_choice() -> None:
+def test_a_function_of_plain_numbers_is_called_for_each_distinct_choice() -> None:
     emitted: list[int] = []
 
     @at_each

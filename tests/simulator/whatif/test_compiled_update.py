@@ -29,7 +29,7 @@ def updates(trace: Trace) -> list[Op]:
 @pytest.mark.parametrize(
     ("optimizer", "depth", "loops"),
     [
-        # Inductor 2.13 itself, asked for 100 weights of AdamW: 13 buffers a weight, so
+        # Inductor 2.13 itself, for 100 weights of AdamW: 13 buffers a weight, so
         # 250 // 13 = 19 weights a kernel; 3 a counter, 83 a kernel. SGD: 8 buffers, 31 a kernel
         ("adamw", 49, [83, 17, 19, 19, 19, 19, 19, 5]),
         ("adamw", 8, [18, 18]),
@@ -81,7 +81,7 @@ def test_square_roots_stay_in_registers():
     before = step("adamw")
     after = CompiledUpdate()(before)
     grown = predict_trace(after).peak_memory_bytes - predict_trace(before).peak_memory_bytes
-    assert grown <= 18 * 512  # a block for each counter, which stood on the CPU
+    assert grown <= 18 * 512  # a block for each counter, which was on the CPU
 
 
 def test_twice_is_once():
@@ -92,7 +92,7 @@ def test_twice_is_once():
     )
 
 
-def test_what_has_no_lists_is_refused():
+def test_optimizers_without_lists_are_refused():
     with pytest.raises(InputError, match="expected training; predict training"):
         apply(Scenario("mlp-tiny"), "compiled_optimizer")
     fused = apply(apply(MLP, "optimizer", {"to": "adamw_fused"}), "compiled_optimizer")

@@ -26,8 +26,8 @@ def cut(scenario: Scenario, **more: Any) -> Scenario:
 
 def test_silu_runs_again_and_its_result_is_not_carried():
     before, after = predict(LLAMA), predict(cut(LLAMA))
-    # 2 layers of 4·64 tokens, hidden 192, bf16, of the gate's silu: 2·256·192·2 = 196,608; and of
-    # rotary angles cos and sin in fp32 and bf16 nothing but the angles is kept
+    # 2 layers of 4·64 tokens, hidden 192, bf16, of the gate's silu: 2·256·192·2 = 196,608; of
+    # rotary angles and their cos and sin in fp32 and bf16, only the angles are stored
     count = [p.trace.names().count("aten.silu.default") for p in (before, after)]
     assert count == [2, 4]
     assert carried_bytes(before.trace) - carried_bytes(after.trace) >= 196_608
@@ -105,7 +105,7 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "earlier one first"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(ask: Any, text: str):
+def test_impossible_what_ifs_are_refused_with_the_reason(ask: Any, text: str):
     with pytest.raises(InputError) as caught:
         ask()
     assert str(caught.value) == text

@@ -14,7 +14,7 @@ from simulator.whatif import apply
 SIZES = dict(width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2,
              vocab=512)  # fmt: skip
 STORED = 2 * 8 * 3 * 256 * 128
-"""Numbers in the experts' weights."""
+"""Number of elements of the experts' weights."""
 
 
 def decode(**more: Any) -> Scenario:
@@ -86,7 +86,7 @@ def test_fused_experts_in_float8_quantise_in_one_kernel() -> None:
      "fused_experts: engines' kernels have no backward pass: expected inference; predict inference "
      "instead"),
 ])  # fmt: skip
-def test_what_has_no_fused_experts_says_so(scenario: Scenario, message: str) -> None:
+def test_networks_without_fused_experts_are_refused(scenario: Scenario, message: str) -> None:
     with pytest.raises(InputError) as caught:
         predict(apply(scenario, "fused_experts", {}))
     assert str(caught.value) == message

@@ -80,7 +80,7 @@ def test_a_sum_and_its_norm_are_one_reduction() -> None:
     assert memory(prediction.trace).peak_bytes <= predict(BERT).memory.peak_bytes
 
 
-def test_training_keeps_what_the_backward_reads() -> None:
+def test_training_stores_the_tensors_of_the_backward_pass() -> None:
     base = small_scenario("bert-base", seq=16, training=True)
     before, after = predict(base), predict(changed(base, "+fuse=gelu+addmm,phase=forward"))
     fused = [op for op in after.trace.ops if op.name == "fused.product.default"]
@@ -109,7 +109,7 @@ def reason(*texts: str, base: Scenario = BERT) -> str:
     return str(caught.value)
 
 
-def test_what_cannot_be_one_kernel_is_refused_with_the_reason() -> None:
+def test_impossible_fusions_are_refused_with_the_reason() -> None:
     plain = predict(BERT)
     adds, norms = numbers(plain, "add"), numbers(plain, "native_layer_norm")
     between = [i for i in adds if i > norms[0]][:2]
@@ -200,7 +200,7 @@ LINE = Tensor((ROWS, 1), "float32", (1, 1))
 
 
 def program(kinds: list[tuple[str, int, int]]) -> Trace:
-    """Ops over one input, each reading values that earlier ones made."""
+    """Ops on one input; each reads results of earlier ops."""
     storages = [Storage(SHAPE.nbytes, -1, None, "input")]
     values: list[tuple[Tensor, int]] = [(SHAPE, 0)]
     ops: list[Op] = []
@@ -262,7 +262,7 @@ def test_fusing_never_adds_bytes(kinds: list[tuple[str, int, int]], data: st.Dat
     assert moved(samples) <= moved(trace)
     assert len(samples.ops) == len(trace.ops) - len(members) + 1
     present = {n for n, s in enumerate(samples.storages) if s.born < 0}
-    for op in samples.ops:  # nothing is read before it is made
+    for op in samples.ops:  # nothing is read before it is written
         reads = op.storages[: len(op.inputs)]
         assert present.issuperset(reads)
         present.update(op.storages)

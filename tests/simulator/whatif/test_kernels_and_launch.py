@@ -74,7 +74,7 @@ def test_a_familys_utilisation_divides_its_time_but_not_its_start():
         predict(apply(BERT, "utilisation", {"family": "convolution"}))
 
 
-def test_rates_of_one_leave_what_simulate_says():
+def test_rates_of_one_change_nothing():
     twice = apply(apply(BERT, "rate", {"times": 2.0}), "rate", {"times": 0.5})
     plain, again = predict(BERT), predict(twice)
     assert (again.period_s, again.shares, again.idle) == (plain.period_s, plain.shares, plain.idle)
@@ -95,7 +95,7 @@ def test_without_python_only_dispatch_and_launches_remain():
     assert before.host_s - after.host_s == pytest.approx(saved)
 
 
-def test_a_host_of_twice_the_speed_halves_what_the_host_does():
+def test_a_host_of_twice_the_speed_halves_the_hosts_time():
     before, after = predict(BERT), predict(apply(BERT, "host_speed", {"times": 2.0}))
     assert after.host_s == pytest.approx(before.host_s / 2)
     same = predict(Scenario(**{**vars(BERT), "host_speed": 2.0}))
@@ -124,7 +124,7 @@ def test_without_syncs_a_graph_can_be_captured():
     assert predict(apply(free, "cuda_graph")).period_s < predict(free).period_s
 
 
-def test_figures_are_scaled_and_set_and_said():
+def test_figures_are_scaled_set_and_noted():
     card = resolve(BERT).gpu
     twice = resolve(apply(BERT, "bandwidth")).gpu
     assert twice.bandwidth_bytes_per_s == 2 * card.bandwidth_bytes_per_s
@@ -164,7 +164,7 @@ def test_a_power_cap_slows_compute_and_not_dram():
         ("nothing", {}, "unknown what-if 'nothing'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_and_the_scenario_untouched(
+def test_impossible_what_ifs_are_refused_and_leave_the_scenario(
     name: str, arguments: dict[str, Any], text: str
 ):
     before = BERT.key

@@ -1,4 +1,4 @@
-"""Precision: equal to a retrace where there is one, sums by hand where there is none."""
+"""Precision: equal to a new trace if there is one, otherwise sums by hand."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
         fresh.flops,
         fresh.peak_memory_bytes,
     )
-    # the first trace of a process enters some of torch's Python functions once more
+    # the first trace of a process calls some of torch's Python functions once more
     assert prediction.period_s == pytest.approx(fresh.period_s, rel=1e-3)
 
 
@@ -83,7 +83,7 @@ def test_fp8_quantises_every_operand_once_and_halves_the_weights():
     base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
     before, after = predict(base), predict(apply(base, "fp8"))
     names = after.trace.names()
-    # two linear layers: an amax, a cast and a product each; weights are kept in float8
+    # two linear layers: an amax, a cast and a product each; weights are stored in float8
     assert [names.count(f"aten.{n}.default") for n in ("amax", "_to_copy", "_scaled_mm")] == [2] * 3
     linear = 2 * 64 * 64  # elements of both weights, of 2 bytes before and 1 after
     assert before.weight_bytes - after.weight_bytes == linear
@@ -124,7 +124,7 @@ def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
 
 
 def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
-    """A B200: 9,000 TFLOP/s beside 4,500, reached as nearly."""
+    """On a B200: 9,000 TFLOP/s instead of 4,500, with the same share of the peak."""
     base = small_scenario(
         "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192
     )
@@ -176,7 +176,7 @@ def test_fp8_is_refused_on_a_card_without_it():
         ("precision", {"dtype": "tf32"}, "V100 SXM2 16GB has no TF32: expected a GPU with TF32"),
     ],
 )
-def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
+def test_a_card_without_an_earlier_what_ifs_feature_is_refused(
     name: str, arguments: dict[str, str], reason: str
 ):
     there = apply(small_scenario("bert-base"), name, arguments)
@@ -184,12 +184,12 @@ def test_a_card_that_lacks_what_was_asked_for_before_is_refused(
     with pytest.raises(InputError, match=reason):
         apply(there, "gpu", {"to": "v100"})
     assert there.key == key
-    with pytest.raises(InputError, match=reason):  # as when it was read from a file
+    with pytest.raises(InputError, match=reason):  # as after reading it from a file
         predict(replace(there, gpu="v100"))
 
 
 @pytest.mark.parametrize(("dtype", "times"), [("int8", 0.5), ("int4", 0.25)])
-def test_integer_weights_shrink_what_is_read(dtype: str, times: float):
+def test_integer_weights_reduce_the_read_bytes(dtype: str, times: float):
     base = small_scenario(
         "llama3-1b", sizes=dict(width=256, hidden=512, tied=False), dtype="bf16", seq=16
     )
@@ -221,8 +221,8 @@ def test_a_token_is_decoded_in_about_the_time_that_its_weights_take(card: str):
     whole, int8, int4 = (
         weights_s(s) for s in (base, *(apply(base, "weights", {"dtype": d}) for d in INTEGERS))
     )
-    # half the bytes and a quarter of them, at less of the bandwidth; gpt-fast decodes Llama-2 7B on
-    # an A100 in 0.67 and 0.52 of the time, launches and attention included
+    # half and a quarter of the bytes, at a smaller share of the bandwidth; gpt-fast decodes Llama-2
+    # 7B on an A100 in 0.67 and 0.52 of the time, launches and attention included
     assert 0.5 * whole < int8 < 0.7 * whole
     assert 0.25 * whole < int4 < 0.52 * whole
 

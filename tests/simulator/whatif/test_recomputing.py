@@ -52,7 +52,7 @@ def stepped(name: str, checkpointed: bool, seq: int = 64) -> Trace:
 def test_the_ops_are_those_of_torchs_checkpoint(name: str):
     expected = stepped(name, True)
     recomputed = Recomputed("**.#")(stepped(name, False))
-    saved = "aten.detach.default"  # what is saved is looked at once more; a view, and no kernel
+    saved = "aten.detach.default"  # a view of the saved tensor, without a kernel
     assert Counter(n for n in recomputed.names() if n != saved) == Counter(
         n for n in expected.names() if n != saved
     )
@@ -83,7 +83,7 @@ def test_the_forward_of_a_block_runs_twice_and_its_work_with_it():
     base = small_scenario("llama3-1b", sizes=dict(layers=3), seq=64, training=True, dtype="bf16")
     before, after = predict(base), predict(apply(base, "recompute"))
     products = [sum(n == "aten.mm.default" for n in p.trace.names()) for p in (before, after)]
-    # each of 3 layers has 7 products; the last (down) need not be run again: 3·(7 − 1) = 18
+    # each of 3 layers has 7 products; the last (down) need not be recomputed: 3·(7 − 1) = 18
     assert products[1] - products[0] == 18
     assert after.gpu_busy_s > before.gpu_busy_s
     assert after.peak_memory_bytes < before.peak_memory_bytes

@@ -1,4 +1,4 @@
-"""What cannot be is refused with its reason, and the scenario stays as it was."""
+"""Impossible what-ifs are refused with the reason, and the scenario stays unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TraceRequest = Callable[[Scenario], object]
          "recompute: the step is inference: expected training; predict training"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(
+def test_impossible_what_ifs_are_refused_with_the_reason(
     base: Scenario, ask: TraceRequest, text: str
 ) -> None:
     before = base.key
@@ -62,7 +62,8 @@ def test_an_axis_without_meaning_is_refused_with_those_that_have_one() -> None:
     text = str(caught.value)
     assert text.startswith("no axis 'layers' for mlp-tiny: expected accumulate, bandwidth, batch,")
     assert text.endswith(", or a size of mlp-tiny: width, depth, classes")
-    swept = sweep(MLP, {"seq": [1, 2]})  # it has a name, but no network to mean something for
+    # the name is valid, but there is no network to which it applies
+    swept = sweep(MLP, {"seq": [1, 2]})
     assert set(swept.refused.values()) == {"seq: network 'mlp-tiny' has no sequence: leave seq out"}
     assert list(swept.refused) == [0, 1]
 
@@ -79,9 +80,7 @@ def test_an_axis_without_meaning_is_refused_with_those_that_have_one() -> None:
         ("batch = 4", "batch = -4", "batch is -4: expected 1 or more"),
     ],
 )
-def test_a_file_that_is_no_scenario_is_refused(
-    tmp_path: Path, old: str, new: str, text: str
-) -> None:
+def test_an_invalid_scenario_file_is_refused(tmp_path: Path, old: str, new: str, text: str) -> None:
     path = tmp_path / "asked.toml"
     save(MLP, path)
     path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")

@@ -1,4 +1,4 @@
-"""A plan's draft: its sentence, its cards, and what their edits write into the spec."""
+"""A plan's draft: its sentence, its cards, and the keys that their edits write into the spec."""
 
 import tomllib
 from pathlib import Path
@@ -90,13 +90,13 @@ def test_the_sentences_of_the_other_kinds():
     ("Precisions", "bf16, fp8", ("candidates", "precisions"), ["bf16", "fp8"]),
     ("Network", "llama3-1b", ("workload", "network"), "llama3-1b"),
     ("Power price", "0.3", ("prices", "energy"), "0.3 USD/kWh"),
-    ("Grams of CO₂ a kWh", "400", ("prices", "co2_g_per_kwh"), 400),
+    ("Grams of CO₂ per kWh", "400", ("prices", "co2_g_per_kwh"), 400),
 ])  # fmt: skip
 def test_a_field_writes_into_the_spec(name: str, text: str, path: tuple[str, ...], value: Any):
     assert entered(of_table(SERVE), name, text).get(*path) == value
 
 
-def test_a_field_shows_what_the_spec_holds():
+def test_a_field_shows_the_value_of_the_spec():
     draft = of_table(SERVE | {"load": {"rate": "3000/h"}})
     assert "[0.8333] requests a second" in sentence_text(draft)
     draft = draft.put({"low": 768, "high": 1280}, "workload", "prompt")
@@ -121,7 +121,8 @@ def test_a_field_shows_what_the_spec_holds():
      "building over that of its computers; write 1.2"),
 ])  # fmt: skip
 def test_the_planner_refuses_with_one_message(name: str, text: str, message: str):
-    name = {"Building (PUE)": "Power of the building, times that of its computers"}.get(name, name)
+    building = "Power of the building, as a multiple of the computers' power"
+    name = building if name == "Building (PUE)" else name
     with pytest.raises(InputError) as error:
         checked(entered(of_table(SERVE), name, text))
     assert str(error.value) == message
@@ -149,7 +150,7 @@ def test_the_amount_of_a_training_changes_its_unit():
     assert entered(tokens, "Unit of the amount", "samples").table == draft.table
 
 
-def test_cards_show_what_is_tried_and_what_it_costs():
+def test_cards_show_choices_and_prices():
     own = SERVE | {"prices": {"hourly": {"h200": "10 EUR/h"}, "rates": {"EUR": 1.1}}}
     h200, l40s = candidate_cards(of_table(own))
     assert (h200.title, h200.price, h200.source) == ("H200 SXM 141GB", "11.00", "yours")
@@ -176,7 +177,7 @@ def test_cards_are_edited():
     off = switched(draft, "h200_sxm", False)
     assert off.get("candidates", "per_gpu", "h200_sxm", "use") is False
     assert switched(off, "h200_sxm", True).text == draft.text
-    assert with_gpu(off, "h200").text == draft.text  # dropped again: on again
+    assert with_gpu(off, "h200").text == draft.text  # dropping the card again switches it on
     added = with_gpu(draft, "b200")
     assert added.get("candidates", "gpus") == ["h200", "l40s", "b200_sxm"]
     assert without_gpu(added, "h200_sxm").get("candidates") == {

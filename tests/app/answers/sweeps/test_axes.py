@@ -1,4 +1,4 @@
-"""Axes as commands write them."""
+"""Axes in the notation of the command line."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_usual_values_lie_around_the_scenario() -> None:
     assert line(TINY, "batch").values[0] == 1 and 32 in line(TINY, "batch").values
     assert "h200_sxm" in line(TINY, "gpu").values
     assert "fp16" in line(TINY, "precision").values
-    assert max(line(Scenario("bert-base"), "seq").values) == 512  # its positions
+    assert max(line(Scenario("bert-base"), "seq").values) == 512  # positions of BERT
     assert 1.0 in line(TINY, "bandwidth").values
 
 
@@ -64,7 +64,7 @@ def test_where_a_scenario_is() -> None:
         ("remove", "axis 'remove' has no default values: expected some, such as remove=A,B"),
     ],
 )
-def test_what_is_no_axis(text: str, reason: str) -> None:
+def test_invalid_axes_are_refused(text: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         line(TINY, text)
     assert str(caught.value).startswith(reason)

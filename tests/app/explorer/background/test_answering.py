@@ -1,4 +1,4 @@
-"""What the cache of predictions keeps: a bounded number, always those of the sides."""
+"""The cache of predictions is bounded, and always holds those of the sides."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ def test_the_answers_of_the_sides_stay_while_others_come_and_go():
     assert replace(FIRST, batch=299).key in answering.answers
 
 
-def test_reasons_are_kept_for_the_sides_alone():
+def test_reasons_are_cached_only_for_the_sides():
     answering = _answering()
     for batch in range(100, 110):
         answering.session.set_scenario(replace(FIRST, batch=batch), "batch", place=1)

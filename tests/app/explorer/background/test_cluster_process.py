@@ -1,4 +1,4 @@
-"""The process that predicts several GPUs, served by a thread here, with its answers invented."""
+"""The process that predicts several GPUs, replaced by a thread with invented answers."""
 
 import threading
 from collections.abc import Callable
@@ -22,26 +22,26 @@ def served(monkeypatch: pytest.MonkeyPatch):
     def start(answer_all: Callable[[object, OnMessage], None]) -> Any:
         monkeypatch.setattr(cluster_process, "answer_all", answer_all)
         monkeypatch.setattr(cluster_process.os, "nice", lambda _: 0)
-        ours, theirs = Pipe()
-        thread = threading.Thread(target=serve, args=(theirs,))
+        parent_end, child_end = Pipe()
+        thread = threading.Thread(target=serve, args=(child_end,))
         thread.start()
-        ends.extend((ours, thread))
-        return ours
+        ends.extend((parent_end, thread))
+        return parent_end
 
     yield start
-    ours, thread = ends
-    ours.close()
+    parent_end, thread = ends
+    parent_end.close()
     thread.join(5)
     assert not thread.is_alive()
 
 
 def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
-    at_work, asked = threading.Event(), threading.Event()
+    at_work, second_asked = threading.Event(), threading.Event()
 
     def answer_all(question: object, send: OnMessage) -> None:
-        if not asked.is_set():
+        if not second_asked.is_set():
             at_work.set()
-            asked.wait(5)
+            second_asked.wait(5)
         send("answer", "figures")
         send("done", None)
 
@@ -49,7 +49,7 @@ def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
     pipe.send((1, QUESTION))
     assert at_work.wait(5)
     pipe.send((2, QUESTION))
-    asked.set()
+    second_asked.set()
     assert pipe.poll(5) and pipe.recv() == (2, "answer", "figures")
     assert pipe.recv() == (2, "done", None)
 
@@ -73,7 +73,7 @@ def test_errors_come_as_words(served: Any):
 
 
 class Child:
-    """A process that only counts how often it is killed."""
+    """A process that counts how often it is killed."""
 
     kills = 0
 
@@ -88,23 +88,25 @@ class Child:
 
 
 def test_only_the_question_at_work_ends_the_process(monkeypatch: pytest.MonkeyPatch):
-    """The page's question is cancelled while a lesson's is at work: the lesson gets its answer."""
-    child, process, (ours, theirs) = Child(), ClusterProcess(), Pipe()
+    """The page's question is cancelled while a lesson's question is computed: the lesson gets its
+    answer.
+    """
+    child, process, (parent_end, child_end) = Child(), ClusterProcess(), Pipe()
     lesson, answers = AnswerQuestion(QUESTION), list[Any]()
 
     def start() -> Any:
         monkeypatch.setattr(process, "_child", child)
-        return ours
+        return parent_end
 
     monkeypatch.setattr(process, "_start", start)
     asking = threading.Thread(
         target=process.ask, args=(lesson, lambda: False, lambda *message: answers.append(message))
     )
     asking.start()
-    assert theirs.poll(5) and theirs.recv() == (1, lesson)
+    assert child_end.poll(5) and child_end.recv() == (1, lesson)
     process.end_question(QUESTION)
-    theirs.send((1, "answer", "figures"))
-    theirs.send((1, "done", None))
+    child_end.send((1, "answer", "figures"))
+    child_end.send((1, "done", None))
     asking.join(5)
     assert answers == [("progress", "starting torch"), ("answer", "figures")] and not child.kills
     process.end_question(lesson)

@@ -14,7 +14,7 @@ from tests.app.explorer.waiting import wait
 
 
 class Cycle:
-    """An object that only a collection deletes; it notes the thread that does."""
+    """An object that only the garbage collector deletes; it records the collecting thread."""
 
     deleted_in: ClassVar[set[threading.Thread]] = set()
 

@@ -1,4 +1,6 @@
-"""Packaged families answer without torch; what is stale is dropped; a missing trace is a need."""
+"""Packaged families answer without torch, stale results are dropped, and a missing trace is
+requested.
+"""
 
 import threading
 import time
@@ -64,7 +66,7 @@ def test_a_refusal_comes_back_with_its_words(worker: Worker):
 def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
     answers: list[object] = []
     need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
-    worker.tracing.request = lambda need, urgent, told: waiting.append(told)  # pyright: ignore
+    worker.tracing.request = lambda need, urgent, callback: waiting.append(callback)  # pyright: ignore
     waiting: list[Callable[[str], None]] = []
     there: list[bool] = []
 
@@ -81,21 +83,21 @@ def test_two_that_wait_for_one_trace_both_have_it(worker: Worker):
         QCoreApplication.processEvents()
         time.sleep(0.01)
     there.append(True)
-    for told in waiting:  # one request, both are told
-        told("")
+    for callback in waiting:  # one request calls both callbacks
+        callback("")
     wait(worker)
     assert answers == ["the trace", "the trace"]
 
 
-def test_a_trace_that_was_made_and_cannot_be_read_is_refused(worker: Worker):
+def test_an_unreadable_trace_is_refused(worker: Worker):
     messages: list[str] = []
     need = UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu)
-    worker.tracing.request = lambda need, urgent, told: told("")  # pyright: ignore
+    worker.tracing.request = lambda need, urgent, callback: callback("")  # pyright: ignore
 
     def ask(cancelled: object) -> str:
         raise need
 
-    worker.ask("side 0", ask, lambda found: None, lambda error: messages.append(str(error)))
+    worker.ask("side 0", ask, lambda result: None, lambda error: messages.append(str(error)))
     wait(worker)
     assert (
         len(messages) == 1
@@ -107,9 +109,9 @@ def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: 
     monkeypatch.setattr("app.explorer.background.worker._REFUSALS", 8)
     resolved, requested = resolve(examples.FIRST), list[int | None]()
 
-    def refuse(need: UntracedError, urgent: bool, told: Callable[[str], None]) -> None:
+    def refuse(need: UntracedError, urgent: bool, callback: Callable[[str], None]) -> None:
         requested.append(need.request.batch)
-        told("refused")
+        callback("refused")
 
     worker.tracing.request = refuse  # pyright: ignore
 
@@ -117,7 +119,7 @@ def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: 
         def run(cancelled: object) -> None:
             raise UntracedError(replace(resolved.request, batch=batch), resolved.gpu)
 
-        worker.ask("side 0", run, lambda found: None)
+        worker.ask("side 0", run, lambda result: None)
         wait(worker)
 
     for batch in (*range(1, 10), 9, 1):
@@ -128,17 +130,17 @@ def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    running, raised, told = application(), list[object](), list[str]()
+    running, raised, messages = application(), list[object](), list[str]()
     monkeypatch.setattr("sys.excepthook", lambda *what: raised.append(what))
     tracing = Tracing()
     tracing.request(
         UntracedError(resolve(examples.FIRST).request, resolve(examples.FIRST).gpu),
         True,
-        told.append,
+        messages.append,
     )
-    delete(tracing)  # as Qt does when its owner goes, child process and all
+    delete(tracing)  # as Qt does when the owner is deleted, including the child process
     QCoreApplication.processEvents()
-    assert raised == [] and told == []
+    assert raised == [] and messages == []
     del running
 
 

@@ -1,4 +1,4 @@
-"""Workspaces: each view in its own, one shown at a time, each with a layout of its own."""
+"""Workspaces: one is shown at a time, each with its own views and layout."""
 
 from typing import Any
 

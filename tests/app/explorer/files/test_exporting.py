@@ -1,4 +1,4 @@
-"""The prediction on screen as files, read back."""
+"""Exports of the current prediction, read back."""
 
 import csv
 import json
@@ -31,6 +31,6 @@ def test_each_form_reads_back(answer: Answer, tmp_path: Path) -> None:
     assert sum(float(row["duration_s"]) for row in rows) == pytest.approx(p.gpu_busy_s)
 
 
-def test_a_place_that_cannot_be_written_is_told(answer: Answer, tmp_path: Path) -> None:
+def test_a_path_that_is_not_writable_is_reported(answer: Answer, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"Export report .*gone.*: cannot write: No such"):
         export(FORMS[0], answer, tmp_path / "gone" / "r.html")

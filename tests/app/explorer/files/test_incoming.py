@@ -24,7 +24,7 @@ TRACES = Path(__file__).parents[3] / "simulator" / "profiler_traces"
 PACKAGED = Path(gpu.__file__).parent / "gpus"
 
 
-def test_each_kind_of_file_is_told(tmp_path: Path):
+def test_each_kind_of_file_is_identified(tmp_path: Path):
     save_scenario(FIRST, tmp_path / "s.toml")
     (tmp_path / "g.toml").write_text("name = 1", "utf-8")
     (tmp_path / "p.toml").write_text('[workload]\nkind = "training"', "utf-8")
@@ -58,7 +58,7 @@ def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, 
     settle(opening)
     assert session.state.sides[0].measured == str(packed)
     assert session.state.scenario == FIRST
-    opening.open([trace])  # without kernels: said, and the one before stays
+    opening.open([trace])  # a trace without kernels is reported, and the previous trace stays
     settle(opening)
     assert f"{trace} has no kernels of a GPU among 0 events" in opening.banner.label.text()
     assert session.state.sides[0].measured == str(packed) and session.history.count() == 1
@@ -77,7 +77,7 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening.open([TRACES / "bert-base.json.gz"])
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
-    opening.open([TRACES / "mlp-tiny.json.gz"])  # products alone, which BERT has too
+    opening.open([TRACES / "mlp-tiny.json.gz"])  # only products, which BERT also has
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
     banner = opening.banner.label.text()
@@ -125,7 +125,7 @@ def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, t
     assert entries == [("new.ridge", True), ("old.ridge (missing)", False)]
 
 
-def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
+def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     left = places.folder() / "autosave-999999999.ridge"
     left.parent.mkdir(exist_ok=True)
     save(left, State((NamedScenario("Lost", replace(FIRST, batch=5)),)))
@@ -139,7 +139,7 @@ def test_what_was_left_is_offered_and_may_be_let_go(opening: Opening):
     assert opening.banner.isHidden()
 
 
-def test_lessons_and_packs_are_told_by_their_format(tmp_path: Path):
+def test_lessons_and_packs_are_identified_by_their_format(tmp_path: Path):
     path = FOLDER / "03-intensity.toml"
     assert identify(path).kind == "lesson"
     pack = tmp_path / "pack.toml"

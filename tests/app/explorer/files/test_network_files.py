@@ -82,7 +82,7 @@ def test_several_networks_are_offered_with_their_signatures(opening: Opening, tm
 
 def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Path):
     path = tmp_path / "bad.py"
-    for code, said in (
+    for code, message in (
         (NETWORK.replace("self.layer(x)", "self.leyer(x)"), "has no attribute 'leyer'"),
         ("def make(:", "bad.py raised SyntaxError on line 1"),
         ("x = 1", "bad.py has no network: expected a function or a class that makes"),
@@ -97,7 +97,7 @@ def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Pa
         opening.trusted.clear()
         opening.open([path])
         run_it(opening)
-        assert said in opening.banner.label.text()
+        assert message in opening.banner.label.text()
         assert opening.session.state.scenario == FIRST and not opening.session.history.count()
 
 
@@ -117,7 +117,7 @@ def test_a_saved_file_is_traced_again_and_a_broken_one_keeps_its_figures(
     assert second is not None and answering.up_to_date
     assert second.prediction.kernel_count == first.prediction.kernel_count + 1
     (tmp_path / "new").write_text(NETWORK.replace("self.layer(x)", "self.leyer(x)"), "utf-8")
-    (tmp_path / "new").replace(path)  # as many editors save
+    (tmp_path / "new").replace(path)  # many editors save in this way
     until(lambda: not opening.banner.isHidden())
     banner = opening.banner.label.text()
     assert banner.startswith("edited.py was saved, but cannot be traced: ") and "leyer" in banner

@@ -1,4 +1,4 @@
-"""The form of a GPU: what it holds, what it refuses, and what the scenario makes of it."""
+"""The form of a GPU: its entries, its errors, and its effect on the scenario."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,7 +38,7 @@ def sheet(name: str = "h200") -> Sheet:
     return Sheet(initial_table(gpu(name)))
 
 
-def test_what_is_not_touched_comes_back_with_its_sources() -> None:
+def test_unchanged_figures_keep_their_sources() -> None:
     card = gpu("h200")
     edited = gpu_of(sheet().table())
     assert edited.name == "My H200 SXM 141GB" and edited.aliases == ()
@@ -48,19 +48,20 @@ def test_what_is_not_touched_comes_back_with_its_sources() -> None:
 
 
 def test_a_figure_that_is_changed_is_assumed_until_somebody_says() -> None:
-    mine = sheet()
+    form_sheet = sheet()
     source = gpu("h200").sources["bandwidth_gbytes_per_s"]
-    assert mine.entries["bandwidth_gbytes_per_s"] == Entry("4,800", "data sheet", source)
-    mine.type("bandwidth_gbytes_per_s", "6,000")
-    assert mine.entries["bandwidth_gbytes_per_s"] == Entry("6,000", "assumed", "")
-    assert gpu_of(mine.table()).bandwidth_bytes_per_s == 6000e9
-    assert "bandwidth_gbytes_per_s" in mine.table()["unsourced"]
-    mine.type("bandwidth_gbytes_per_s", "4,800")  # as it was: so is its source
-    assert mine.entries["bandwidth_gbytes_per_s"].source == source
-    mine.set_source("bandwidth_gbytes_per_s", "measured", "a copy of 8 GiB")
-    mine.type("bandwidth_gbytes_per_s", "4,310")
-    assert mine.table()["sources"]["measured: a copy of 8 GiB"] == ["bandwidth_gbytes_per_s"]
-    again = Sheet(mine.table()).entries["bandwidth_gbytes_per_s"]
+    assert form_sheet.entries["bandwidth_gbytes_per_s"] == Entry("4,800", "data sheet", source)
+    form_sheet.type("bandwidth_gbytes_per_s", "6,000")
+    assert form_sheet.entries["bandwidth_gbytes_per_s"] == Entry("6,000", "assumed", "")
+    assert gpu_of(form_sheet.table()).bandwidth_bytes_per_s == 6000e9
+    assert "bandwidth_gbytes_per_s" in form_sheet.table()["unsourced"]
+    # the original figure has its original source again
+    form_sheet.type("bandwidth_gbytes_per_s", "4,800")
+    assert form_sheet.entries["bandwidth_gbytes_per_s"].source == source
+    form_sheet.set_source("bandwidth_gbytes_per_s", "measured", "a copy of 8 GiB")
+    form_sheet.type("bandwidth_gbytes_per_s", "4,310")
+    assert form_sheet.table()["sources"]["measured: a copy of 8 GiB"] == ["bandwidth_gbytes_per_s"]
+    again = Sheet(form_sheet.table()).entries["bandwidth_gbytes_per_s"]
     assert again == Entry("4,310", "measured", "a copy of 8 GiB")
 
 
@@ -74,36 +75,36 @@ def test_a_figure_that_is_changed_is_assumed_until_somebody_says() -> None:
      "10,000,000 TFLOP/s"),
     ("name", " ", "Name is missing: expected a name"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said(name: str, text: str, words: str) -> None:
-    mine = sheet()
-    mine.type(name, text)
-    assert mine.complaints() == [words]
+def test_wrong_entries_have_errors(name: str, text: str, words: str) -> None:
+    form_sheet = sheet()
+    form_sheet.type(name, text)
+    assert form_sheet.complaints() == [words]
     with pytest.raises(InputError) as caught:
-        mine.table()
+        form_sheet.table()
     assert str(caught.value) == words
 
 
 def test_a_data_sheet_must_be_named() -> None:
-    mine = sheet()
-    mine.set_source("tdp_w", "data sheet", " ")
-    assert mine.wrong("tdp_w") == "TDP: expected the name or link of its data sheet"
+    form_sheet = sheet()
+    form_sheet.set_source("tdp_w", "data sheet", " ")
+    assert form_sheet.wrong("tdp_w") == "TDP: expected the name or link of its data sheet"
 
 
 def test_a_peak_is_held_against_its_parts() -> None:
-    mine = sheet()
-    peak = mine.peak("tensor", "bf16")
+    form_sheet = sheet()
+    peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and peak.agrees
     assert check_words(peak) == "132 × 1,830 MHz × 4,096 = 989 TFLOP/s"
-    mine.type("tensor_mhz", "1700")  # 132 · 4096 · 1700e6 = 919e12, 7.6% below the stated
-    peak = mine.peak("tensor", "bf16")
+    form_sheet.type("tensor_mhz", "1700")  # 132 · 4096 · 1700e6 = 919e12, 7.6% below the stated
+    peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and not peak.agrees and peak.off == pytest.approx(0.0764, abs=1e-4)
-    fp64 = mine.peak("tensor", "fp64")
+    fp64 = form_sheet.peak("tensor", "fp64")
     assert fp64 is not None and fp64.agrees  # of the boost clock
-    mine.type("units", "")
-    assert mine.peak("tensor", "bf16") is None
+    form_sheet.type("units", "")
+    assert form_sheet.peak("tensor", "bf16") is None
 
 
-def test_every_entry_has_a_name_of_its_own() -> None:
+def test_every_entry_has_its_own_name() -> None:
     assert len({label(name) for name in names()}) == len(names()) - 1  # interconnect: what, GB/s
 
 
@@ -202,7 +203,7 @@ def period_s(window: Window) -> float:
     return window.answering.answer.prediction.period_s
 
 
-def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
+def test_the_scenario_uses_the_entries_and_undo_restores_the_gpu(
     window: Window, folder: Path
 ) -> None:
     before = period_s(window)
@@ -216,15 +217,15 @@ def test_the_scenario_uses_what_was_filled_in_and_undo_brings_it_back(
     window.session.history.undo()
     assert window.session.state.scenario == FIRST and period_s(window) == before
     window.inspector.gpu.activated.emit(window.inspector.gpu.findData("inline"))
-    assert window.session.state.scenario.gpu == used.gpu  # it is still offered
-    assert window.gpu_editing.editor is None  # it went with its closing
+    assert window.session.state.scenario.gpu == used.gpu  # it is still in the list
+    assert window.gpu_editing.editor is None  # closing deleted it
     editor = opened(window)
     editor.save()
     assert window.session.state.scenario == replace(FIRST, gpu="my_h200_sxm_141gb")
     assert window.shelf.card("gpu:my_h200_sxm_141gb") is not None
     slow = period_s(window)
-    assert window.gpu_editing.editor is None  # it went with its closing
-    editor = opened(window)  # the user's own file: written over, and asked again
+    assert window.gpu_editing.editor is None  # closing deleted it
+    editor = opened(window)  # the user's own file is overwritten, and predicted again
     typed(editor, "tensor_tflops.bf16", "250")
     editor.save()
     assert [path.name for path in folder.iterdir()] == ["my_h200_sxm_141gb.toml"]

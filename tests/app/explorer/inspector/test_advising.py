@@ -1,4 +1,4 @@
-"""Advice in the window: what the simulator says, with what applies it; and goals."""
+"""Advice of the simulator in the window, with buttons to apply it, and goals."""
 
 import time
 from dataclasses import replace
@@ -54,7 +54,7 @@ def found(advising: Advising) -> FoundAdvice:
     return got[-1]
 
 
-def test_advice_is_the_simulators_and_what_needs_a_trace_is_counted(found: FoundAdvice):
+def test_advice_is_the_simulators_and_untraced_trials_are_counted(found: FoundAdvice):
     assert found.scenario == FIRST and found.missing > 0
     best = found.advised.advice[0]
     base, after = predict(FIRST), predict(best.scenario)
@@ -138,7 +138,7 @@ def test_a_result_of_a_question_that_was_changed_is_not_shown():
     goals = Goals(Session(State((NamedScenario("Today", FIRST),))))
     goals.boxes["under"].setText("10")
     goals.buttons["under"].click()
-    goals.figure.setCurrentIndex(2)  # memory, while the batch for a time is sought
+    goals.figure.setCurrentIndex(2)  # a goal for memory, while the goal for a time is searched
     goals.show_result("under", _result(38), "")
     assert not goals.results and goals.buttons["under"].text() == "Seek"
     goals.buttons["under"].click()

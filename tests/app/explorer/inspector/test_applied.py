@@ -1,4 +1,6 @@
-"""What-ifs in the inspector: controls from their signatures, each change a step, each removable."""
+"""What-ifs in the inspector: controls from their signatures; each change is one undo step, each
+what-if can be removed.
+"""
 
 from dataclasses import replace
 
@@ -60,7 +62,7 @@ def test_one_is_removed_and_the_others_stay(listed: AppliedList):
     assert len(listed.rows) == 1
 
 
-def test_a_change_that_a_later_one_refuses_is_said():
+def test_a_change_that_a_later_what_if_refuses_is_reported():
     base = replace(FIRST, dtype="bf16")
     scenario = apply(apply(base, "gpu", {"to": "h100_sxm"}), "fp8")
     with pytest.raises(InputError):

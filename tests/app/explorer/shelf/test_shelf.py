@@ -1,4 +1,4 @@
-"""The shelf and its drops: what lies there, what a drop does, and what it refuses."""
+"""The shelf: its cards, the effect of a drop, and refused drops."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_every_registry_lies_there_with_its_count(shelf: Shelf):
 def test_a_new_what_if_appears_by_itself():
     @whatif("launch")
     def of_this_test(setting: ResolvedScenario) -> ResolvedScenario:
-        """Nothing."""
+        """Do nothing."""
         return setting
 
     try:
@@ -59,7 +59,7 @@ def test_a_new_what_if_appears_by_itself():
         del _WHATIFS["of_this_test"]
 
 
-def test_a_search_shows_what_it_finds_and_counts_it(shelf: Shelf):
+def test_a_search_shows_and_counts_its_matches(shelf: Shelf):
     shelf.search.setText("h200 sxm")
     shown = [w.card.name for w in shelf.widgets if not w.isHidden()]
     assert shown == ["h200_sxm"]
@@ -70,7 +70,7 @@ def test_a_search_shows_what_it_finds_and_counts_it(shelf: Shelf):
     assert sum(not w.isHidden() for w in shelf.widgets if w.card.kind == "gpu") == len(gpus())
 
 
-def test_what_is_in_use_is_outlined_and_shown(shelf: Shelf):
+def test_cards_in_use_are_outlined_and_shown(shelf: Shelf):
     shelf.show_scenario(apply(FIRST, "no_python"))
     used = {w.card.name for w in shelf.widgets if w.used}
     assert {"bert-base", "no_python", "xeon-h200"} <= used and len(used) == 4
@@ -91,18 +91,18 @@ def test_a_card_that_cannot_be_applied_says_why():
         card("fp8").apply(Scenario("bert-base", gpu="a100_sxm_80", dtype="bf16"))
 
 
-def test_a_card_without_a_value_of_its_own_asks_and_says_what_is_wrong(shelf: Shelf):
+def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
     assert card("size").asks(FIRST) == ("parameter", "value") and not card("bandwidth").asks(FIRST)
-    got: list[Scenario] = []
-    dialog = ParameterDialog(DARK, "size", FIRST, got.append)
+    applied: list[Scenario] = []
+    dialog = ParameterDialog(DARK, "size", FIRST, applied.append)
     dialog.show()
     dialog.button.click()
-    assert not got and "needs parameter: expected +size=PARAMETER" in dialog.refusal.text()
+    assert not applied and "needs parameter: expected +size=PARAMETER" in dialog.refusal.text()
     for name, text in (("parameter", "layers"), ("value", "6")):
         dialog.controls.boxes[name].setText(text)
         dialog.controls.boxes[name].editingFinished.emit()
     dialog.button.click()
-    assert got == [apply(FIRST, "size", {"parameter": "layers", "value": 6})]
+    assert applied == [apply(FIRST, "size", {"parameter": "layers", "value": 6})]
 
 
 def drag(target: QWidget, data: QMimeData) -> tuple[QDragEnterEvent, QDropEvent]:
@@ -129,8 +129,8 @@ def place():
 def test_a_drop_is_offered_then_done(place: QWidget, shelf: Shelf):
     done: list[str] = []
     Target(place, DARK, lambda key: Offer(f"apply {key}", lambda: done.append(key)))
-    mine = next(w for w in shelf.widgets if w.card.name == "cuda_graph")
-    data = mine.mime()
+    graph_card = next(w for w in shelf.widgets if w.card.name == "cuda_graph")
+    data = graph_card.mime()
     entered, dropped = drag(place, data)
     assert entered.isAccepted() and dropped.dropAction() == Qt.DropAction.CopyAction
     assert done == ["whatif:cuda_graph"]
@@ -138,9 +138,9 @@ def test_a_drop_is_offered_then_done(place: QWidget, shelf: Shelf):
 
 def test_a_refused_drop_says_why_and_moves_nothing(place: QWidget, shelf: Shelf):
     target = Target(place, DARK, lambda key: Offer("the A100 has no fp8", None))
-    mine = next(w for w in shelf.widgets if w.card.name == "fp8")
+    graph_card = next(w for w in shelf.widgets if w.card.name == "fp8")
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    data = mine.mime()
+    data = graph_card.mime()
     entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, *none)
     QApplication.sendEvent(place, entered)
     assert target.outline.isVisible() and target.outline.refused
@@ -151,15 +151,15 @@ def test_a_refused_drop_says_why_and_moves_nothing(place: QWidget, shelf: Shelf)
 
 
 def test_files_are_taken_and_other_things_are_not(place: QWidget, tmp_path: Path):
-    got: list[Path] = []
-    Target(place, DARK, lambda key: Offer("", None), got.extend)
+    applied: list[Path] = []
+    Target(place, DARK, lambda key: Offer("", None), applied.extend)
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(tmp_path / "one.ridge"))])
-    assert drag(place, data)[0].isAccepted() and got == [tmp_path / "one.ridge"]
+    assert drag(place, data)[0].isAccepted() and applied == [tmp_path / "one.ridge"]
     words = QMimeData()
     words.setText("hello")
     drag(place, words)
-    assert len(got) == 1
+    assert len(applied) == 1
 
 
 def test_a_dragged_card_is_a_picture_of_it(shelf: Shelf):

@@ -1,4 +1,4 @@
-"""A session's file: saved and opened exactly, saved by itself, recovered after kill -9."""
+"""A session's file: saved and opened without loss, autosaved, recovered after kill -9."""
 
 import json
 import os
@@ -84,7 +84,7 @@ def test_a_change_is_written_by_itself_and_a_saved_one_is_not(files: Files, tmp_
     assert not places.autosave().exists()
 
 
-def test_what_a_killed_process_left_is_recovered_once(files: Files):
+def test_the_autosave_of_a_killed_process_is_restored_once(files: Files):
     done = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ}, timeout=60)
     assert done.returncode == -signal.SIGKILL
     left = files.unsaved()
@@ -93,7 +93,7 @@ def test_what_a_killed_process_left_is_recovered_once(files: Files):
     assert files.session.state.scenario == replace(FIRST, batch=77)
     assert files.edited and files.unsaved() is None
     files._wait()
-    assert places.autosave().exists()  # it is on no other disk
+    assert places.autosave().exists()  # the state is saved nowhere else
 
 
 def test_a_recovered_session_knows_its_file(files: Files, tmp_path: Path):
@@ -128,7 +128,7 @@ def test_a_torn_file_is_refused_and_not_offered_again(files: Files):
     assert files.unsaved() is None and files.session.state.scenario == FIRST
 
 
-def test_what_is_a_month_old_goes(files: Files):
+def test_old_autosaves_are_deleted(files: Files):
     path = places.folder() / "autosave-999999999.ridge"
     path.parent.mkdir()
     path.write_text("{", "utf-8")

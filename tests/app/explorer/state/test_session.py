@@ -1,4 +1,6 @@
-"""The session: every change undone, drags merged, files that read back and files that do not."""
+"""The session: every change can be undone, drags are merged, valid files are read back and others
+are refused.
+"""
 
 import gc
 import weakref
@@ -121,17 +123,18 @@ def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
     (text(START).replace("bert-base", "bert-bse"), "unknown network 'bert-bse'"),
     (text(START).replace('"batch"', '"bach"'), "unknown key"),
 ])  # fmt: skip
-def test_a_file_that_is_none_says_why(tmp_path: Path, written: str, said: str):
+def test_an_invalid_file_is_refused_with_the_reason(tmp_path: Path, written: str, said: str):
     path = tmp_path / "wrong.ridge"
     path.write_text(written, "utf-8")
     with pytest.raises(InputError, match=said):
         load(path)
 
 
-def test_a_mode_is_left_also_where_a_what_if_chose_it():
+def test_a_mode_set_by_a_what_if_can_be_changed():
     fused = apply(Scenario("mlp-tiny"), "fusion", {"level": "compiled"})
     assert with_field(fused, "mode", "eager") == Scenario("mlp-tiny")
     graph = apply(Scenario("mlp-tiny", mode="cuda_graph"), "fusion", {"level": "pointwise"})
-    assert with_field(graph, "mode", "cuda_graph") == graph  # a graph of fused kernels stays
+    assert with_field(graph, "mode", "cuda_graph") == graph  # a CUDA graph of fused kernels stays
     broken = Scenario("mlp-tiny", gpu="no such card", whatifs=graph.whatifs)
-    assert with_field(broken, "mode", "eager").whatifs == graph.whatifs  # it is said elsewhere
+    # another message reports it
+    assert with_field(broken, "mode", "eager").whatifs == graph.whatifs

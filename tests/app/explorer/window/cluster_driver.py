@@ -34,12 +34,12 @@ def predicted(question: ClusterQuestion) -> ClusterAnswer:
 
 
 class Predictor:
-    """Answers in the worker's thread in place of the process; waits for `gate` before it does."""
+    """Answers in the worker's thread in place of the process, once `gate` is set."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.gate.set()
-        self.asked: list[ClusterQuestion] = []
+        self.questions: list[ClusterQuestion] = []
 
     def ask(
         self,
@@ -54,7 +54,7 @@ class Predictor:
             points = scaling_points(question.question, lambda text: None, strong=True)
             on_message("strong_points", points)
             return
-        self.asked.append(question)
+        self.questions.append(question)
         on_message("progress", "tracing gpt2 on each distinct rank")
         while not self.gate.wait(0.005):
             if cancelled():
@@ -64,17 +64,17 @@ class Predictor:
         on_message("what_ifs", what_ifs(question, lambda text: None))
 
     def search(
-        self, asked: SplitQuestion, cancelled: Callable[[], bool], on_message: OnMessage
+        self, question: SplitQuestion, cancelled: Callable[[], bool], on_message: OnMessage
     ) -> None:
         on_message("share", ("estimate dp=2 ddp", 0.25))
         while not self.gate.wait(0.005):
             if cancelled():
                 raise CancelledError("cancelled")
-        on_message("splits", split_ranking(asked, lambda text, share: None))
+        on_message("splits", split_ranking(question, lambda text, share: None))
 
 
 def settled(window: Window) -> None:
-    """Until the prediction is finished; a minute at most."""
+    """Wait until the prediction is finished, for at most a minute."""
     clock = QElapsedTimer()
     clock.start()
     clustering = window.cluster_page.clustering
@@ -93,7 +93,7 @@ def panel(window: Window, title: str) -> Any:
 
 
 def timeline(window: Window) -> Any:
-    """The rank timeline, which is created when its tab is shown first."""
+    """The rank timeline, which is created when its tab is first shown."""
     panel(window, "Rank timeline").raise_()
     QCoreApplication.processEvents()
     return view(window, RankTimeline)

@@ -71,7 +71,7 @@ def window(_shared_window: Window):
 
 @pytest.fixture
 def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
-    """The window on a small step over two GPUs, predicted without a process of its own."""
+    """The window with a small step over two GPUs, predicted in this process."""
     predictor = cluster_driver.Predictor()
     monkeypatch.setattr(window.cluster_page.clustering, "_ask", predictor.ask)
     side = replace(INITIAL.sides[0], scenario=cluster_driver.SMALL)
@@ -87,7 +87,7 @@ def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def planned(window: Window):
-    """The window with a small plan that is finished."""
+    """The window with a small, finished plan."""
     window.session.set_plan(of_table(SMALL_PLAN).text, "small plan")
     window.session.show("Plan")
     QCoreApplication.processEvents()

@@ -12,7 +12,7 @@ from tests.app.explorer.waiting import wait
 
 
 def in_front(window: Window) -> Iterator[View]:
-    """Each view in turn, before the others: those behind a tab are not drawn."""
+    """Bring each view to the front in turn, because views behind a tab are not drawn."""
     for offered, panel in window.panels.panels.items():
         window.session.show(offered.workspace)
         panel.raise_()
@@ -27,11 +27,11 @@ def in_front(window: Window) -> Iterator[View]:
 
 
 def in_view(window: Window) -> list[Panel]:
-    """The panels in front; those behind a tab are visible to Qt too."""
-    found = [
+    """The panels in front; Qt also counts those behind a tab as visible."""
+    panels = [
         panel
         for panel in window.panels.panels.values()
         if panel.isVisible() and not panel.visibleRegion().isEmpty()
     ]
-    assert found
-    return found
+    assert panels
+    return panels

@@ -10,7 +10,7 @@ from app.views.plan.verdict import PlanVerdict
 
 
 def settled(planning: Planning) -> None:
-    """Until the plan is finished; two minutes at most."""
+    """Wait until the plan is finished, for at most two minutes."""
     clock = QElapsedTimer()
     clock.start()
     while planning.busy and clock.elapsed() < 120_000:
@@ -20,5 +20,5 @@ def settled(planning: Planning) -> None:
 
 
 def answer(window: Window) -> PlanVerdict:
-    """The bar with the verdict of the plan."""
+    """The verdict bar of the plan."""
     return next(v for _, v in window.plan_page.views if isinstance(v, PlanVerdict))

@@ -38,7 +38,7 @@ def test_scenarios_are_renamed_where_their_cards_are(window: Window):
     )
 
 
-def test_what_is_not_there_is_not_written(window: Window):
+def test_exports_without_data_are_disabled(window: Window):
     assert action(window, "Export report …").isEnabled()
     scenario = replace(INITIAL.sides[0].scenario, batch=37)
     window.session.reset(replace(INITIAL, sides=(NamedScenario("Later", scenario),)))

@@ -1,4 +1,4 @@
-"""Cards dropped on the window: what they change, and why they are refused."""
+"""Cards dropped on the window: their changes, and the reasons of refusals."""
 
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
@@ -61,7 +61,7 @@ def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Win
     wait(window.worker)
 
 
-def test_a_card_that_is_refused_is_said_and_nothing_moves(window: Window):
+def test_a_refused_card_shows_the_reason_and_changes_nothing(window: Window):
     card = window.shelf.card("whatif:recompute")
     assert card is not None
     window.dropping.apply(card, -1)

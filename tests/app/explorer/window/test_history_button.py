@@ -1,4 +1,6 @@
-"""The history is seen: the arrows of the head name a change, and a list has all of them."""
+"""The history is visible: the arrows of the header name a change, and a dialog lists all
+changes.
+"""
 
 from PySide6.QtGui import QUndoCommand, QUndoStack
 from PySide6.QtWidgets import QWidget
@@ -22,7 +24,7 @@ def test_an_arrow_follows_the_history() -> None:
     back.click()
     assert not back.isEnabled() and forth.accessibleName() == "Redo batch 128"
     left, right = back.grab().toImage(), forth.grab().toImage()
-    assert left != right  # one turns back, the other forward
+    assert left != right  # one arrow points back, the other forward
 
 
 def test_a_click_in_the_list_goes_to_a_change() -> None:

@@ -1,4 +1,4 @@
-"""What lay on a screen that is gone comes back where it can be seen, at any scale."""
+"""Windows and panels of a removed screen reappear on a visible screen, at any scale."""
 
 import json
 import os
@@ -41,7 +41,7 @@ window.worker.close()
 
 
 def run(screens: list[tuple[int, int, int, int, int]], folder: Path, *words: str) -> Any:
-    """The program on screens of x, y, width, height (logical) and device pixel ratio."""
+    """Run the program on screens given as x, y, width, height (logical) and device pixel ratio."""
     path = folder / "screens.json"
     each = ("x", "y", "width", "height", "dpr")
     path.write_text(
@@ -77,13 +77,13 @@ def run(screens: list[tuple[int, int, int, int, int]], folder: Path, *words: str
 
 @pytest.fixture(scope="module")
 def on_two_screens(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The layout of a window and a panel of its own, both on the second screen."""
+    """The layout of a window and a floating panel, both on the second screen."""
     screens = [(0, 0, 1280, 800, 1), (1280, 0, 1920, 1080, 2)]
     return json.dumps(run(screens, tmp_path_factory.mktemp("two")))
 
 
 def seen(box: list[int], screen: tuple[int, int, int, int, int]) -> bool:
-    """Is all of a box on a screen?"""
+    """Whether the whole box is on a screen."""
     x, y, wide, high, _ = screen
     return (
         x <= box[0] and y <= box[1] and box[0] + box[2] <= x + wide and box[1] + box[3] <= y + high
@@ -100,4 +100,4 @@ def test_from_a_screen_that_is_gone_it_comes_back(on_two_screens: str, tmp_path:
     screen = (0, 0, 1280, 800, 3)
     floating, window, panel = run([screen], tmp_path, on_two_screens)
     assert floating and seen(window, screen) and seen(panel, screen)
-    assert panel[2] == 306  # as wide as it is everywhere
+    assert panel[2] == 306  # the width is the same on every screen

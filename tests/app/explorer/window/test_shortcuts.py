@@ -1,4 +1,4 @@
-"""Keys of the user's own: given, refused where taken, remembered, and as at first again."""
+"""Custom shortcuts: assigned, refused if already assigned, stored, and reset."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_a_key_is_given_and_remembered(actions: list[QAction]) -> None:
     again = Shortcuts(actions, Remembered.read())  # at the next start
     assert keys(actions) == ["Ctrl+S", "", "Ctrl+W"]
     assert again.assign("Undo", QKeySequence("Ctrl+Z")) == ""
-    assert Remembered.read().keys == {"Quit": "Ctrl+W"}  # what it comes with is not written down
+    assert Remembered.read().keys == {"Quit": "Ctrl+W"}  # default shortcuts are not stored
     again.reset()
     assert keys(actions) == ["Ctrl+S", "Ctrl+Z", ""] and Remembered.read().keys == {}
 

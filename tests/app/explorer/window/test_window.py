@@ -1,4 +1,4 @@
-"""The window without a screen: what it shows, and that every change can be undone."""
+"""The window without a screen: its contents, and that every change can be undone."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front, in_view
 
 
-def test_what_is_shown_is_what_the_simulator_says(window: Window):
+def test_the_window_shows_the_figures_of_the_simulator(window: Window):
     shown = window.verdict.answer
     assert shown is not None and not window.verdict.stale
     assert shown.scenario == FIRST
@@ -38,10 +38,10 @@ def test_what_is_shown_is_what_the_simulator_says(window: Window):
     assert shown.prediction.shares == predict(FIRST).shares
     description = window.verdict.accessibleDescription()
     assert "bert-base, batch 64 × 128, bf16" in description and "80%" in description
-    # A plan is made in a lane of its own, and has tests of its own.
+    # A plan is computed in its own lane, and has its own tests.
     views = [view for view in in_front(window) if view.workspace not in ("Cluster", "Plan")]
     empty = {view.title for view in views if len(view.rows()) < 2}
-    assert empty <= {"Measured", "From A to B"}  # nothing is measured, nothing to compare with
+    assert empty <= {"Measured", "From A to B"}  # no measurement and no second scenario
 
 
 def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
@@ -61,7 +61,7 @@ def test_a_slider_moves_the_prediction_and_undo_brings_it_back(window: Window):
     assert window.inspector.batch.box.text() == "64"
 
 
-def test_what_has_not_caught_up_is_dimmed_at_once(window: Window, monkeypatch: pytest.MonkeyPatch):
+def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.MonkeyPatch):
     verdict, status = window.verdict, window.status
     seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
     veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
@@ -148,7 +148,7 @@ def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
     assert shifts <= of_sweep and shifts <= of_map
 
 
-def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
+def test_a_typed_number_beyond_the_slider_is_predicted(window: Window):
     window.inspector.batch.box.setText("2000")
     window.inspector.batch.box.editingFinished.emit()
     wait(window.worker)
@@ -157,7 +157,7 @@ def test_a_typed_number_beyond_the_slider_is_asked(window: Window):
     assert window.verdict.answer.subject.batch == 2000
 
 
-def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Window):
+def test_a_control_replaces_the_equivalent_what_if(window: Window):
     window.session.set_scenario(
         apply(apply(FIRST, "mode", {"to": "cuda_graph"}), "no_python"), "what-ifs"
     )
@@ -169,7 +169,8 @@ def test_a_control_takes_the_place_of_the_what_if_that_said_the_same(window: Win
 
 
 def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
-    window.session.show("Lessons")  # where no view asks for hundreds of compiled steps
+    # in a workspace whose views do not predict hundreds of compiled steps
+    window.session.show("Lessons")
     window.session.set_scenario(apply(FIRST, "mode", {"to": "reduce-overhead"}), "mode")
     buttons = window.inspector.mode.buttons
     assert [name for name, button in buttons.items() if button.isChecked()] == ["compiled"]
@@ -188,7 +189,7 @@ def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
     assert chosen.isHidden() and window.inspector.labels["Mode of torch.compile"].isHidden()
 
 
-def test_a_refused_scenario_is_said_and_the_last_answer_stays(window: Window):
+def test_a_refused_scenario_shows_the_reason_and_the_last_answer_stays(window: Window):
     before = window.verdict.answer
     window.session.set_scenario(replace(FIRST, batch=0), "batch 0")
     wait(window.worker)

@@ -33,7 +33,7 @@ from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_view
 
 
-def test_what_a_lesson_opens_is_one_more_scenario_and_one_step(window: Window):
+def test_a_lesson_adds_a_scenario_in_one_undo_step(window: Window):
     offered = next(o for o in window.panels.panels if o.workspace == "Lessons")
     window.session.show("Lessons")
     window.session.history.clear()
@@ -125,7 +125,7 @@ def test_a_figure_leads_to_the_lesson_that_teaches_it(window: Window):
     assert view.lesson is not None and view.lesson.name == formula.lesson
 
 
-def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
+def test_closing_asks_about_unsaved_changes(
     window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     closed: list[bool] = []
@@ -152,7 +152,7 @@ def test_who_leaves_is_asked_what_becomes_of_what_is_not_saved(
         left.deleteLater()
 
 
-def test_a_lesson_that_was_cancelled_goes_on_when_it_is_shown_again(window: Window):
+def test_a_cancelled_lesson_continues_when_it_is_shown_again(window: Window):
     window.session.show("Lessons")
     offered = next(each for each in window.panels.panels if each.workspace == "Lessons")
     view = window.panels.view(offered)

@@ -20,7 +20,8 @@ from tests.app.explorer.window.front import in_front
 
 
 def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
-    assert len(list(in_front(window))) == 23  # made one after the other, as they were seen
+    # created one after the other, in the order in which they were shown
+    assert len(list(in_front(window))) == 23
     places, each = list[QWidget](), window.nextInFocusChain()
     while each is not None and each is not window:
         places.append(each)
@@ -40,8 +41,8 @@ def _takes_tab(one: QWidget, view: QWidget | None) -> bool:
     return view.isAncestorOf(one) and bool(one.focusPolicy() & tab) and one.focusProxy() is None
 
 
-def test_a_view_behind_is_told_what_is_picked_once_it_shows_that_answer(window: Window):
-    window.resize(1180, 800)  # where the timeline is a tab behind the roofline
+def test_a_hidden_view_gets_the_selection_with_its_answer(window: Window):
+    window.resize(1180, 800)  # in the layout with the timeline behind the roofline
     QCoreApplication.processEvents()
     QCoreApplication.processEvents()
     roofline, _, timeline = list(window.panels.panels.values())[:3]
@@ -73,11 +74,11 @@ def test_a_view_is_written_as_a_picture(window: Window, tmp_path: Path):
 
 
 def docks(window: Window) -> dict[str, str]:
-    """The layout without the window's own place, which a screen of 800 pixels cannot give back."""
+    """The layout without the window's position, which a screen of 800 pixels cannot restore."""
     return {name: state for name, state in window.layout_.current().items() if name != "window"}
 
 
-def test_docks_come_back_with_the_session_as_they_were(window: Window, tmp_path: Path):
+def test_the_session_restores_the_docks(window: Window, tmp_path: Path):
     roofline, sweep, timeline = list(window.panels.panels.values())[:3]
     sweep.close()
     timeline.raise_()

@@ -1,5 +1,4 @@
-"""The window fits a screen of 1280 × 720 (3840 × 2160 at three times the size), whatever is
-shown."""
+"""The window fits a screen of 1280 × 720 (3840 × 2160 at a scale of three), with any contents."""
 
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def test_every_workspace_fits_a_small_screen(monkeypatch: pytest.MonkeyPatch, tm
         QCoreApplication.processEvents()
         window.resize(1280, 700)
         QCoreApplication.processEvents()
-        needed[name] = (window.width(), window.height())  # Qt makes a window as big as it must be
+        needed[name] = (window.width(), window.height())  # Qt enlarges a window to its minimum size
     window.close()
     window.worker.close()
     window.deleteLater()

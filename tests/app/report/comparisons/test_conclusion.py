@@ -13,7 +13,7 @@ def side(letter: str, scenario: Scenario) -> Side:
 A = side("A", Scenario("bert-base", batch=64, seq=128, dtype="bf16"))
 
 
-def test_what_compiling_repays_is_said():
+def test_the_steps_that_repay_compiling_are_stated():
     b = side("B", Scenario("bert-base", batch=64, seq=128, dtype="bf16", mode="compiled"))
     saved_s = A.prediction.period_s - b.prediction.period_s
     steps = float(f"{60 / saved_s:.2g}")

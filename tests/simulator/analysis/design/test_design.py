@@ -1,4 +1,4 @@
-"""Designs: which combinations there are, and that their rows are those of single predictions."""
+"""Designs: their combinations, and that their rows equal single predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_network_comes_first_and_sizes_of_the_data_last():
 
 
 def test_combinations_are_not_listed():
-    """10⁵ values of 3 axes are 10¹⁵ combinations: listed they would fill the memory."""
+    """10⁵ values of 3 axes are 10¹⁵ combinations: a list of them would fill the memory."""
     values = range(1, 100_001)
     large = Design(BASE, {name: tuple(values) for name in ("a", "b", "c")})
     assert large.combinations == 10**15
@@ -59,8 +59,8 @@ def test_rows_are_those_of_single_predictions():
         np.testing.assert_allclose(row, step_row(predict(single)), rtol=1e-9, atol=1e-9)
 
 
-def test_a_combination_without_an_answer_says_why():
-    """GPT-2 has positions for 1,024 tokens."""
+def test_a_combination_without_an_answer_has_a_reason():
+    """GPT-2 has positions for at most 1,024 tokens."""
     long = design(Scenario("gpt2"), {"gpu": ["h100"], "seq": [1024, 4096]})
     rows = predicted(long, long.points)
     assert list(rows.refused) == [1]
@@ -77,7 +77,7 @@ def test_parts_are_put_together_in_order():
 
 
 def test_a_quotation_that_is_not_closed_is_refused_as_a_row():
-    """A value of the API: commands refuse it before the first row."""
+    """The value comes from the Python API; commands refuse it before the first row."""
     open_quotation = design(BASE, {"whatifs": ["none", "+remove='gelu"]})
     rows = predicted(open_quotation, open_quotation.points)
     assert rows.refused == {
@@ -92,7 +92,7 @@ def refusal(*arguments: object, **options: object) -> str:
     return str(error.value)
 
 
-def test_what_is_no_design():
+def test_invalid_designs_are_refused():
     assert refusal(BASE, {}) == ("a design without axes: expected one, such as batch=1:512; add it")
     assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected some; add them"
     assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (

@@ -1,5 +1,6 @@
-"""Real processes: joblib's, two Dask workers and a Ray on loopback, and what happens as they
-end."""
+"""Real processes: joblib's, two Dask workers and a Ray instance on the loopback interface, and
+their ends.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ class Loops(torch.nn.Linear):
 
 @pytest.fixture
 def unsupervised() -> Iterator[None]:
-    """Leave the limits of this process as they were."""
+    """Restore the limits of this process."""
     token = WATCH.set(None)
     yield
     WATCH.reset(token)
@@ -72,7 +73,7 @@ def filled(path: Path, of: Design, name: str) -> None:
 
 
 def check(path: Path, of: Design) -> None:
-    """Every point once, with the row that this process predicts."""
+    """Check that every point is there once, with the row that this process predicts."""
     with RowsFile(path, of) as file:
         assert sorted(p for part in file.parts for p in part.points) == list(of.points)
         rows = summed(file.parts)
@@ -82,7 +83,7 @@ def check(path: Path, of: Design) -> None:
 
 
 def lines(path: Path, at_least: int) -> None:
-    """Wait until the file has so many lines: a header, and one for each part."""
+    """Wait until the file has `at_least` lines: a header, and one for each part."""
     until = time.monotonic() + 60
     while not path.exists() or path.read_bytes().count(b"\n") < at_least:
         assert time.monotonic() < until, "no rows come"
@@ -96,7 +97,7 @@ def free_port() -> int:
 
 
 def processes(text: str, parent: int | None = None) -> list[int]:
-    """The processes whose command line holds a text, and which `parent` has started."""
+    """The processes whose command line contains a text, and that `parent` started."""
     folders = [f for f in Path("/proc").glob("[0-9]*") if text in _read(f / "cmdline")]
     own = f"PPid:\t{parent}\n"
     return [int(f.name) for f in folders if parent is None or own in _read(f / "status")]
@@ -154,7 +155,7 @@ def test_the_rows_of_a_killed_local_process_are_predicted_again(tmp_path: Path):
 
 
 class Dask:
-    """A scheduler and two workers of one thread each, which have this code."""
+    """A scheduler and two workers with one thread each, which import this code."""
 
     def __init__(self) -> None:
         self.port = free_port()

@@ -1,4 +1,6 @@
-"""The file of rows: appended only, checked, of one design, and by one process at a time."""
+"""The file of rows: append-only, with checksums, for one design, written by one process at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def test_a_line_that_a_crash_cut_is_predicted_again(path: Path, cut: int):
     fill(path)
     points, damaged = held(path)
     assert sorted(points) == list(range(80))
-    assert damaged == (0 if cut == 1 else 1)  # the first cut takes the line's end alone
+    assert damaged == (0 if cut == 1 else 1)  # the first cut removes only the end of the line
 
 
 def test_a_damaged_byte_costs_its_line_alone(path: Path):
@@ -83,7 +85,7 @@ def test_a_damaged_byte_costs_its_line_alone(path: Path):
     assert sorted(held(path)[0]) == list(range(80))
 
 
-def test_rows_that_come_twice_are_kept_once(path: Path):
+def test_duplicate_rows_are_stored_once(path: Path):
     with RowsFile(path, SMALL) as file:
         file.append(predicted(SMALL, range(10)))
         file.append(predicted(SMALL, range(5, 15)))
@@ -141,7 +143,9 @@ class Net(torch.nn.Linear):
 
 
 def test_rows_of_a_network_that_was_edited_are_refused(path: Path, tmp_path: Path):
-    """The network's file, and one that it imports; the first network is the catalogue's."""
+    """The edited file is the network's or one that it imports; the first network is from the
+    catalogue.
+    """
     net, blocks = tmp_path / "net.py", tmp_path / "blocks.py"
     net.write_text(NET)
     blocks.write_text("WIDTH = 8")
@@ -193,7 +197,7 @@ def test_a_folder_is_refused(tmp_path: Path):
 
 
 class Dying:
-    """An engine that brings so many chunks and then ends, as often as it is started."""
+    """An engine that returns a number of chunks and then ends, each time it is started."""
 
     def __init__(self, brings: int, deaths: int) -> None:
         self.brings, self.deaths, self.starts = brings, deaths, 0
@@ -207,7 +211,7 @@ class Dying:
             yield task(chunk)
 
 
-def test_what_an_ended_process_had_is_predicted_again(path: Path):
+def test_parts_of_an_ended_process_are_predicted_again(path: Path):
     engine = Dying(brings=2, deaths=2)
     with RowsFile(path, SMALL) as file:
         run(file, engine)

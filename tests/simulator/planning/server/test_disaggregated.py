@@ -1,4 +1,4 @@
-"""Prefill and decode apart: an independent simulator, sums by hand, and whole plans."""
+"""Separate prefill and decode: an independent simulator, sums by hand, and whole plans."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ def test_a_request_longer_than_the_cache_is_never_answered():
 
 
 def test_tokens_do_not_wait_for_prompts():
-    """Long prompts at a high rate: together 1% of the tokens waits for them, apart none does."""
+    """Long prompts at a high rate: on shared servers 1% of the tokens wait for them, on separate
+    servers none does.
+    """
     requests = load(2000, 12.0)
     requests = replace(requests, prompt=np.full(2000, 2000), output=np.full(2000, 20))
     rules = Rules(2048, 64, 200_000)
@@ -148,13 +150,13 @@ def test_tokens_do_not_wait_for_prompts():
     (Pools(4, 1, 1e-7), "sequences"),
     (Pools(3, 4, 1.0), "link"),
 ])  # fmt: skip
-def test_what_overloads_the_pools(pools: Pools, binds: str):
+def test_overloaded_pools_are_refused(pools: Pools, binds: str):
     rules = Rules(2048, 8, 200_000, pools=pools)
     assert steady(STEP, rules, 40.0, 1000, 40).binds == binds
 
 
 def test_the_largest_rate_is_that_of_the_smaller_pool():
-    """Twice the decode servers carry twice the load, until one prefill server does not."""
+    """Twice the decode servers carry twice the load, until the one prefill server is the limit."""
     rules = Rules(2048, 16, 200_000)
     rates = [
         largest_rate(STEP, replace(rules, pools=Pools(1, n, 1e-7)), 500, 100) for n in (1, 2, 64)
@@ -194,11 +196,11 @@ def test_a_plan_weighs_servers_apart_beside_servers_that_do_both(answer: Plan):
     assert row.per_token_s < beside.per_token_s
 
 
-def test_a_count_that_is_no_whole_replica_is_left_out(answer: Plan):
+def test_a_count_of_partial_replicas_is_left_out(answer: Plan):
     assert answer.pruned["H100 SXM5 80GB, 1:2, vllm, bf16"] == "no count of 2, 4 is a multiple of 3"
 
 
-def test_a_slow_link_is_named_as_what_binds():
+def test_a_slow_link_binds():
     few = {**SPEC["candidates"], "counts": [2], "disaggregated": ["1:1"]}
     slow = {**SPEC, "workload": {**SPEC["workload"], "kv_link": "1 Gb/s"}, "candidates": few}
     rows = [row for row in plan(slow).rows if row.pools]
@@ -220,7 +222,7 @@ def test_a_slow_link_is_named_as_what_binds():
      "workload.kv_link = '50 GB': unknown unit 'GB': expected a bandwidth above 0, such as "
      '"50 GB/s" or "400 Gb/s"; known are MB/s, GB/s, TB/s, Gb/s, Tb/s'),
 ])  # fmt: skip
-def test_what_is_no_pool_or_link(section: str, key: str, value: object, text: str):
+def test_invalid_pools_and_links_are_refused(section: str, key: str, value: object, text: str):
     with pytest.raises(InputError) as error:
         read({**SPEC, section: {**SPEC[section], key: value}})
     assert str(error.value) == text

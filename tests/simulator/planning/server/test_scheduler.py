@@ -1,4 +1,4 @@
-"""The simulated server against an independent one, and against queueing theory."""
+"""The simulated server against an independent simulation and queueing theory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def load(count: int, rate: float, seed: int = 0, prompt: int = 300, output: int 
 
 
 def by_hand(requests: Requests, step: StepTime, budget: int, most: int, room: int):
-    """Thirty lines: every token of every sequence, one iteration after the other; a request enters
-    when its whole length fits."""
+    """Simulate every token of every sequence, iteration by iteration; a request enters when its
+    whole length fits.
+    """
     jobs = [
         {"at": a, "prompt": int(p), "left": int(p), "out": int(o), "made": 0, "first": 0.0}
         for a, p, o in zip(requests.arrival_s, requests.prompt, requests.output, strict=True)
@@ -90,7 +91,7 @@ def test_the_server_is_an_independent_one(rate: float, room: int):
         assert percentile(served.gap_s, served.decoded, percent) == pytest.approx(
             percentile(gaps, weights, percent), rel=0.01
         )
-    assert served.decoded.sum() == sum(requests.output - 1)  # the first token is the prefill's
+    assert served.decoded.sum() == sum(requests.output - 1)  # the prefill produces the first token
 
 
 def test_one_request_at_a_time_waits_as_in_m_d_1():

@@ -30,7 +30,7 @@ def test_scenarios_come_back_from_their_links() -> None:
         address = scenario_link(scenario)
         assert load(address) == scenario and len(address) < 140
     figures = tomllib.loads((PACKAGED / "h200_sxm.toml").read_text("utf-8"))
-    edited = replace(bert, gpu=figures)  # as the editor of a GPU leaves it
+    edited = replace(bert, gpu=figures)  # as written by the GPU editor
     assert load(scenario_link(edited)) == edited
 
 
@@ -88,7 +88,7 @@ def test_a_link_of_something_else_is_refused(toml: str, message: str) -> None:
     assert str(refused.value) == message
 
 
-def test_a_plan_is_no_scenario_and_the_reverse() -> None:
+def test_links_of_plans_and_scenarios_are_not_confused() -> None:
     with pytest.raises(InputError) as refused:
         load(link("plan", ""))
     assert str(refused.value) == (

@@ -1,4 +1,4 @@
-"""Networks that ask how they are run, and then take another path."""
+"""Networks that query the mode in which they run, and then take another path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODES = ("eager", "cuda_graph", "compiled")
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """How each trace is run that is made from now on."""
+    """The mode of each trace that is computed from now on."""
     traced: list[str] = []
     usual = simulator.tracing.trace
 
@@ -68,12 +68,12 @@ def by_mode(network: str) -> list[Prediction]:
     return [predict(Scenario(network, mode=mode)) for mode in MODES]
 
 
-def test_the_mode_says_how_a_network_of_a_file_is_run(tmp_path: Path) -> None:
+def test_a_network_of_a_file_runs_in_the_scenarios_mode(tmp_path: Path) -> None:
     network = written(tmp_path, "pass")
     asks = [resolve(Scenario(network, mode=mode)).request.run for mode in MODES]
     assert asks == ["eager", "captured", "compiled"]
     asks = [resolve(Scenario("bert-base", mode=mode)).request.run for mode in MODES]
-    assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not ask
+    assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not query the mode
 
 
 def test_a_network_that_does_not_ask_is_traced_once(tmp_path: Path, runs: list[str]) -> None:
@@ -89,8 +89,10 @@ def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> Non
     assert runs == ["compiled"]
 
 
-def test_a_network_that_asks_is_traced_anew(tmp_path: Path, runs: list[str]) -> None:
-    """A mask is tested in eager mode alone, so that a graph can be captured."""
+def test_a_network_that_queries_the_mode_is_traced_for_each_mode(
+    tmp_path: Path, runs: list[str]
+) -> None:
+    """The network tests a mask in eager mode only, so that a graph can be captured."""
     condition = (
         "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
         "or x.sum().item()"
@@ -116,7 +118,7 @@ def test_it_asks_at_some_sizes_alone(tmp_path: Path, runs: list[str]) -> None:
 
 
 def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
-    """transformers leaves a mask of ones out where it may wait for the GPU to see that it is one.
+    """transformers omits a mask of ones if it may wait for the GPU to check the mask.
     A graph would break there, so it keeps the mask; compiled, it makes one of its own, whose
     stride over the keys is 0, and plain products take the place of fused attention."""
     pytest.importorskip("transformers")
@@ -134,7 +136,7 @@ def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
     assert fused == [True, True, False]
 
 
-def test_a_saved_trace_says_that_the_mode_is_another(tmp_path: Path) -> None:
+def test_a_saved_trace_notes_another_mode(tmp_path: Path) -> None:
     condition = "x = x.exp() if torch.compiler.is_compiling() else x"
     prediction = predict(Scenario(written(tmp_path, condition)))
     save(prediction.trace, tmp_path / "eager.trace")

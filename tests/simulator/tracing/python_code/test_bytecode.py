@@ -17,7 +17,7 @@ from simulator.tracing.python_code.bytecode import _ATTRIBUTES, _UNCOUNTED, Byte
 
 
 def counted(call: Callable[[], object]) -> tuple[int, int]:
-    """Instructions and attribute look-ups as a step's are counted."""
+    """Instructions and attribute look-ups, counted as in a step."""
     counter = Bytecode()
 
     def on_event(frame: FrameType, event: str, arg: Any) -> None:
@@ -38,7 +38,7 @@ def counted(call: Callable[[], object]) -> tuple[int, int]:
 
 
 def run(call: Callable[[], object]) -> tuple[int, int]:
-    """The same as Python traces each opcode."""
+    """The same counts from Python's trace of each opcode."""
     names: list[str] = []
     opcodes: dict[object, dict[int, str]] = {}
 
@@ -104,7 +104,7 @@ def nested() -> int:
 
 
 @pytest.mark.parametrize("call", [straight, looping, branching, generating, nested])
-def test_the_count_is_what_python_ran(call: Callable[[], object]) -> None:
+def test_the_count_equals_pythons_own_trace(call: Callable[[], object]) -> None:
     assert counted(call) == run(call)
 
 
@@ -140,15 +140,18 @@ def test_work_between_two_ops_belongs_to_the_second() -> None:
 
 
 def test_a_function_that_torch_overrides_is_counted_once() -> None:
-    """It asks whether an argument overrides it and is entered again: the second time counts."""
+    """It checks whether an argument overrides it and is then called again: only the second call
+    counts.
+    """
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             return torch.nn.functional.softmax(x, dim=-1)
 
     (op,) = trace(Softmax(), (torch.ones(4, 4),)).ops
-    assert op.c_calls == 3  # has_torch_function_unary, when asked first and again; softmax
-    # 8 of forward, 3 + 11, 3 + 9; the flags that answer for the mode are not counted
+    # has_torch_function_unary in the first and the second call; softmax 8 of forward, 3 + 11, 3 +
+    # 9; the flags that report the mode are not counted
+    assert op.c_calls == 3
     assert op.instructions == 34
 
 

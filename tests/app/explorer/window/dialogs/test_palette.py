@@ -1,4 +1,4 @@
-"""The palette: a few letters find a command, Enter does it; nothing that can be done is missing."""
+"""The palette: a few letters find a command, Enter runs it, and no command is missing."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeyEvent

@@ -111,7 +111,7 @@ def test_refused_words_stay_with_their_reason(window: Window, predictor: Predict
     assert split.message.text().startswith("cluster '9xh200': 9 GPUs in one node: expected 1 to 8")
 
 
-def test_what_fails_later_is_said_in_place(window: Window, predictor: Predictor):
+def test_a_later_failure_is_shown_in_the_page(window: Window, predictor: Predictor):
     split, clustering = view(window, Split), window.cluster_page.clustering
     former = clustering.clustered.answer
     split.steppers["pp"].more.click()

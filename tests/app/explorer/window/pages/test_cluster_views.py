@@ -94,7 +94,7 @@ def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predicto
     assert offer.words == "A100 SXM4 80GB in every node: 2xa100_sxm_80" and offer.done is not None
     card = window.shelf.card("gpu:a100_sxm_80")
     assert card is not None
-    dropping.apply(card, -1)  # what Enter on the card does
+    dropping.apply(card, -1)  # the action of Enter on the card
     assert session.state.cluster == replace(TWO, cluster="2xa100_sxm_80")
     assert session.state.scenario.gpu == "h200"
     same = dropping.offered("gpu:a100_sxm_80", -1)
@@ -157,7 +157,7 @@ def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
     assert table.collective == lanes.collective == 0
     spot = next(s for s in lanes.canvas.drawn.spots if s.key == 0)
     assert spot.tooltip.startswith("all-reduce, backward, 2 ranks: ")
-    lanes.canvas.pressed_on.emit(0)  # once more: none
+    lanes.canvas.pressed_on.emit(0)  # once more removes the selection
     assert table.collective == lanes.collective == -1
     lanes.canvas.pressed_on.emit(0)
     assert table.collective == 0 and len(table.overlay(table.canvas.drawn)) == 1
@@ -180,9 +180,11 @@ def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predict
     QCoreApplication.sendEvent(lanes.canvas, turned)
     low, high = lanes.shown_s
     assert high - low == pytest.approx(whole.high / 1.2)
-    assert (0.25 * whole.high - low) / (high - low) == pytest.approx(0.25)  # stays in place
+    # the time under the pointer stays in place
+    assert (0.25 * whole.high - low) / (high - low) == pytest.approx(0.25)
     QTest.keyClick(lanes.canvas, Qt.Key.Key_Right)
-    assert lanes.shown_s == pytest.approx((whole.high - (high - low), whole.high))  # to the end
+    # the range ends with the step
+    assert lanes.shown_s == pytest.approx((whole.high - (high - low), whole.high))
     QTest.keyClick(lanes.canvas, Qt.Key.Key_F)
     assert lanes.shown_s is None
 

@@ -1,4 +1,4 @@
-"""The page of the lessons: files that are opened, and what becomes of them when they are saved."""
+"""The page of the lessons: opened files are shown, and read again when they are saved."""
 
 from pathlib import Path
 

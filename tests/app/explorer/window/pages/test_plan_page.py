@@ -27,7 +27,7 @@ def field(window: Window, name: str) -> TextField:
 
 
 def dropped(on: QWidget, data: QMimeData) -> str:
-    """Drop data on a widget. Returns what the outline said before."""
+    """Drop data on a widget. Returns the text of the outline before the drop."""
     middle, buttons = on.rect().center(), Qt.MouseButton.LeftButton
     keys, copy = Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
     QCoreApplication.sendEvent(on, QDragEnterEvent(middle, copy, data, buttons, keys))
@@ -129,7 +129,7 @@ def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window
     assert view.message.isHidden()
 
 
-def test_what_fails_later_says_so_and_keeps_the_former_plan(planned: Window):
+def test_a_later_failure_is_shown_and_keeps_the_previous_plan(planned: Window):
     planning = planned.plan_page.planning
     rows = planning.planned.rows
     draft = planning.planned.draft.put("resnet50", "workload", "network")
@@ -212,7 +212,7 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
 
 
 def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
-    """Cost, batch and time take 64 + 50 + 56 pixels beside names, limits and what binds."""
+    """Cost, batch and time take 64 + 50 + 56 pixels beside the names, the limits and the regime."""
     assert planned.width() == 1280
     planned.layout_.reset()
     QCoreApplication.processEvents()

@@ -12,14 +12,14 @@ from app.views.plan.verdict import PlanVerdict
 def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Window):
     waiting = Planned(first(), progress="preparing llama3-8b")
     none = Planned(first(), error="Cancelled. Plan again to go on.")
-    for planned, said in ((waiting, "Planning …"), (none, "No plan yet")):
+    for planned, text in ((waiting, "Planning …"), (none, "No plan yet")):
         bar = window.plan_page.bar
         bar.put(planned)
-        assert bar.drawn is not None and bar.drawn.title == said
+        assert bar.drawn is not None and bar.drawn.title == text
         for _, view in window.plan_page.views:
             view.show_plan(planned)
             if isinstance(view, CostAgainstSpeed):
                 assert view.canvas.drawn is not None
-                assert [i.words for i in view.canvas.drawn.items if isinstance(i, Text)] == [said]
+                assert [i.words for i in view.canvas.drawn.items if isinstance(i, Text)] == [text]
             if isinstance(view, TheQueue | PlanVerdict):
-                assert view.words.text() == said
+                assert view.words.text() == text
