@@ -170,7 +170,7 @@ def test_places_of_choices_are_their_numbers() -> None:
 
 
 def test_a_map_is_the_grid_of_its_points() -> None:
-    batches, speeds = [10, 2000, 4000, 4900], [0.5, 0.6, 1.0]
+    batches, speeds = [10, 2000, 4000, 4900], [0.5, 0.6, 1.0, 2.0]
     chart = regime_map(BASE, "batch", batches, "bandwidth", speeds, predictor=world)
     assert (chart.x, chart.y, chart.xs, chart.ys) == (
         "batch", "bandwidth", tuple(batches), tuple(speeds),
@@ -180,7 +180,7 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     assert chart.shares[0, 0].tolist() == pytest.approx(
         [10 / 10510.5, 6000 / 10510.5, 4500.5 / 10510.5]
     )
-    assert chart.regime.tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [2, 2, 2, 0]]
+    assert chart.regime.tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [2, 2, 2, 0], [2, 2, 2, 0]]
     assert chart.refused == ()
     # 3,000 / bandwidth passes 4,500.5 at 0.667; compute passes overhead at 4,500.5
     lines = {b.between: np.concatenate(b.lines) for b in chart.boundaries}
