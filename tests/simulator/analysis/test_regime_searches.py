@@ -67,6 +67,11 @@ def test_a_search_starts_at_the_scenario_and_ends_at_its_limit() -> None:
     assert (whole.start, whole.last) == (7, 9)
 
 
+def test_shifts_are_equal_whatever_was_tried() -> None:
+    shift = next_shift(BASE, "batch", start=3000, predictor=world)
+    assert replace(shift, tried={}, retraced={1.0: "none"}) == shift
+
+
 def test_the_first_step_is_a_factor_of_two() -> None:
     seen: list[int] = []
 
@@ -147,12 +152,12 @@ def test_the_last_value_before_a_refusal_is_found_by_halving() -> None:
 def test_a_search_that_single_predictions_do_not_confirm_is_done_again_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    searches: list[AxisSearch] = []
+    searches: list[bool] = []
 
     class Doubted(AxisSearch):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            searches.append(self)
+        def __init__(self, *args: Any, one_by_one: bool = False) -> None:
+            super().__init__(*args, one_by_one=one_by_one)
+            searches.append(one_by_one)
 
         def confirmed(self, value: float) -> Any:
             return self.at(3000) if len(searches) == 1 else super().confirmed(value)
@@ -160,7 +165,7 @@ def test_a_search_that_single_predictions_do_not_confirm_is_done_again_one_by_on
     monkeypatch.setattr(regimes, "AxisSearch", Doubted)
     shift = next_shift(BASE, "batch", start=3000, predictor=world)
     assert (shift.last, shift.first) == (4500, 4501)
-    assert len(searches) == 2
+    assert searches == [False, True]
 
 
 def test_places_of_choices_are_their_numbers() -> None:
@@ -186,6 +191,8 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     lines = {b.between: np.concatenate(b.lines) for b in chart.boundaries}
     crossing = lines["memory", "overhead"]
     assert ((crossing[:, 1] > 0.6) & (crossing[:, 1] < 1.0)).all()
+    # up to compute's 4,500
+    assert crossing[:, 0].max() > 4000
     overhead = lines["compute", "overhead"]
     assert ((overhead[:, 0] > 4000) & (overhead[:, 0] < 4900)).all()
     assert overhead[:, 1].min() > 0.6
