@@ -262,7 +262,8 @@ def main() -> int:
         promises.write(
             "tests of a folder kill its mutants",
             "python -m tests.reliability.mutation RESULTS.jsonl --mutants "
-            f"{len(mutants_run(options.results))}",
+            f"{len(mutants_run(options.results))}"
+            + (f" --seed {options.seed}" if options.seed else ""),
             figure(options.results),
         )
     return 0

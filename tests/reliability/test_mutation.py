@@ -157,7 +157,9 @@ def test_the_row_records_the_mutants_that_were_run(
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     monkeypatch.setattr(promises.write, "__defaults__", (readme,))
-    monkeypatch.setattr(sys, "argv", ["mutation", str(path), "--summary", "--record"])
+    monkeypatch.setattr(
+        sys, "argv", ["mutation", str(path), "--summary", "--record", "--seed", "7"]
+    )
     assert mutation.main() == 0
     row = readme.read_text("utf-8").splitlines()[3]
-    assert "RESULTS.jsonl --mutants 2` | 1 of 2 mutants killed (50%): costs 1 of 2," in row
+    assert "RESULTS.jsonl --mutants 2 --seed 7` | 1 of 2 mutants killed (50%): costs 1 of 2," in row
