@@ -17,6 +17,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -77,13 +78,31 @@ def _copy(tree: Path) -> None:
             (tree / path.name).symlink_to(path)
 
 
-def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool) -> Outcome:
-    """Run the tests of a folder in a copy of the repository, in a forked process."""
+def nearest_first(tree: Path, folder: str, path: str) -> tuple[str, ...]:
+    """The test files of a folder: those named after a module or that import it, then those named
+    after its package, then the others, the smaller ones first."""
+    module = Path(path).with_suffix("")
+
+    def distance(test: Path) -> tuple[int, int]:
+        text = test.read_text("utf-8")
+        package = rf"from {'.'.join(module.parts[:-1])} import .*\b{module.name}\b"
+        imported = re.search(rf"\b{'.'.join(module.parts)}\b|{package}", text) is not None
+        named = [module.name in test.stem or imported, module.parent.name in test.stem]
+        return next((i for i, near in enumerate(named) if near), len(named)), len(text)
+
+    tests = sorted((tree / folder).rglob("test_*.py"))
+    return tuple(test.relative_to(tree).as_posix() for test in sorted(tests, key=distance))
+
+
+def run_tests(
+    tree: Path, tests: tuple[str, ...], left_out: tuple[str, ...], first_only: bool
+) -> Outcome:
+    """Run tests, in this order, in a copy of the repository, in a forked process."""
     began, (reading, writing) = time.monotonic(), os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _test(tree, folder, left_out, first_only, writing)
+        _test(tree, tests, left_out, first_only, writing)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as pipe:
         failed = tuple(pipe.read().split("\n")[:-1])
@@ -95,7 +114,9 @@ def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bo
     return Outcome(states.get(os.WEXITSTATUS(status), "broken"), failed, seconds)
 
 
-def _test(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool, pipe: int) -> None:
+def _test(
+    tree: Path, tests: tuple[str, ...], left_out: tuple[str, ...], first_only: bool, pipe: int
+) -> None:
     """In the child: run the tests, write the names of those that fail, and end."""
     import resource
 
@@ -123,7 +144,7 @@ def _test(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool, 
     sys.path[:] = [str(tree), *(p for p in sys.path if Path(p or ".").resolve() != ROOT)]
     os.environ["PYTHONPATH"] = str(tree)
     arguments = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    arguments += ["-m", "not slow", *(["-x"] if first_only else []), folder]
+    arguments += ["-m", "not slow", *(["-x"] if first_only else []), *tests]
     for name in left_out:
         arguments += ["--deselect", name] if "::" in name else ["--ignore", name]
     os._exit(int(pytest.main(arguments, plugins=[Failures()])))
@@ -131,11 +152,11 @@ def _test(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool, 
 
 def run(mutant: Mutant, part: str, tree: Path, left_out: tuple[str, ...]) -> dict[str, Any]:
     """The line of a mutant: killed by the first test that fails, or survived."""
-    path = tree / mutant.path
+    path, tests = tree / mutant.path, nearest_first(tree, PARTS[part][1], mutant.path)
     before = path.read_text("utf-8")
     path.write_text(mutant.applied(before), "utf-8")
     try:
-        outcome = run_tests(tree, PARTS[part][1], left_out, first_only=True)
+        outcome = run_tests(tree, tests, left_out, first_only=True)
     finally:
         path.write_text(before, "utf-8")
     return {
@@ -171,10 +192,10 @@ def failing_tests(path: Path, tree: Path, tests: str, file: TextIO) -> tuple[str
     stored = answered(path).get(key)
     if stored is not None and stored["state"] == "passed":
         return tuple(stored["failed"])
-    failed = run_tests(tree, tests, (), first_only=False).failed
+    failed = run_tests(tree, (tests,), (), first_only=False).failed
     for test in failed:
         print(f"fails without a mutant, left out: {test}", flush=True)
-    outcome = run_tests(tree, tests, failed, first_only=True)
+    outcome = run_tests(tree, (tests,), failed, first_only=True)
     if outcome.state != "passed":
         by = f" ({outcome.failed[0]})" if outcome.failed else ""
         raise SystemExit(
@@ -241,7 +262,8 @@ def main() -> int:
         promises.write(
             "tests of a folder kill its mutants",
             "python -m tests.reliability.mutation RESULTS.jsonl --mutants "
-            f"{len(mutants_run(options.results))}",
+            f"{len(mutants_run(options.results))}"
+            + (f" --seed {options.seed}" if options.seed else ""),
             figure(options.results),
         )
     return 0

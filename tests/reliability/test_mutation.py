@@ -59,15 +59,37 @@ def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
         assert (mutation.ROOT / tests).is_dir()
 
 
+def test_the_tests_of_a_module_are_run_before_those_of_its_package_and_of_others(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tests" / "below").mkdir(parents=True)
+    files = {
+        "test_a.py": "a longer file of other tests",
+        "test_b.py": "other tests",
+        "test_c.py": "from simulator.costs.indexing import masks, sorting\n",
+        "test_indexing.py": "from simulator.costs import works\n",
+        "below/test_sorting_of_rows.py": "from simulator.costs import works; works()\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "tests" / name).write_text(text, "utf-8")
+    assert mutation.nearest_first(tmp_path, "tests", "simulator/costs/indexing/sorting.py") == (
+        "tests/below/test_sorting_of_rows.py",
+        "tests/test_c.py",
+        "tests/test_indexing.py",
+        "tests/test_b.py",
+        "tests/test_a.py",
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each run is forked")
 def test_a_test_kills_a_mutant(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_one():\n    assert 1 + 1 == 2\n", "utf-8")
-    assert mutation.run_tests(tmp_path, "test_it.py", (), True)[:2] == ("passed", ())
+    assert mutation.run_tests(tmp_path, ("test_it.py",), (), True)[:2] == ("passed", ())
     (tmp_path / "test_it.py").write_text("def test_one():\n    assert 1 - 1 == 2\n", "utf-8")
-    failed = mutation.run_tests(tmp_path, "test_it.py", (), True)
+    failed = mutation.run_tests(tmp_path, ("test_it.py",), (), True)
     assert failed[:2] == ("failed", ("test_it.py::test_one",))
-    left_out = mutation.run_tests(tmp_path, "test_it.py", failed.failed, True)
+    left_out = mutation.run_tests(tmp_path, ("test_it.py",), failed.failed, True)
     assert left_out.state == "broken"  # no test is left
 
 
@@ -79,7 +101,9 @@ def outcomes(monkeypatch: pytest.MonkeyPatch, *each: Outcome) -> list[tuple[tupl
     runs: list[tuple[tuple[str, ...], bool]] = []
     coming = iter(each)
 
-    def run_tests(tree: Path, folder: str, left_out: tuple[str, ...], first_only: bool) -> Outcome:
+    def run_tests(
+        tree: Path, tests: tuple[str, ...], left_out: tuple[str, ...], first_only: bool
+    ) -> Outcome:
         runs.append((left_out, first_only))
         return next(coming)
 
@@ -133,7 +157,9 @@ def test_the_row_records_the_mutants_that_were_run(
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     monkeypatch.setattr(promises.write, "__defaults__", (readme,))
-    monkeypatch.setattr(sys, "argv", ["mutation", str(path), "--summary", "--record"])
+    monkeypatch.setattr(
+        sys, "argv", ["mutation", str(path), "--summary", "--record", "--seed", "7"]
+    )
     assert mutation.main() == 0
     row = readme.read_text("utf-8").splitlines()[3]
-    assert "RESULTS.jsonl --mutants 2` | 1 of 2 mutants killed (50%): costs 1 of 2," in row
+    assert "RESULTS.jsonl --mutants 2 --seed 7` | 1 of 2 mutants killed (50%): costs 1 of 2," in row

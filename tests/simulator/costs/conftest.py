@@ -63,5 +63,10 @@ def _several(outputs: Spec | Sequence[Spec]) -> tuple[Tensor, ...]:
     return tuple(tensor(one) for one in outputs)  # pyright: ignore[reportArgumentType]
 
 
+def sums(works: Sequence[Work]) -> list[tuple[str, int, int, int, int]]:
+    """Of each kernel: the family, FLOPs, bytes read and written, and instructions."""
+    return [(w.family, w.flops, w.read_bytes, w.write_bytes, w.instructions) for w in works]
+
+
 def families(works: tuple[Work, ...]) -> list[str]:
     return [w.family for w in works]

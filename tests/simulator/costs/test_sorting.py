@@ -8,7 +8,7 @@ import pytest
 
 from simulator.costs import Work
 from simulator.costs.kernels.radix import radix_sort
-from tests.simulator.costs.conftest import launched, sig
+from tests.simulator.costs.conftest import launched, sig, sums
 
 F32, I64 = "float32", "int64"
 
@@ -186,3 +186,69 @@ def test_isin_compares_all_pairs_of_few() -> None:
 def test_nothing_to_sort_launches_nothing() -> None:
     assert sort(0, 10) == ()
     assert scanned("cumsum", (0,), 0) == ()
+
+
+def test_digits_of_long_rows_are_counted_block_by_block() -> None:
+    # 25,000 are 7 blocks of up to 4,096 a row: 14 of them, and two rows
+    kernels = topk(2, 25000, 3)
+    digit = [
+        ("topk", 0, 200000, 7168, 300000),  # 512 bytes of counts a block
+        ("topk", 0, 7168, 2048, 3584),
+        ("topk", 0, 7168, 56, 3584),
+    ]
+    scanned = [("fill", 0, 0, 112, 28), ("topk", 0, 112, 56, 84)]
+    assert sums(kernels) == [
+        ("pointwise", 2, 0, 8, 4),
+        ("fill", 0, 0, 8, 4),
+        ("fill", 0, 0, 8, 4),
+        *digit * 4,
+        ("pointwise", 14, 112, 112, 42),
+        *scanned * 2,
+        ("topk", 0, 200000, 72, 300000),
+        ("sort", 0, 72, 72, 20 * 2 * 32 * 15),  # rows of up to 32: 15 rounds
+    ]
+    assert kernels[3].dims == {"rows": 2, "cols": 25000, "key_bytes": 4, "variant": "counts"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols"),
+    [(20, 20000), (21, 10000), (40, 10000), (41, 8000), (80, 8000), (81, 5000), (199, 5000),
+     (200, 3000), (799, 3000), (800, 800), (4000, 800), (4001, 400)],
+)  # fmt: skip
+def test_rows_are_shared_out_from_a_length_on(rows: int, cols: int) -> None:
+    assert len(topk(rows, cols, 1)) > len(topk(rows, cols - 1, 1)) == 1
+
+
+def test_many_selected_values_are_sorted_row_by_row() -> None:
+    (select, *sorts) = topk(2, 10000, 6000)
+    # 6,000 pairs of 12 bytes in each of two rows
+    assert sums([select]) == [("topk", 0, 80000, 144000, 4 * 20000 * 16)]
+    assert sums(sorts)[-2:] == [("gather", 0, 144000, 144000, 72000)] * 2
+    assert sums(sorts)[:-2] == sums(radix_sort(6000, 4, 8)) * 2
+
+
+def test_a_radix_sort_by_hand() -> None:
+    kernels = radix_sort(10000, 4, 8)
+    assert sums(kernels)[:4] == [
+        ("fill", 0, 0, 16, 8),  # a counter a pass
+        ("fill", 0, 0, 4096, 2048),  # 256 bins of 4 bytes a pass
+        ("sort", 0, 40000, 4096, 160000),
+        ("sort", 0, 4096, 4096, 6144),
+    ]
+    # the states of 3 tiles of 4,096; 20 instructions a pair
+    assert sums(kernels)[4:6] == [
+        ("fill", 0, 0, 3072, 1536), ("sort", 0, 120000, 120000, 200000),
+    ]  # fmt: skip
+    assert [w.dims.get("variant") for w in kernels[2:6]] == ["histogram", "sums", "memset", "pass"]
+    assert kernels[3].dims["elements"] == 1024
+
+
+def test_a_kth_value_is_selected_by_a_block_a_row() -> None:
+    x, outs = ((6, 50), F32), [((6,), F32), ((6,), I64)]
+    (work,) = launched(sig("aten.kthvalue.default", outs, None, {"k": 3}, self=x))
+    assert sums([work]) == [("topk", 0, 1200, 72, 16 * 300 * 4)]
+    assert work.dims == {"rows": 6, "cols": 50, "k": 1, "key_bytes": 4}
+    (across,) = launched(sig("aten.kthvalue.default", outs, None, {"dim": 0}, self=x))
+    assert (across.dims["rows"], across.dims["cols"]) == (50, 6)
+    order, pick = launched(sig("aten.median.default", ((), F32), None, {}, self=x))
+    assert sums([order, pick]) == [("sort_tile", 0, 3600, 3600, 24000), ("gather", 0, 4, 4, 6)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.costs import Work
-from simulator.timing.residuals import Residual, coordinates, features
+from simulator.timing.residuals import Residual, _add, coordinates, features
 
 LINE = Residual.measured(["bytes"], [2.0], [[4.0], [8.0], [30.0]], [0.5, -0.5, 0.2], 0.4, 0.001)
 
@@ -103,3 +103,31 @@ def test_of_is_kept_and_the_same() -> None:
     assert first.shape == (3, 2)
     assert first[0].tolist() == first[1].tolist()
     assert fresh.of(works[::-1], 132).tolist() == first[::-1].tolist()
+
+
+def test_a_full_cache_is_emptied_before_it_would_hold_too_many() -> None:
+    kept = {1: np.zeros(1), 2: np.zeros(1)}
+    assert list(_add(kept, 3, [(3, np.ones(1))])) == [3]
+    assert list(kept) == [1, 2, 3]
+    _add(kept, 3, [(4, np.ones(1))])
+    assert list(kept) == [4]
+
+
+def test_choices_lists_and_nothing_are_coordinates() -> None:
+    work = Work("pool", dims={"last": True, "sides": (3, 5), "kind": "max", "none": None, "n": 7})
+    columns = features(work, 132)
+    assert (columns["last"], columns["kind max"]) == (1.0, 1.0)
+    # log2(3·5 + 1), log2(7 + 1)
+    assert (columns["sides"], columns["n"]) == (4.0, 3.0)
+    assert not any(name.startswith("none") for name in columns)
+    # nothing is moved: log2(0 + 1)
+    assert columns["bytes"] == 0
+
+
+def test_waves_of_tiles_are_counted_for_each_product() -> None:
+    work = Work("gemm", dims={"b": 3, "m": 300, "n": 500, "k": 64})
+    columns = features(work, 10)
+    # 3·3·4 = 36 tiles of 128 × 128 on 10 units are 3.6 waves of 4
+    assert columns["waves of 128×128"] == pytest.approx(4 / 3.6)
+    # on 100 units they are less than one wave
+    assert features(work, 100)["waves of 128×128"] == 1.0

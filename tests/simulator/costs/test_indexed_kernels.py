@@ -1,0 +1,180 @@
+"""Gathers and scatters, kernel by kernel, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.costs.kernels.radix import radix_sort
+from tests.simulator.costs.conftest import Spec, launched, sig, sums
+
+F32, I64 = "float32", "int64"
+TABLE, ROWS = ((100, 6), F32), ((20,), I64)  # 2,400 bytes; 160 bytes
+
+
+def test_selected_rows_of_a_later_dimension_are_single_elements() -> None:
+    x, out = ((30, 100), F32), ((30, 20), F32)
+    (work,) = launched(sig("aten.index_select.default", out, None, {"dim": 1}, self=x, index=ROWS))
+    # 600 elements of 4 bytes and 160 of indices
+    assert sums([work]) == [("gather", 0, 2560, 2400, 3600)]
+    assert work.dims == {
+        "elements": 600, "width": 1, "table_bytes": 12000, "variant": "elements", "runs": 600,
+    }  # fmt: skip
+    (last,) = launched(sig("aten.index_select.default", out, None, {"dim": -1}, self=x, index=ROWS))
+    assert last == work
+    (few,) = launched(
+        sig("aten.index_select.default", ((30, 16), F32), None, {"dim": 1}, self=x,
+            index=((16,), I64))
+    )  # fmt: skip
+    assert (few.dims["variant"], few.dims["steps"]) == ("few", 16)
+
+
+def test_a_gather_reads_sectors_that_neighbours_share() -> None:
+    x, index = ((100, 6), F32), ((100, 3), I64)
+    (work,) = launched(sig("aten.gather.default", ((100, 3), F32), self=x, index=index))
+    assert sums([work]) == [("gather", 0, 1200 + 2400, 1200, 1800)]
+    assert (work.dims["runs"], work.dims["width"]) == (300, 1)
+    # 24 bytes of a row share a sector
+    (rows,) = launched(
+        sig("aten.index.Tensor", ((20, 6), F32), None, {}, self=TABLE, indices=[ROWS])
+    )
+    assert sums([rows]) == [("gather", 0, 480 + 160, 480, 720)]
+    assert (rows.dims["runs"], rows.dims["variant"]) == (20, "index")
+    wide = ((100, 20), F32)  # 80 bytes: whole words, blocks of 4 KiB
+    (rows,) = launched(
+        sig("aten.index.Tensor", ((20, 20), F32), None, {}, self=wide, indices=[ROWS])
+    )
+    assert (rows.dims["variant"], rows.dims["runs"], rows.dims["width"]) == ("rows", 20, 20)
+
+
+def test_two_indices_pick_elements() -> None:
+    (work,) = launched(
+        sig("aten.index.Tensor", ((20,), F32), None, {}, self=TABLE, indices=[ROWS, ROWS])
+    )
+    assert sums([work]) == [("gather", 0, 80 + 320, 80, 120)]
+    assert work.dims["variant"] == "index"
+
+
+def test_an_empty_result_leaves_the_masks() -> None:
+    mask = ((100,), "bool")
+    assert (
+        launched(
+            sig("aten.index.Tensor", ((0, 6), F32), None, {}, self=TABLE, indices=[((0,), I64)])
+        )
+        == ()
+    )
+    kernels = launched(
+        sig("aten.index.Tensor", ((0, 6), F32), None, {}, self=TABLE, indices=[mask])
+    )
+    # half of the mask is taken to be true: 50 places of 8 bytes
+    assert sums(kernels) == [
+        ("reduction", 100, 100, 8, 200),
+        ("memcpy", 0, 8, 0, 0),
+        ("fill", 0, 0, 16, 2),
+        ("scan", 100, 100, 400, 600),
+        ("pointwise", 50, 400, 400, 150),
+    ]
+
+
+def scattered(name: str, **more: Any) -> list[tuple[str, int, int, int, int]]:
+    x, index = ((100, 6), F32), ((100, 3), I64)
+    return sums(launched(sig(f"aten.{name}", x, None, {"dim": 1}, self=x, index=index, **more)))
+
+
+def test_scatters_write_an_element_an_index() -> None:
+    source = ((100, 3), F32)
+    clone = ("memcpy", 0, 2400, 2400, 0)
+    put = ("scatter", 0, 2400 + 1200, 1200, 1800)
+    assert scattered("scatter.src", src=source) == [clone, put]
+    assert scattered("scatter_.src", src=source) == [put]
+    assert scattered("scatter_.value") == [("scatter", 0, 2400, 1200, 1800)]
+    # an addition reads its target, and takes an instruction
+    added = ("scatter", 300, 4800, 1200, 2100)
+    assert scattered("scatter_add_.default", src=source) == [added]
+    assert scattered("scatter_reduce.two", src=source) == [clone, added]
+    (work,) = launched(
+        sig("aten.scatter_.value", TABLE, None, {"dim": 1}, self=TABLE, index=((100, 3), I64))
+    )
+    assert (work.dims["runs"], work.dims["table_bytes"]) == (300, 2400)
+
+
+@pytest.mark.parametrize(
+    ("name", "dim", "expected", "width"),
+    [
+        # 20 rows of 6; 20 of the 6 elements of each of 100 rows would be columns
+        ("index_add_.default", 0, ("scatter", 120, 160 + 480 + 480, 480, 840), 6),
+        ("index_copy_.default", 0, ("scatter", 0, 160 + 480, 480, 720), 6),
+        ("index_reduce_.default", 0, ("scatter", 120, 1120, 480, 840), 6),
+        ("index_add_.default", 1, ("scatter", 2000, 160 + 480 + 2400, 2400, 14000), 1),
+        ("index_add_.default", -2, ("scatter", 120, 1120, 480, 840), 6),
+    ],
+)
+def test_slices_by_index(
+    name: str, dim: int, expected: tuple[str, int, int, int, int], width: int
+) -> None:
+    op = sig(f"aten.{name}", TABLE, None, {"dim": dim}, self=TABLE, index=ROWS,
+             source=((20, 6), F32))  # fmt: skip
+    (work,) = launched(op)
+    assert sums([work]) == [expected]
+    assert (work.dims["width"], work.dims["steps"], work.dims["few"]) == (width, 0, False)
+    few = sig(f"aten.{name}", TABLE, None, {"dim": dim}, self=TABLE, index=((16,), I64),
+              source=((16, 6), F32))  # fmt: skip
+    assert (launched(few)[0].dims["steps"], launched(few)[0].dims["few"]) == (16, True)
+
+
+def put(values: Spec, *indices: Spec, name: str = "index_put_", **args: Any) -> Any:
+    return launched(
+        sig(f"aten.{name}.default", TABLE, None, args, self=TABLE, indices=list(indices),
+            values=values)
+    )  # fmt: skip
+
+
+def test_values_are_put_at_indices() -> None:
+    values = ((20, 6), F32)
+    (work,) = put(values, ROWS)
+    assert sums([work]) == [("scatter", 0, 160 + 480, 480, 720)]
+    assert (work.dims["variant"], work.dims["width"], work.dims["table_bytes"]) == (
+        "index", 6, 2400,
+    )  # fmt: skip
+    copied, same = put(values, ROWS, name="index_put")
+    assert sums([copied]) == [("memcpy", 0, 2400, 2400, 0)] and same == work
+    # half of a mask of 100 rows: 50 rows of 24 bytes
+    *masks, write = put(((50, 6), F32), ((100,), "bool"))
+    assert len(masks) == 5
+    assert sums([write]) == [("scatter", 0, 400 + 1200, 1200, 1800)]
+    *masks, write = put(((), F32), ((100,), "bool"), accumulate=True)
+    assert write.dims["variant"] == "sorted"
+
+
+def test_accumulated_values_are_sorted_first() -> None:
+    values = ((20, 6), F32)
+    kernels = sums(put(values, ROWS, accumulate=True, unsafe=True))
+    scaled = ("pointwise", 20, 160, 160, 60)
+    assert kernels == [
+        scaled, scaled, scaled,
+        ("arange", 0, 0, 160, 600),
+        *sums(radix_sort(20, 8, 8, 7)),
+        ("scatter", 120, 160 + 480 + 480, 480, 840),
+    ]  # fmt: skip
+    checked = sums(put(values, ROWS, accumulate=True))
+    extreme = [
+        ("reduction", 20, 160, 8, 40), ("pointwise", 1, 8, 1, 3), ("assertion", 0, 1, 0, 2),
+    ]  # fmt: skip
+    assert checked == [*extreme * 2, *kernels]
+    two = sums(put(((20,), F32), ROWS, ROWS, accumulate=True, unsafe=True))
+    assert two[:6] == [*[scaled] * 4, ("pointwise", 20, 320, 160, 80), scaled]
+
+
+def test_a_masked_scatter_is_a_scan_and_a_check() -> None:
+    mask = ((100, 6), "bool")
+    inputs: dict[str, Any] = {"self": TABLE, "mask": mask, "source": ((600,), F32)}
+    kernels = sums(launched(sig("aten.masked_scatter_.default", TABLE, None, {}, **inputs)))
+    assert kernels == [
+        ("fill", 0, 0, 16, 2),
+        ("scan", 600, 600, 4800, 3600),
+        ("pointwise", 1, 9, 0, 3),
+        ("scatter", 0, 600 + 4800 + 1200, 1200, 3600),
+    ]
+    copied = sums(launched(sig("aten.masked_scatter.default", TABLE, None, {}, **inputs)))
+    assert copied == [("memcpy", 0, 2400, 2400, 0), *kernels]

@@ -1,0 +1,90 @@
+"""Energies of cards that were not measured, by the factors of their process and memory."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from simulator.costs import Work
+from simulator.hardware.gpu import gpu
+from simulator.timing.energies import Energies, Voltage, energies, is_measured
+
+H200 = gpu("h200")
+
+
+def known(name: str) -> Energies:
+    found = energies(gpu(name))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "limit_w", "logic", "dram"),
+    [
+        ("a100_sxm_80", 400, 1.4, 1.1),  # Ampere GA100, HBM2e
+        ("a10", 150, 2.2, 1.3),  # Ampere GA102 is another process than GA100
+        ("b200_sxm", 1000, 0.53, 1.0),  # Blackwell, HBM3e
+        ("rtx5090", 575, 1.3, 1.2),  # the longer name of Blackwell GB202, GDDR7
+        ("p40", 250, 1.5, 1.9),  # GDDR5
+        ("jetson_agx_orin", 60, 2.2, 1.3),  # LPDDR5 is not listed
+        ("gh200", 1000, 1.0, 1.0),
+    ],
+)
+def test_energies_are_carried_by_process_memory_and_limit(
+    name: str, limit_w: float, logic: float, dram: float
+) -> None:
+    base, carried = known("h200"), known(name)
+    share = limit_w / 700  # of an H200
+    for field in ("idle_w", "clocked_w", "busy_w", "tensor_w", "launch_j"):
+        assert getattr(carried, field) == pytest.approx(share * getattr(base, field))
+    for field in ("instruction_j", "lane_j", "l2_j_per_byte"):
+        assert getattr(carried, field) == pytest.approx(logic * getattr(base, field))
+    assert carried.tensor_j_per_flop["bf16"] == pytest.approx(
+        logic * base.tensor_j_per_flop["bf16"]
+    )
+    assert carried.vector_j_per_flop["fp32"] == pytest.approx(
+        logic * base.vector_j_per_flop["fp32"]
+    )
+    assert carried.dram_j_per_byte == pytest.approx(dram * base.dram_j_per_byte)
+    assert (carried.interval, carried.gpu) == ((0.65, 1.5), name)
+    # the clock of the same architecture, or the card's own
+    own = base.clock_hz if name == "gh200" else gpu(name).boost_hz
+    assert carried.clock_hz == own
+    assert not is_measured(gpu(name))
+
+
+def test_cards_of_an_unknown_kind_have_no_energies() -> None:
+    card = gpu("a100")
+    for missing in ({"tdp_w": None}, {"architecture": None}, {"boost_hz": None},
+                    {"architecture": "Kepler"}):  # fmt: skip
+        assert energies(replace(card, **missing)) is None
+    unnamed = energies(replace(card, memory_type=None))
+    assert unnamed is not None
+    assert unnamed.dram_j_per_byte == pytest.approx(1.3 * known("h200").dram_j_per_byte)
+    assert is_measured(H200) and is_measured(gpu("h100"))
+
+
+def test_a_feature_has_its_own_joules() -> None:
+    one = replace(
+        known("h200"), tensor_j_per_flop={"bf16": 1.0, "fp8": 2.0},
+        vector_j_per_flop={"fp32": 3.0, "fp64": 4.0}, instruction_j=5.0, l2_j_per_byte=6.0,
+        launch_j=7.0, tensor_w=11.0, lane_j=1e-12,
+    )  # fmt: skip
+    features = ("tensor_fp8", "tensor_bf16", "tensor_fp4", "vector_fp64", "vector_fp16",
+                "instruction", "l2", "launch")  # fmt: skip
+    assert [one.each(feature) for feature in features] == [2, 1, 1, 4, 3, 5, 6, 7]
+    # 132·128 lanes at 1.98 GHz, 1 pJ a clock
+    assert one.computing_w(Work("memcpy"), H200) == pytest.approx(33.45, abs=0.01)
+    assert one.computing_w(Work("gemm", 1000, engine="tensor", dtype="bfloat16"), H200) == 11
+
+
+def test_voltages_are_linear_between_their_points() -> None:
+    voltage = Voltage(
+        volts=((0.2, 0.6), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 0.5)), tensor_clock=0.6
+    )
+    # V is 0.8 at 0.6 and does not fall below 0.6
+    assert voltage.squared(0.6) == pytest.approx(0.64)
+    assert voltage.squared(0.1) == pytest.approx(0.36)
+    assert voltage.tensor_speed(0.5) == pytest.approx(0.25)
+    # at the highest clock half of 0.6 is 0.3, where V is 0.65, against 0.8 at 0.6
+    assert voltage.tensor_squared(1.0) == pytest.approx((0.65 / 0.8) ** 2)
