@@ -9,7 +9,7 @@ from app.charts.timeline.lanes import columns
 from app.drawing import Box, Item, Line, Metrics, Mix, Rectangle, Role, Text
 from app.quantities import seconds_unit
 from app.scenes.ticks import linear_ticks
-from app.scenes.timeline import Lanes, visible
+from app.scenes.timeline.lanes import Lanes, visible
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _TICK_PX = 84.0

@@ -10,7 +10,7 @@ from app.charts.timeline.frame import Frame
 from app.charts.timeline.lanes import gpu_lane, host_lane, module_row
 from app.drawing import Box, Drawing, Group, Item, Line, Metrics, Rectangle, Spot
 from app.quantities import percent, seconds
-from app.scenes.timeline import Lanes, Slices
+from app.scenes.timeline.lanes import Lanes, Slices
 
 _BAND = 0.13  # opacity of a selected time range
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QRectF
 
-from app.scenes.combinations import CombinationColumn
+from app.scenes.combinations.table import CombinationColumn
 from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX, mixed
 from app.widgets.paint import Paint, elided, width

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 
-from app.scenes.combinations import CombinationColumn, CombinationTable
+from app.scenes.combinations.table import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats, Scale
 from app.theme import Theme
 from app.views.combinations.axis import FOOT, TOP, Brush, draw_axis, scale_of, staggered

@@ -13,8 +13,8 @@ from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
-from app.scenes.combinations import FIGURES, USUAL_FIGURES, CombinationTable, combined
-from app.scenes.combinations_axes import axes_of, usual, values
+from app.scenes.combinations.axes import axes_of, usual, values
+from app.scenes.combinations.table import FIGURES, USUAL_FIGURES, CombinationTable, combined
 from app.scenes.sweep.curves import CancelledError, axis_name
 from app.theme import Theme
 from app.views.combinations.axes_menu import AxesMenu

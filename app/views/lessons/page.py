@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
-from app.scenes.lesson_attempt import Attempt, Step
+from app.scenes.lessons.attempt import Attempt, Step
 from app.theme import BODY_PX, SUPPORT_PX, Theme
 from app.views.lessons.class_row import ClassRow
 from app.views.lessons.explanation import Explanation, sentence

@@ -17,7 +17,7 @@ from app.lessons.cluster_words import OnCluster, predicted_here
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.lessons.pack import read_all
-from app.scenes.lesson_attempt import Attempt, Key, Step
+from app.scenes.lessons.attempt import Attempt, Key, Step
 from app.theme import Theme
 from app.views.lessons.labels import spanned
 from app.views.lessons.page import LessonPage

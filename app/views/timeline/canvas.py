@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES
 from app.theme import Theme
 from app.views.timeline.picture import Spot, TimelinePicture
 

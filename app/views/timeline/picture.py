@@ -10,7 +10,7 @@ from app.charts.timeline.frame import Frame
 from app.charts.timeline.lanes import IDLE
 from app.charts.timeline.timeline import selection, timeline
 from app.drawing import Box, Drawing, Item
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Lanes, Slices
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, Lanes, Slices
 from app.theme import Theme
 from app.views.timeline.cards import area_card, gpu_card, host_card
 from app.widgets.canvas import Card

@@ -11,7 +11,7 @@ from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
-from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
+from app.scenes.timeline.lanes import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
 from app.theme import Theme
 from app.views.timeline.canvas import TimelineCanvas
 from app.views.timeline.picture import Spot

@@ -7,7 +7,7 @@ import pytest
 
 from app import lessons
 from app.answers.side import Side
-from app.scenes.class_votes import ClassVotes
+from app.scenes.lessons.votes import ClassVotes
 from app.views.lessons.view import Lessons
 from tests.app.views.conftest import picture
 from tests.app.views.test_lessons_view import PAIR, TOP

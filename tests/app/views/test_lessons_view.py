@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from app import lessons
 from app.answers.side import Side
-from app.scenes.lesson_attempt import Attempt
+from app.scenes.lessons.attempt import Attempt
 from app.theme import DARK, LIGHT, Theme
 from app.views.lessons.view import Lessons
 from simulator.scenario.scenario import Scenario

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.answers.side import Side
 from app.quantities import count_of, data, percent, plain, scaled, seconds
-from app.scenes.combinations_axes import axes_of
+from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, value_words
 from simulator.analysis.sweep import sweep
