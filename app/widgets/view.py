@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.answers.side import Question, Side
 from app.formulas.formula import Formula
+from app.scenes.timeline.pins import Pins
 from app.theme import Theme
 
 
@@ -34,6 +35,8 @@ class View(QWidget):
     """Scenario: the user requested a scenario in place of the current one."""
     added = Signal(str, object)
     """Name and Scenario: the user requested another side."""
+    pin_requested = Signal(object)
+    """Pin: the user pinned or unpinned a lane."""
     question_changed = Signal()
     """The result of `question` has changed, such as after a change of axis."""
 
@@ -64,6 +67,9 @@ class View(QWidget):
 
     def pick(self, ops: frozenset[int]) -> None:
         """Show a selection of ops."""
+
+    def show_pins(self, pins: Pins) -> None:
+        """Show the pinned lanes."""
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         """The computation whose result `answer` shows, or None if `draw` is enough."""

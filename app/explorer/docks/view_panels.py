@@ -13,7 +13,8 @@ from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.docks.panel import Panel, export
 from app.explorer.docks.table_dialog import TableDialog, write_csv
-from app.explorer.state.session import Session
+from app.explorer.state.session import LETTERS, Session, State
+from app.scenes.timeline.pins import Pin, Track
 from app.theme import Theme
 from app.views.catalogue import VIEWS, Offered
 from app.widgets.save_dialog import ask_where
@@ -58,6 +59,7 @@ class ViewPanels(QObject):
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
         self._idle.timeout.connect(self._draw_visible)
+        session.changed.connect(self._session_changed)
         for offered in VIEWS:
             self._add(offered)
 
@@ -115,6 +117,16 @@ class ViewPanels(QObject):
         for offered, view in self.views.items():
             if offered not in self._stale:
                 view.pick(ops)
+
+    def pin_lane(self, track: Track) -> None:
+        """Pin or unpin a lane of the current scenario."""
+        state = self.session.state
+        self._try(lambda: self.session.pin(Pin(track, LETTERS[state.current])))
+
+    def _session_changed(self, before: State, after: State) -> None:
+        if before.pinned != after.pinned:
+            for view in self.views.values():
+                view.show_pins(after.pinned)
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
@@ -191,10 +203,12 @@ class ViewPanels(QObject):
         view.added.connect(
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )
+        view.pin_requested.connect(lambda pin: self._try(lambda: self.session.pin(pin)))
         view.question_changed.connect(lambda: self._request(offered, view))
         self.created.emit(view)  # first: `fill` orders the existing controls
         self.panels[offered].fill(view)
         self._stale.add(offered)
+        view.show_pins(self.session.state.pinned)
         return view
 
     def _set_scenario(self, offered: Offered, scenario: Scenario) -> None:

@@ -48,6 +48,7 @@ class Applicable:
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
         reasons["Export comparison …"] = unpredicted or self._not_compared()
         reasons["Write plan report …"] = unplanned
+        reasons["Unpin all lanes"] = "" if state.pinned else "No lane is pinned"
         reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
         for place, letter in enumerate(LETTERS):
             if place == state.current:
