@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
@@ -88,6 +89,10 @@ class View(QWidget):
     def formula(self, at: QPoint) -> Formula | None:
         """The formula of the figure at a screen position, else of the main figure, else None."""
         return None
+
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        """The view's commands for the command palette, with their names."""
+        return []
 
     def rows(self) -> list[list[str]]:
         """The data of the view as a table, column heads first; for screen readers and CSV."""

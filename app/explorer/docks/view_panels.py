@@ -76,7 +76,7 @@ class ViewPanels(QObject):
         self._idle.start()
 
     def _draw_visible(self) -> None:
-        for offered in self._visible():
+        for offered in self.visible():
             if offered not in self._postponed:
                 self.view(offered)
 
@@ -133,7 +133,7 @@ class ViewPanels(QObject):
         self.theme = theme
         for panel in self.panels.values():
             panel.restyle(theme)
-        for offered in self._visible():
+        for offered in self.visible():
             self.view(offered)
 
     def view(self, offered: Offered) -> View:
@@ -166,7 +166,7 @@ class ViewPanels(QObject):
     def _front(self) -> list[Offered]:
         """The view with the focus, else the first visible view; None, with a message, if all panels
         are closed."""
-        visible = self._visible()
+        visible = self.visible()
         focus = QApplication.focusWidget()
         focused = [
             offered
@@ -177,7 +177,7 @@ class ViewPanels(QObject):
             self.refused.emit("no chart is shown; choose one in the View menu")
         return [*focused, *visible][:1]
 
-    def _visible(self) -> list[Offered]:
+    def visible(self) -> list[Offered]:
         """The views in front."""
         return [
             offered

@@ -82,6 +82,11 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 
+def in_sentence(name: str) -> str:
+    """The name of a column inside a sentence: "memory needed", "GPU time"."""
+    return name if name[:2].isupper() else f"{name[:1].lower()}{name[1:]}"
+
+
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Predict every combination of these axes of a side. Raises CancelledError if cancelled."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +11,44 @@ from PySide6.QtCore import QLineF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QPixmap
 
 from app.scenes.pixel_scale import Floats
-from app.theme import Theme, mixed
+from app.theme import Theme, mixed, ordered_colours
 from app.widgets.paint import Paint, faint
 from simulator.prediction import REGIMES
 
 _DASHED, _MANY = 250, 2000
-_DASHES: dict[str, list[float]] = {"memory": [2, 3], "overhead": [7, 3]}
+_DASHES: dict[str, tuple[float, ...]] = {"memory": (2, 3), "overhead": (7, 3)}
 """Dash patterns distinguish the regimes without colour; compute is solid. With more than `_DASHED`
 lines the dashes would run together, so all are solid."""
 _PACK = 1 << 20  # larger than any pixel coordinate: packs both ends of a line into one number
 
 
+@dataclass(frozen=True)
+class LineStyle:
+    """The colour of a group of lines, and its dashes unless there are many lines."""
+
+    colour: str
+    dashes: tuple[float, ...] = ()
+
+
+Styles = Callable[[Theme], Sequence[LineStyle]]
+
+
+def regime_styles(theme: Theme) -> list[LineStyle]:
+    """The styles of the regimes."""
+    return [LineStyle(theme.regime(regime).fill, _DASHES.get(regime, ())) for regime in REGIMES]
+
+
+def ordered_styles(count: int) -> Styles:
+    """The styles of `count` values in their order."""
+    return lambda theme: [LineStyle(colour) for colour in ordered_colours(theme, count)]
+
+
 class Lines:
-    """The lines of one table; `regimes` holds an index into REGIMES per row. Painted pixmaps are
+    """The lines of one table; `groups` holds an index into the styles per row. Painted pixmaps are
     cached, so that moving a brush repaints the matching lines only."""
 
-    def __init__(self, regimes: NDArray[np.int64]) -> None:
-        self.regimes = regimes
+    def __init__(self, groups: NDArray[np.int64], styles: Styles = regime_styles) -> None:
+        self.groups, self.styles = groups, styles
         self._below: tuple[Hashable, QPixmap] | None = None
         self._above: tuple[Hashable, QPixmap] | None = None
 
@@ -75,13 +97,13 @@ class Lines:
         ys: Floats,
         matching: NDArray[np.bool_],
     ) -> None:
-        """Draw the matching lines regime by regime."""
-        for number, regime in enumerate(REGIMES):
-            drawn = segments(xs, ys[matching & (self.regimes == number)])
+        """Draw the matching lines group by group."""
+        for number, style in enumerate(self.styles(theme)):
+            drawn = segments(xs, ys[matching & (self.groups == number)])
             strength = float(np.clip(400 / max(1, len(drawn)), 0.16, 0.7))
-            pen = QPen(faint(theme.regime(regime).fill, strength), 1.0)
-            if regime in _DASHES and len(drawn) < _DASHED:
-                pen.setDashPattern(_DASHES[regime])
+            pen = QPen(faint(style.colour, strength), 1.0)
+            if style.dashes and len(drawn) < _DASHED:
+                pen.setDashPattern(style.dashes)
             painter.setPen(pen)
             painter.drawLines(drawn)
 
