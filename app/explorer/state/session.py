@@ -38,7 +38,8 @@ class NamedScenario:
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one,
     the ops selected in it, the theme, the workspace, the TOML of the plan ("" without a plan),
-    the cluster with its split (None without a cluster), and the pinned lanes of the timelines."""
+    the cluster with its split (None without a cluster), the pinned lanes of the timelines, and
+    the name of the lesson whose task is open ("" without one)."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
@@ -48,6 +49,7 @@ class State:
     plan: str = ""
     cluster: ClusterChoice | None = None
     pinned: Pins = ()
+    task: str = ""
 
     @property
     def work(self) -> tuple[object, ...]:
@@ -85,10 +87,12 @@ class Session(QObject):
         scenario: Scenario | None = None,
         workspace: str = "",
         cluster: ClusterChoice | None = None,
+        task: str = "",
     ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also set `cluster` if one is given. Raises InputError if there are four scenarios.
+        Also set `cluster` and `task` if they are given. Raises InputError if there are four
+        scenarios.
         """
         now = self.state
         if len(now.sides) == len(LETTERS):
@@ -103,6 +107,7 @@ class Session(QObject):
             current=len(now.sides),
             picked=frozenset(),
             cluster=cluster or now.cluster,
+            task=task or now.task,
         )
         self._push(self._shown(state, workspace), f"add scenario {LETTERS[len(now.sides)]}")
 
@@ -159,6 +164,10 @@ class Session(QObject):
             self._push(replace(self.state, pinned=(*pinned, pin)), f"pin {pin.name}")
         else:
             raise InputError(f"{MOST_PINS} lanes are pinned, the maximum; unpin one first")
+
+    def leave_task(self) -> None:
+        """Close the task of a lesson."""
+        self._push(replace(self.state, task=""), "leave task")
 
     def unpin_all(self) -> None:
         """Unpin every lane."""

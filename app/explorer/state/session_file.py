@@ -61,6 +61,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The TOML of the plan, or ""."""
     cluster: _Cluster | None = None
     pinned: list[_Pin] = []
+    task: Annotated[str, msgspec.Meta(max_length=200)] = ""
     saved_as: str = ""
     """In an autosave, the path of the session's own file, or ""."""
 
@@ -84,6 +85,8 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
         body["cluster"] = asdict(state.cluster)
     if state.pinned:
         body["pinned"] = [asdict(pin) for pin in state.pinned]
+    if state.task:
+        body["task"] = state.task
     if saved_as is not None:
         body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
@@ -157,6 +160,7 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
         file.plan,
         cluster,
         _pins(file, len(sides)),
+        file.task,
     ), dict(file.docks)
 
 

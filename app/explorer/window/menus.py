@@ -118,6 +118,9 @@ class Menus(QMenuBar):
                 f"Alt+{place + 1}",
             )
         menu.addSeparator()
+        self._add(menu, "Go to the lesson of the task", window.lessons.show_task_lesson)
+        self._add(menu, "Leave task", session.leave_task)
+        menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", lambda: copy_command(window), "Ctrl+Shift+C")
         self._add(menu, "Copy link", lambda: copy_link(window), "Ctrl+Shift+K")

@@ -32,7 +32,9 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(lessons, "FOLDER", tmp_path / "none")
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
     (tmp_path / "1.toml").write_text(TOP + 'guess = "period"\n' + PAIR, "utf-8")
-    return shown(Lessons, (side,), size=(1100, 700))
+    view = shown(Lessons, (side,), size=(1100, 700))
+    view.turn_to(0)
+    return view
 
 
 def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side: Side):

@@ -59,7 +59,9 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "5": "x",
     }.items():
         (tmp_path / f"{name}.toml").write_text(text, "utf-8")
-    return shown(Lessons, (side,), theme=theme, size=(1200, 700))
+    view = shown(Lessons, (side,), theme=theme, size=(1200, 700))
+    view.turn_to(0)
+    return view
 
 
 def simulated(view: Lessons) -> None:
@@ -202,5 +204,6 @@ def test_what_cannot_be_read_is_said_and_a_refusal_shown(view: Lessons, tmp_path
     assert view.question((), 0) is None
     view.restyle(LIGHT if view.theme is DARK else DARK)
     assert view.page.guess.theme is view.theme is view.page.explanation.cards.theme
-    view._list()
-    assert [a.text() for a in view.page.menu.actions()][:2] == ["1  The title", "2  The title"]
+    view.page.menu.aboutToShow.emit()
+    entries = [action.text() for action in view.page.menu.actions()]
+    assert entries[:4] == ["List all lessons", "", "1  The title", "2  The title"]
