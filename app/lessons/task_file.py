@@ -37,8 +37,9 @@ def task_of(keys: TaskKeys, opened: LessonSide) -> Task:
             f"task.figure is {shown(keys.figure)}: expected one of {', '.join(WORDS)}; choose one"
         )
     if any(not 0 <= bound < 1e30 for bound in bounds) or bounds != sorted(bounds):
+        came = ", ".join(f"{bound:g}" for bound in bounds)
         raise InputError(
-            f"task has the bounds {', '.join(f'{b:g}' for b in bounds)}: expected figures of 0 or more, in SI units, at_least "
+            f"task has the bounds {came}: expected figures of 0 or more, in SI units, at_least "
             "below at_most; correct them"
         )
     for name in keys.keep:
