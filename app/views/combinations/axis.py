@@ -41,12 +41,14 @@ def draw_axis(
     x: float,
     height: float,
     apart: float,
+    beside: float,
     low: bool,
     here: bool,
     brush: Brush | None,
 ) -> None:
-    """Draw an axis at pixel `x`. `apart` is the distance to the next axis, `low` puts the title on
-    the second line, and `here` marks the axis that has the keyboard focus."""
+    """Draw an axis at pixel `x`. `apart` is the distance to the next axis, `beside` the width for
+    values, `low` puts the title on the second line, and `here` marks the axis that has the keyboard
+    focus."""
     theme, scale, foot = paint.theme, scale_of(column, height), height - FOOT
     paint.line([(x, TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
     room = (2 if low or staggered((column,), apart) else 1) * apart - TITLE_GAP
@@ -56,8 +58,8 @@ def draw_axis(
     fit = max(1, int((foot - TOP) / 15))
     for value in places[:: max(1, -(-len(places) // fit))]:
         words, side = column.value_text(value), -7 if column.words else 7
-        if width(words) > apart - 22:
-            words = elided(words, apart - 22)
+        if width(words) > beside - 14:
+            words = elided(words, beside - 14)
         align = 1.0 if side < 0 else 0.0
         paint.pill(x + side, scale.at(value), words, theme.ink2, LABEL_PX, 400, align)
     if brush is not None:
@@ -71,7 +73,7 @@ def draw_share(paint: Paint, x: float, height: float, share: float, apart: float
     """Draw the share of a figure's spread that the axis at pixel `x` explains, below the axis."""
     theme, y = paint.theme, height - 10
     words = f"{share:.0%}"
-    wide = min(_BAR_PX, apart - width(words, LABEL_PX, 600) - 22)
+    wide = min(_BAR_PX, apart - width("100%", LABEL_PX, 600) - 22)
     if wide < 16:
         paint.text(x, y, words, theme.ink, LABEL_PX, 600, 0.5)
         return

@@ -130,6 +130,7 @@ class LinesPicture(Canvas):
                 xs[at],
                 self.height(),
                 self.apart,
+                self._room(at, column),
                 low and bool(at % 2),
                 here,
                 self.brushes.get(at),
@@ -144,10 +145,16 @@ class LinesPicture(Canvas):
             paint.line([(x, 4), (x, self.height() - FOOT)], theme.b, 2.4)
         paint.painter.setOpacity(1.0)
 
+    def _room(self, at: int, column: CombinationColumn) -> float:
+        """The pixels beside an axis for its values: choices are at its left, figures at its
+        right."""
+        count = len(self.table.columns) if self.table else 0
+        outside = at == (0 if column.words else count - 1)
+        return _LEFT if outside else self.apart
+
     def _draw_medians(self, paint: Paint, column: CombinationColumn, x: float) -> None:
-        axis = (
-            next((c for c in self.table.columns if c.name == self.by), None) if self.table else None
-        )
+        columns = self.table.columns if self.table else ()
+        axis = next((c for c in columns if c.name == self.by), None)
         if axis is not None:
             colours = ordered_colours(self.theme, len(axis.words))
             for group in self.groups:
