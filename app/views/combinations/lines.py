@@ -31,6 +31,7 @@ class LineStyle:
 
 
 Styles = Callable[[Theme], Sequence[LineStyle]]
+Ints = NDArray[np.int64]
 
 
 def regime_styles(theme: Theme) -> list[LineStyle]:
@@ -97,28 +98,65 @@ class Lines:
         ys: Floats,
         matching: NDArray[np.bool_],
     ) -> None:
-        """Draw the matching lines group by group."""
-        for number, style in enumerate(self.styles(theme)):
-            drawn = segments(xs, ys[matching & (self.groups == number)])
-            strength = float(np.clip(400 / max(1, len(drawn)), 0.16, 0.7))
-            pen = QPen(faint(style.colour, strength), 1.0)
-            if style.dashes and len(drawn) < _DASHED:
-                pen.setDashPattern(style.dashes)
-            painter.setPen(pen)
-            painter.drawLines(drawn)
+        """Draw the matching lines group by group. Between two axes, lines of several values of an
+        axis coincide: they are drawn once, without a value's colour."""
+        grain = _grain(int(matching.sum()))
+        styles = self.styles(theme)
+        each = [
+            _ends(ys[matching & (self.groups == number)], grain) for number in range(len(styles))
+        ]
+        if self.styles is not regime_styles:
+            common = [_common(gaps) for gaps in zip(*each, strict=True)]
+            _draw(painter, LineStyle(theme.ink3), _lines(xs, common, grain))
+            each = [
+                [np.setdiff1d(gap, known) for gap, known in zip(gaps, common, strict=True)]
+                for gaps in each
+            ]
+        for style, gaps in zip(styles, each, strict=True):
+            _draw(painter, style, _lines(xs, gaps, grain))
 
 
 def segments(xs: list[float], ys: Floats) -> list[QLineF]:
     """Return the line segments of rows between neighbouring axes, without duplicates. Ends are
     rounded to one pixel, or to three for `_MANY` rows or more."""
-    grain = 1.0 if len(ys) < _MANY else 3.0
+    grain = _grain(len(ys))
+    return _lines(xs, _ends(ys, grain), grain)
+
+
+def _grain(rows: int) -> float:
+    """The pixels to which ends are rounded."""
+    return 1.0 if rows < _MANY else 3.0
+
+
+def _ends(ys: Floats, grain: float) -> list[Ints]:
+    """Both ends of the distinct segments in each gap between axes, packed into one number."""
     places = np.round(ys / grain).astype(np.int64) + _PACK // 2
+    gaps = range(ys.shape[1] - 1)
+    return [np.unique(places[:, at] * _PACK + places[:, at + 1]) for at in gaps]
+
+
+def _common(groups: Sequence[Ints]) -> Ints:
+    """The segments of one gap that several groups have; each group has a segment once."""
+    values, counts = np.unique(np.concatenate(groups), return_counts=True)
+    return values[counts > 1]
+
+
+def _lines(xs: list[float], gaps: Sequence[Ints], grain: float) -> list[QLineF]:
+    """The segments of all gaps as lines."""
     lines: list[QLineF] = []
-    for at in range(len(xs) - 1) if len(ys) else ():
-        both = np.unique(places[:, at] * _PACK + places[:, at + 1])
+    for at, both in enumerate(gaps):
         ends = (np.stack([both // _PACK, both % _PACK], axis=1) - _PACK // 2) * grain
         lines += [QLineF(xs[at], a, xs[at + 1], b) for a, b in ends.tolist()]
     return lines
+
+
+def _draw(painter: QPainter, style: LineStyle, drawn: list[QLineF]) -> None:
+    strength = float(np.clip(400 / max(1, len(drawn)), 0.16, 0.7))
+    pen = QPen(faint(style.colour, strength), 1.0)
+    if style.dashes and len(drawn) < _DASHED:
+        pen.setDashPattern(style.dashes)
+    painter.setPen(pen)
+    painter.drawLines(drawn)
 
 
 def _faint(painter: QPainter, theme: Theme, xs: list[float], ys: Floats) -> None:

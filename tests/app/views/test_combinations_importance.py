@@ -127,3 +127,28 @@ def test_commands_and_the_menu_make_the_same_choices(shown: Any, side: Side):
     assert view.explain.by == "Mode" and len(view.canvas.groups) == 2
     view.explain.offer(["Batch"])  # without the mode
     assert view.explain.by == ""
+
+
+def test_lines_that_groups_share_have_no_colour_of_a_group(shown: Any, side: Side):
+    """Between batch and GPU every mode has the same lines; behind its own axis each has others."""
+    view: Combinations = shown(Combinations, (side,), size=(1400, 600))
+    view.explain.group("Mode")
+    canvas, table = view.canvas, view.canvas.table
+    assert table is not None
+    names = [column.name for column in table.columns]
+    image = picture(canvas)
+    colours = ordered_colours(view.theme, 2)
+
+    def coloured(first: int) -> int:
+        """The pixels between two axes that are closer to a group's colour than to grey."""
+        left, right = int(canvas.across(first)) + 20, int(canvas.across(first + 1)) - 20
+        found = 0
+        for x in range(left, right, 6):
+            for y in range(60, canvas.height() - 45):
+                pixel = image.pixelColor(x, y)
+                found += pixel.saturation() > 130 and pixel.value() > 70
+        return found
+
+    assert len({*colours}) == 2
+    assert names[:4] == ["Batch", "GPU", "Mode", "Host speed"]
+    assert coloured(0) == 0 and coloured(2) > 100
