@@ -103,7 +103,9 @@ def _join(window: Window, view: FusionView) -> None:
 
 
 def _reveal(window: Window, view: Lessons) -> None:
-    """Lock and simulate the first lesson with its initial guess."""
+    """Open the first lesson, lock its initial guess, and simulate."""
+    view.turn_to(0)
+    _settle(window)
     if view.attempt is None:
         return
     view.attempt.moved.update(view.attempt.keys)

@@ -91,6 +91,15 @@ TERMINAL = {"compute": "#2E8BD0", "memory": "#C27C00", "overhead": "#C9649F"}
 """The colours of the regimes on a terminal of unknown ground: contrast of at least 3:1 on black and
 on white."""
 
+VIRIDIS = (
+    "#440154", "#472D7B", "#3B528B", "#2C728E", "#21918C", "#28AE80", "#5EC962", "#ADDC30",
+    "#FDE725",
+)  # fmt: skip
+"""The map viridis of matplotlib (S. van der Walt and N. Smith, CC0) at eighths: lightness rises
+evenly, also for the colour-blind."""
+_ORDERED_ENDS = {"dark": (0.4, 1.0), "light": (0.0, 0.52)}
+"""The part of VIRIDIS with a contrast of at least 3:1 on the panels of a theme."""
+
 FAMILIES = ("Inter", "Segoe UI", "SF Pro", "Noto Sans", "DejaVu Sans", "sans-serif")
 FIXED_FAMILIES = ("JetBrains Mono", "DejaVu Sans Mono", "monospace")
 LABEL_PX, SUPPORT_PX, BODY_PX, FIGURE_PX, HEAD_PX = 11, 12, 13, 15, 20
@@ -116,6 +125,17 @@ def mixed(one: str, other: str, share: float) -> str:
     """The mix of `share` of `one` with the rest of `other`."""
     parts = zip(rgb(one), rgb(other), strict=True)
     return "#" + "".join(f"{round(255 * (a * share + b * (1 - share))):02X}" for a, b in parts)
+
+
+def ordered_colours(theme: Theme, count: int) -> list[str]:
+    """Colours of `count` values in their order, evenly spaced on the readable part of VIRIDIS."""
+    low, high = _ORDERED_ENDS[theme.name]
+    colours: list[str] = []
+    for place in range(count):
+        at = (low + (high - low) * place / max(1, count - 1)) * (len(VIRIDIS) - 1)
+        left = min(int(at), len(VIRIDIS) - 2)
+        colours.append(mixed(VIRIDIS[left + 1], VIRIDIS[left], at - left))
+    return colours
 
 
 def contrast(one: str, other: str) -> float:

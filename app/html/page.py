@@ -31,7 +31,7 @@ from app.drawing.svg import element, properties, variable
 from app.html.templates import rendered
 from app.report.exports import summary
 from app.report.render import assumed
-from app.scenes.timeline import lanes
+from app.scenes.timeline.lanes import lanes
 from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 

@@ -38,13 +38,18 @@ def packaged() -> tuple[Lesson, ...]:
     return tuple(read(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
+def lesson_paths(opened: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """The files of the packaged lessons, of a user's own, and those that the user opened."""
+    paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
+    return tuple(dict.fromkeys([*paths, *opened]))
+
+
 def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
     """Every lesson, a user's own and those of `opened` files last, and the errors of unreadable
     files. A lesson replaces an earlier one of its name, such as the one that it was copied from."""
     readable: dict[str, Lesson] = {}
     wrong: list[str] = []
-    paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
-    for path in dict.fromkeys([*paths, *opened]):
+    for path in lesson_paths(opened):
         try:
             readable |= {lesson.name: lesson for lesson in read_all(path)}
         except InputError as error:

@@ -43,10 +43,24 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Task:
+    """What the learner is to reach in Explore: `figure`, a word, within its bounds in SI units, and
+    `regime`; either may be "". The fields `keep` of the scenario must not change."""
+
+    words: str
+    figure: str
+    at_least: float | None
+    at_most: float | None
+    regime: str
+    keep: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Lesson:
     """Texts hold placeholders (`app.lessons.words`). `guess` is the word to guess, "shift", or ""
     for a choice only. Without an axis, `asked` are the letters of the sides to guess. `low` and
-    `high` bound the axis of the guess, in SI."""
+    `high` bound the axis of the guess, in SI. `minutes` is the time that a class takes, 0 if
+    unknown, and `needs` the knowledge that it requires."""
 
     name: str
     title: str
@@ -65,6 +79,9 @@ class Lesson:
     cards: tuple[Card, ...] = ()
     points: tuple[Card, ...] = ()
     opens: str = "a"
+    task: Task | None = None
+    minutes: int = 0
+    needs: str = ""
 
     def side(self, letter: str) -> LessonSide:
         """The side with a letter."""

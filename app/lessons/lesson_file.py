@@ -18,6 +18,7 @@ from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint
 from app.lessons.lesson_texts import LONGEST_LABEL, check_texts
 from app.lessons.placeholders import PLACE, place
+from app.lessons.task_file import task_of
 from app.lessons.words import WORDS
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
@@ -113,7 +114,14 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
         cards,
         points,
         file.opens,
+        task_of(file.task, _side(sides, file.opens)) if file.task else None,
+        file.minutes or 0,
+        file.needs,
     )
+
+
+def _side(sides: tuple[LessonSide, ...], letter: str) -> LessonSide:
+    return next(side for side in sides if side.letter == letter)
 
 
 def _sides(file: FileKeys) -> tuple[LessonSide, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import Literal, get_args, get_type_hints
+from typing import Annotated, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -41,6 +41,17 @@ class CardKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     regime: Literal["", "compute", "memory", "overhead", "communication", "a", "b", "c", "d"] = ""
 
 
+class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys of [task]."""
+
+    do: str
+    figure: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    regime: Literal["", "compute", "memory", "overhead"] = ""
+    keep: list[str] = []
+
+
 class FileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys of the whole file."""
 
@@ -63,6 +74,9 @@ class FileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     card: list[CardKeys] = []
     point: list[CardKeys] = []
     opens: str = "a"
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=240)] | None = None
+    needs: str = ""
+    task: TaskKeys | None = None
     a: SideKeys
     b: SideKeys | None = None
     c: SideKeys | None = None
@@ -116,9 +130,11 @@ def _literals(hint: object) -> list[str]:
     return [word for part in get_args(hint) for word in _literals(part)]
 
 
-def _struct(key: str) -> type[CardKeys | SideKeys | FileKeys]:
+def _struct(key: str) -> type[CardKeys | SideKeys | TaskKeys | FileKeys]:
     """The struct of a wrong key."""
     first = key.partition("[")[0].partition(".")[0]
     if first in ("card", "point"):
         return CardKeys
+    if first == "task":
+        return TaskKeys
     return SideKeys if first in ("a", "b", "c", "d") else FileKeys

@@ -20,6 +20,7 @@ def check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | Non
     texts = {
         "title": file.title,
         "topic": file.topic,
+        "needs": file.needs,
         "question": file.question,
         "explain": file.explain,
         "choice": file.choice,
@@ -35,7 +36,7 @@ def check_texts(file: FileKeys, letters: tuple[str, ...], line: LessonAxis | Non
             raise InputError(f"{key} has {len(text)} characters: expected at most {LONGEST_TEXT}")
         if key == "title" and len(text) > LONGEST_LABEL:
             raise InputError(f"title has {len(text)} characters: expected at most {LONGEST_LABEL}")
-        if key in ("title", "topic") and PLACE.search(text):
+        if key in ("title", "topic", "needs") and PLACE.search(text):
             raise InputError(f"{key} has a placeholder: expected plain text")
         if lone := re.search(r"[{}].{0,20}", PLACE.sub("", text)):
             raise InputError(

@@ -6,7 +6,7 @@ keys of a lesson's own file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +49,24 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
     )
 
 
-def pack_text(title: str, paths: Sequence[Path]) -> str:
-    """The TOML of a pack with the lessons of some files and packs. Raises InputError if one is
-    unreadable."""
+def pack_text(title: str, paths: Sequence[Path], names: Collection[str] | None = None) -> str:
+    """The TOML of a pack with the lessons of some files and packs: all of them, or those of some
+    names, of which the last one of each name counts. Raises InputError if one is unreadable."""
     lines = [f"format = {literal(FORMAT)}", f"version = {VERSION}", f"title = {literal(title)}"]
+    every: list[tuple[str, Mapping[str, Any]]] = []
     for path in paths:
-        read_all(path)
+        known = read_all(path)
         file = table_of(path.read_bytes(), str(path))
-        for lesson in file["lesson"] if file.get("format") == FORMAT else [file]:
-            keys = {k: v for k, v in lesson.items() if k not in ("format", "version")}
-            lines += _lesson_lines(keys)
+        tables = file["lesson"] if file.get("format") == FORMAT else [file]
+        every += zip((lesson.name for lesson in known), tables, strict=True)
+    by_name = dict(every)
+    chosen = (
+        [keys for _, keys in every]
+        if names is None
+        else [keys for name, keys in by_name.items() if name in names]
+    )
+    for keys in chosen:
+        lines += _lesson_lines({k: v for k, v in keys.items() if k not in ("format", "version")})
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from app.scenes.timeline import split
+from app.scenes.timeline.lanes import split
 from simulator.analysis.block_diagram import OUTSIDE, Block, BlockDiagram, Flow, Set, Trial
 from simulator.prediction import Regime
 

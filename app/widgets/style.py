@@ -101,6 +101,7 @@ QLabel[tone="verdict"] {{ font-size: {BODY_PX}px; font-weight: 600; }}
 QLabel[tone="verdict"]:disabled {{ color: {t.ink3}; }}
 QLabel[tone="figure"] {{ font-size: {FIGURE_PX}px; font-weight: 600; }}
 QLabel[tone="head"] {{ font-size: {HEAD_PX}px; font-weight: 600; }}
+QLabel[tone="good"] {{ color: {t.b}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
 QLabel[tone="danger"] {{ color: {t.danger}; font-size: {SUPPORT_PX}px; font-weight: 600; }}
 QPlainTextEdit[tone="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; }}
 QLabel[tone="code"] {{ font-family: "{FIXED_FAMILIES[0]}", "{FIXED_FAMILIES[1]}", monospace; font-size: {SUPPORT_PX}px; color: {t.ink2}; }}

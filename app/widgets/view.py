@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.answers.side import Question, Side
 from app.formulas.formula import Formula
+from app.scenes.timeline.pins import Pins
 from app.theme import Theme
 
 
@@ -34,6 +36,8 @@ class View(QWidget):
     """Scenario: the user requested a scenario in place of the current one."""
     added = Signal(str, object)
     """Name and Scenario: the user requested another side."""
+    pin_requested = Signal(object)
+    """Pin: the user pinned or unpinned a lane."""
     question_changed = Signal()
     """The result of `question` has changed, such as after a change of axis."""
 
@@ -65,6 +69,9 @@ class View(QWidget):
     def pick(self, ops: frozenset[int]) -> None:
         """Show a selection of ops."""
 
+    def show_pins(self, pins: Pins) -> None:
+        """Show the pinned lanes."""
+
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         """The computation whose result `answer` shows, or None if `draw` is enough."""
         return None
@@ -82,6 +89,10 @@ class View(QWidget):
     def formula(self, at: QPoint) -> Formula | None:
         """The formula of the figure at a screen position, else of the main figure, else None."""
         return None
+
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        """The view's commands for the command palette, with their names."""
+        return []
 
     def rows(self) -> list[list[str]]:
         """The data of the view as a table, column heads first; for screen readers and CSV."""

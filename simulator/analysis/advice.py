@@ -61,8 +61,8 @@ class Advice:
 
 @dataclass(frozen=True)
 class Advised:
-    """`advice` in order of gain; `hidden`: advice whose local gain does not arrive; `refused`: the
-    reason for each what-if that does not apply."""
+    """`advice` in order of gain, what fits in the memory first; `hidden`: advice whose local gain
+    does not arrive; `refused`: the reason for each what-if that does not apply."""
 
     baseline: Prediction
     by: By
@@ -116,7 +116,7 @@ def advise(
             refused[trial.text] = str(error)
     if by == "money":
         tried += _crossed(scenario, base, tried, predictor, prices)
-    tried.sort(key=lambda a: (not a.fits and base.fits, -a.gain, a.whatif))
+    tried.sort(key=lambda a: (not a.fits, -a.gain, a.whatif))
     gaining = tuple(a for a in tried if a.gain > _VISIBLE)
     hidden = tuple(a for a in tried if a.warning and a.gain <= _VISIBLE)
     return Advised(base, by, gaining, hidden, refused)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from app.answers.cluster.answer import ClusterAnswer, RankAnswer, Span
 from app.answers.cluster.words import collective_words, ranks_words, stage_words
 from app.charts.cluster.bubbles import bubbles
 from app.charts.cluster.legend import legend
+from app.charts.timeline.pinned import pin_mark
 from app.drawing import (
     Box,
     Drawing,
@@ -28,6 +29,7 @@ from app.drawing import (
 )
 from app.quantities import percent, seconds, seconds_unit
 from app.scenes.pixel_scale import Scale
+from app.scenes.timeline.pins import Pin, Pins
 from app.theme import SUPPORT_PX
 
 _LEFT, _HEADS, ROW_PX, _MOST_PX = 116.0, 66.0, 50.0, 96.0
@@ -42,9 +44,14 @@ _FILLS: dict[str, tuple[str, Fill]] = {
 }
 
 
-def lanes_height(answer: ClusterAnswer) -> float:
-    """The height of all ranks, in pixels."""
-    return _HEADS + ROW_PX * len(answer.ranks) + 6
+def lanes_height(ranks: int, head: bool = True) -> float:
+    """The height of some ranks, with or without the legend and the axis, in pixels."""
+    return _HEADS * head + ROW_PX * ranks + 6
+
+
+def rank_pin(rank: RankAnswer) -> Pin:
+    """The pin of a rank's lanes."""
+    return Pin("rank", str(rank.ranks[0]))
 
 
 def lanes_across(answer: ClusterAnswer, width: float) -> Scale:
@@ -63,28 +70,43 @@ def lanes_drawing(
     metrics: Metrics,
     shown_s: tuple[float, float] | None = None,
     picked: int = -1,
+    ranks: Sequence[RankAnswer] | None = None,
+    pins: Pins = (),
+    headed: bool = True,
 ) -> Drawing:
     """The last simulated step, from the first kernel of each rank on, or its part within the
-    seconds `shown_s`. The bars of the collective in row `picked` of the answer stand out."""
+    seconds `shown_s`. The bars of the collective in row `picked` of the answer stand out. Only
+    `ranks` are drawn, by default all; `pins` are marked. The legend and the times are drawn if
+    `headed`."""
+    ranks = answer.ranks if ranks is None else ranks
     whole = lanes_across(answer, width)
     scale, unit = seconds_unit(whole.high)
     low, high = shown_s or (0.0, whole.high)
     across = Scale(low / scale, high / scale, whole.begin, whole.end)
-    items, head = legend(_entries(answer), 12, width - 8, metrics)
-    head += 22
-    row = min(_MOST_PX, max(ROW_PX, (height - head - 6) / len(answer.ranks)))
-    bottom = min(height - 6, head + row * len(answer.ranks))
-    items.append(Text(_LEFT - 10, head - 12, unit, "ink3", anchor="end"))
+    items: list[Item] = []
+    head = 4.0
+    if headed:
+        items, head = legend(_entries(answer), 12, width - 8, metrics)
+        head += 22
+        items.append(Text(_LEFT - 10, head - 12, unit, "ink3", anchor="end"))
+    row = min(_MOST_PX, max(ROW_PX, (height - head - 6) / max(1, len(ranks))))
+    bottom = min(height - 6, head + row * len(ranks))
     for value, words in across.ticks(max(3, int(width / 110))):
         x = across.at(value)
         items.append(Line(((x, head - 4), (x, bottom)), "grid"))
-        items.append(Text(min(x, width - 14), head - 12, words, "ink3", anchor="middle"))
+        if headed:
+            items.append(Text(min(x, width - 14), head - 12, words, "ink3", anchor="middle"))
     spots: list[Spot] = []
-    for at, rank in enumerate(answer.ranks):
+    for at, rank in enumerate(ranks):
         top = head + row * at
         box = Box(0, top, width, row)
         items += _rank(answer, rank, box, across, scale, metrics, picked)
         spots.append(Spot(rank.ranks, box, ranks_words(rank.ranks)))
+        name, pin = Box(0, top, _LEFT - 4, row), rank_pin(rank)
+        verb = "Unpin" if pin in pins else "Pin to the top:"
+        spots.append(Spot(pin, name, f"{verb} {ranks_words(rank.ranks)} (P)"))
+        if pin in pins:
+            items += pin_mark(_LEFT - 10, top + 12, "b")
         spots += _bars(answer, rank, box, across, scale)
     return Drawing(width, height, tuple(items), tuple(spots), "Timeline of the distinct ranks")
 
@@ -111,7 +133,7 @@ def _rank(
     picked: int,
 ) -> list[Item]:
     name = ranks_words(rank.ranks)
-    words = elided(metrics, f"{name[0].upper()}{name[1:]}", _LEFT - 16, SUPPORT_PX, 600)
+    words = elided(metrics, f"{name[0].upper()}{name[1:]}", _LEFT - 30, SUPPORT_PX, 600)
     items: list[Item] = [
         Text(12, row.top + 12, words, "ink", SUPPORT_PX, 600),
         Text(12, row.top + 28, stage_words(answer.layout, rank.ranks[0]), "ink3"),

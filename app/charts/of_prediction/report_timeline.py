@@ -6,7 +6,7 @@ from app.charts.registry import chart
 from app.charts.timeline.frame import Frame
 from app.charts.timeline.timeline import timeline
 from app.drawing import Drawing, Metrics
-from app.scenes.timeline import lanes
+from app.scenes.timeline.lanes import lanes
 from simulator.prediction import Prediction
 
 

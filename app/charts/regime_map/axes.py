@@ -6,7 +6,7 @@ from app.charts.regime_map.frame import LEGEND_PX, Frame
 from app.drawing import Item, Line, Marker, Metrics, Point, Text, elided, pill, regime_ink
 from app.drawing.items import Dash
 from app.scenes.field import MapAxis
-from app.scenes.regime_map import Spot
+from app.scenes.regime_map.scene import Spot
 from app.scenes.sweep.curves import axis_title, value_words
 from app.scenes.ticks import Ticks, choice_ticks, factor_ticks
 from app.theme import LABEL_PX

@@ -8,8 +8,8 @@ import numpy as np
 
 from app.drawing import Box, Metrics, Point
 from app.scenes.field import Floats, MapAxis
-from app.scenes.map_field import MapField
-from app.scenes.regime_map import Chart, Spot
+from app.scenes.regime_map.field import MapField
+from app.scenes.regime_map.scene import Chart, Spot
 from app.scenes.ticks import place
 
 _LEFT, _TOP, _RIGHT, _BOTTOM, LEGEND_PX = 56.0, 30.0, 10.0, 44.0, 26.0

@@ -11,7 +11,7 @@ from app.charts.regime_map.lines import lines, time_names
 from app.charts.regime_map.names import names, times
 from app.drawing import Drawing, Group, Metrics
 from app.drawing.labels import Labels
-from app.scenes.regime_map import chart_of
+from app.scenes.regime_map.scene import chart_of
 
 WIDTH, HEIGHT = 1000.0, 720.0
 _ABOUT = "Colour is the largest share, depth is how far it leads"

@@ -10,7 +10,7 @@ from app.charts.timeline.frame import Frame, Rows
 from app.drawing import Colour, Item, Mix, Path
 from app.drawing.items import Step
 from app.scenes.pixel_scale import Scale
-from app.scenes.timeline import Lanes
+from app.scenes.timeline.lanes import Lanes
 
 _APART_PX, _STUB_PX = 7.0, 26.0
 _BEYOND_PX = 2000.0

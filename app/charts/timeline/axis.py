@@ -9,7 +9,7 @@ from app.charts.timeline.lanes import columns
 from app.drawing import Box, Item, Line, Metrics, Mix, Rectangle, Role, Text
 from app.quantities import seconds_unit
 from app.scenes.ticks import linear_ticks
-from app.scenes.timeline import Lanes, visible
+from app.scenes.timeline.lanes import Lanes, visible
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _TICK_PX = 84.0
@@ -27,7 +27,7 @@ def axis(frame: Frame, metrics: Metrics) -> list[Item]:
     items: list[Item] = []
     for index, value in enumerate(ticks):
         at = x.at(value * scale)
-        items.append(Line(((at, rows.outer.top - 3), (at, rows.gpu.bottom + 6)), "grid"))
+        items.append(Line(((at, rows.area.top - 3), (at, rows.gpu.bottom + 6)), "grid"))
         words = f"{value:,.{places}f}" + (f" {unit}" if index == 0 else "")
         half = metrics.width(words) / 2
         at = min(max(at, x.begin + half), x.end - half)

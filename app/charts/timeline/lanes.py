@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.drawing import Box, Fill, Item, Metrics, Mix, Pattern, Rectangle, Rectangles, Text, pill
 from app.quantities import seconds
 from app.scenes.pixel_scale import Scale
-from app.scenes.timeline import (
+from app.scenes.timeline.lanes import (
     GPU_KINDS,
     HOST_KINDS,
     HOST_WAIT,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from app.charts.timeline.arrows import arrows, strong_arrows
 from app.charts.timeline.axis import axis, overview, row_names
 from app.charts.timeline.frame import Frame
 from app.charts.timeline.lanes import gpu_lane, host_lane, module_row
+from app.charts.timeline.pinned import pinned_rows
 from app.drawing import Box, Drawing, Group, Item, Line, Metrics, Rectangle, Spot
 from app.quantities import percent, seconds
-from app.scenes.timeline import Lanes, Slices
+from app.scenes.timeline.lanes import Lanes, Slices
+from app.scenes.timeline.pins import PinnedLane
 
 _BAND = 0.13  # opacity of a selected time range
 
 
-def timeline(lanes: Lanes, frame: Frame, metrics: Metrics) -> Drawing:
+def timeline(
+    lanes: Lanes, frame: Frame, metrics: Metrics, pinned: Sequence[PinnedLane] = ()
+) -> Drawing:
     """The modules and ops of the host above the kernels of the GPU, with an arrow from each launch
-    to its kernel, and the whole step on top if the frame has an overview."""
+    to its kernel, and the whole step on top if the frame has an overview. The pinned lanes, as many
+    as the frame has, are above all others."""
     rows, x = frame.rows, frame.x
     inside = (
         *module_row(lanes.outer, x, rows.outer, metrics),
@@ -31,6 +36,7 @@ def timeline(lanes: Lanes, frame: Frame, metrics: Metrics) -> Drawing:
         *row_names(frame),
         *(overview(lanes, frame) if frame.overview else ()),
         Group(inside, _clip(frame)),
+        *pinned_rows(pinned, frame, metrics),
     )
     spots = (
         Spot("host", rows.host, sums_sentence(lanes.host, frame.span)),

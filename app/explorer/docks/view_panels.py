@@ -13,7 +13,8 @@ from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.docks.panel import Panel, export
 from app.explorer.docks.table_dialog import TableDialog, write_csv
-from app.explorer.state.session import Session
+from app.explorer.state.session import LETTERS, Session, State
+from app.scenes.timeline.pins import Pin, Track
 from app.theme import Theme
 from app.views.catalogue import VIEWS, Offered
 from app.widgets.save_dialog import ask_where
@@ -58,6 +59,7 @@ class ViewPanels(QObject):
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
         self._idle.timeout.connect(self._draw_visible)
+        session.changed.connect(self._session_changed)
         for offered in VIEWS:
             self._add(offered)
 
@@ -74,7 +76,7 @@ class ViewPanels(QObject):
         self._idle.start()
 
     def _draw_visible(self) -> None:
-        for offered in self._visible():
+        for offered in self.visible():
             if offered not in self._postponed:
                 self.view(offered)
 
@@ -116,12 +118,22 @@ class ViewPanels(QObject):
             if offered not in self._stale:
                 view.pick(ops)
 
+    def pin_lane(self, track: Track) -> None:
+        """Pin or unpin a lane of the current scenario."""
+        state = self.session.state
+        self._try(lambda: self.session.pin(Pin(track, LETTERS[state.current])))
+
+    def _session_changed(self, before: State, after: State) -> None:
+        if before.pinned != after.pinned:
+            for view in self.views.values():
+                view.show_pins(after.pinned)
+
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
         self.theme = theme
         for panel in self.panels.values():
             panel.restyle(theme)
-        for offered in self._visible():
+        for offered in self.visible():
             self.view(offered)
 
     def view(self, offered: Offered) -> View:
@@ -154,7 +166,7 @@ class ViewPanels(QObject):
     def _front(self) -> list[Offered]:
         """The view with the focus, else the first visible view; None, with a message, if all panels
         are closed."""
-        visible = self._visible()
+        visible = self.visible()
         focus = QApplication.focusWidget()
         focused = [
             offered
@@ -165,7 +177,7 @@ class ViewPanels(QObject):
             self.refused.emit("no chart is shown; choose one in the View menu")
         return [*focused, *visible][:1]
 
-    def _visible(self) -> list[Offered]:
+    def visible(self) -> list[Offered]:
         """The views in front."""
         return [
             offered
@@ -191,10 +203,12 @@ class ViewPanels(QObject):
         view.added.connect(
             lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
         )
+        view.pin_requested.connect(lambda pin: self._try(lambda: self.session.pin(pin)))
         view.question_changed.connect(lambda: self._request(offered, view))
         self.created.emit(view)  # first: `fill` orders the existing controls
         self.panels[offered].fill(view)
         self._stale.add(offered)
+        view.show_pins(self.session.state.pinned)
         return view
 
     def _set_scenario(self, offered: Offered, scenario: Scenario) -> None:

@@ -54,7 +54,9 @@ class Gain(QWidget):
         self.theme, self.base, self.advice, self.most = theme, base, advice, most
         self.setFixedHeight(_ROW_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        summary = f"{sentence(advice)} −{percent(advice.gain)}, {effect(base, advice)}"
+        self.fits = ", then fits" if advice.fits and not base.fits else ""
+        """Said of advice that makes a step fit in the memory."""
+        summary = f"{sentence(advice)} −{percent(advice.gain)}, {effect(base, advice)}{self.fits}"
         self.setAccessibleName(summary)
         low, high = advice.interval_s
         step = f"{seconds(advice.period_s)} per step, {between(low, high, advice.period_s)}"
@@ -74,7 +76,8 @@ class Gain(QWidget):
         gain = f"−{percent(self.advice.gain)}"
         left = paint.text(18 + _TRACK + 8, y, gain, theme.ink, SUPPORT_PX, 600).right() + 8
         full = effect(self.base, self.advice)
-        times = fitting(wide - left, full, full.partition(" (")[0].partition(";")[0])
+        short = full.partition(" (")[0].partition(";")[0]
+        times = fitting(wide - left, *(f"{words}{self.fits}" for words in (full, short)))
         paint.text(wide, y, times, theme.ink2, LABEL_PX, align=1.0, room=wide - left)
         painter.end()
 

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.answers.cluster.choice import ClusterChoice
+from app.scenes.timeline.pins import MOST_PINS, Pin, Pins, without_side
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 
@@ -36,8 +37,9 @@ class NamedScenario:
 @dataclass(frozen=True)
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one,
-    the ops selected in it, the theme, the workspace, the TOML of the plan ("" without a plan), and
-    the cluster with its split (None without a cluster)."""
+    the ops selected in it, the theme, the workspace, the TOML of the plan ("" without a plan),
+    the cluster with its split (None without a cluster), the pinned lanes of the timelines, and
+    the name of the lesson whose task is open ("" without one)."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
@@ -46,6 +48,8 @@ class State:
     workspace: str = "Explore"
     plan: str = ""
     cluster: ClusterChoice | None = None
+    pinned: Pins = ()
+    task: str = ""
 
     @property
     def work(self) -> tuple[object, ...]:
@@ -83,10 +87,12 @@ class Session(QObject):
         scenario: Scenario | None = None,
         workspace: str = "",
         cluster: ClusterChoice | None = None,
+        task: str = "",
     ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also set `cluster` if one is given. Raises InputError if there are four scenarios.
+        Also set `cluster` and `task` if they are given. Raises InputError if there are four
+        scenarios.
         """
         now = self.state
         if len(now.sides) == len(LETTERS):
@@ -101,6 +107,7 @@ class Session(QObject):
             current=len(now.sides),
             picked=frozenset(),
             cluster=cluster or now.cluster,
+            task=task or now.task,
         )
         self._push(self._shown(state, workspace), f"add scenario {LETTERS[len(now.sides)]}")
 
@@ -112,7 +119,8 @@ class Session(QObject):
         sides = now.sides[:place] + now.sides[place + 1 :]
         current = min(now.current - (place < now.current), len(sides) - 1)
         picked = frozenset[int]() if place == now.current else now.picked
-        state = replace(now, sides=sides, current=current, picked=picked)
+        pinned = without_side(now.pinned, LETTERS, place)
+        state = replace(now, sides=sides, current=current, picked=picked, pinned=pinned)
         self._push(state, f"remove scenario {LETTERS[place]}")
 
     def rename(self, place: int, name: str) -> None:
@@ -142,6 +150,28 @@ class Session(QObject):
     def pick(self, ops: frozenset[int]) -> None:
         """Select ops in every view."""
         self._push(replace(self.state, picked=ops), "select ops", "pick")
+
+    def pin(self, pin: Pin) -> None:
+        """Pin a lane below the pinned ones, or unpin it. Raises InputError if too many are
+        pinned."""
+        pinned = self.state.pinned
+        if pin in pinned:
+            self._push(
+                replace(self.state, pinned=tuple(p for p in pinned if p != pin)),
+                f"unpin {pin.name}",
+            )
+        elif len(pinned) < MOST_PINS:
+            self._push(replace(self.state, pinned=(*pinned, pin)), f"pin {pin.name}")
+        else:
+            raise InputError(f"{MOST_PINS} lanes are pinned, the maximum; unpin one first")
+
+    def leave_task(self) -> None:
+        """Close the task of a lesson."""
+        self._push(replace(self.state, task=""), "leave task")
+
+    def unpin_all(self) -> None:
+        """Unpin every lane."""
+        self._push(replace(self.state, pinned=()), "unpin all lanes")
 
     def show(self, workspace: str) -> None:
         """Show a workspace."""

@@ -17,6 +17,7 @@ from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
+from app.scenes.timeline.pins import MOST_PINS, Pin, Pins, Track
 from simulator.errors import InputError
 from simulator.formats.limited import contents
 from simulator.scenario.scenario import Scenario
@@ -42,6 +43,11 @@ class _Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     more: str = ""
 
 
+class _Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    track: Track
+    of: Annotated[str, msgspec.Meta(max_length=8)]
+
+
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Literal["ridgepoint-session"]
     version: int
@@ -54,6 +60,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan: str = ""
     """The TOML of the plan, or ""."""
     cluster: _Cluster | None = None
+    pinned: list[_Pin] = []
+    task: Annotated[str, msgspec.Meta(max_length=200)] = ""
     saved_as: str = ""
     """In an autosave, the path of the session's own file, or ""."""
 
@@ -75,6 +83,10 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
         body["plan"] = state.plan
     if state.cluster is not None:
         body["cluster"] = asdict(state.cluster)
+    if state.pinned:
+        body["pinned"] = [asdict(pin) for pin in state.pinned]
+    if state.task:
+        body["task"] = state.task
     if saved_as is not None:
         body["saved_as"] = str(saved_as)
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
@@ -139,8 +151,25 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
         raise InputError(f"{path}: {error}") from None
     picked = frozenset(op for op in file.picked if op >= 0)
     cluster = file.cluster and ClusterChoice(**msgspec.structs.asdict(file.cluster))
-    state = State(sides, file.current, picked, file.theme, file.workspace, file.plan, cluster)
-    return state, dict(file.docks)
+    return State(
+        sides,
+        file.current,
+        picked,
+        file.theme,
+        file.workspace,
+        file.plan,
+        cluster,
+        _pins(file, len(sides)),
+        file.task,
+    ), dict(file.docks)
+
+
+def _pins(file: _File, sides: int) -> Pins:
+    """The pins of existing scenarios and of ranks, without duplicates."""
+    letters = LETTERS[:sides]
+    pins = [Pin(pin.track, pin.of) for pin in file.pinned]
+    known = [p for p in pins if (p.of.isdecimal() if p.track == "rank" else p.of in [*letters])]
+    return tuple(dict.fromkeys(known))[:MOST_PINS]
 
 
 def _scenario(side: _Side) -> Scenario:

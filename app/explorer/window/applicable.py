@@ -48,6 +48,9 @@ class Applicable:
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
         reasons["Export comparison …"] = unpredicted or self._not_compared()
         reasons["Write plan report …"] = unplanned
+        reasons["Unpin all lanes"] = "" if state.pinned else "No lane is pinned"
+        no_task = "" if window.lessons.task_lesson else "No task of a lesson is open"
+        reasons["Go to the lesson of the task"] = reasons["Leave task"] = no_task
         reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
         for place, letter in enumerate(LETTERS):
             if place == state.current:

@@ -22,9 +22,13 @@ class Commands:
         self.window = window
 
     def available(self) -> list[Command]:
-        """All enabled actions, all views, and all cards of the shelf."""
+        """All enabled actions, the commands of the visible views, all views, and all cards of the
+        shelf."""
         window = self.window
         commands = action_commands(window.actions())
+        for offered in window.panels.visible():
+            for name, run in window.panels.view(offered).commands():
+                commands.append(Command(offered.title, name, "", run))
         for offered in window.panels.panels:
             commands.append(Command("Show", offered.title, "", partial(self.show_view, offered)))
         for widget in window.shelf.widgets:

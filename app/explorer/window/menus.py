@@ -95,6 +95,11 @@ class Menus(QMenuBar):
         self._add(menu, "Reset layout", window.layout_.reset)
         self._add(menu, "Show chart as table", window.panels.show_table, "Ctrl+T")
         self._add(menu, "Enlarge chart", window.panels.enlarge, "Ctrl+Shift+E")
+        menu.addSeparator()
+        self._add(menu, "Pin GPU lane", lambda: window.panels.pin_lane("gpu"))
+        self._add(menu, "Pin host lane", lambda: window.panels.pin_lane("host"))
+        self._add(menu, "Unpin all lanes", window.session.unpin_all)
+        menu.addSeparator()
         self._add(menu, "Switch between light and dark", window.toggle_theme, "Ctrl+Shift+L")
         self._add(menu, "Use system theme", lambda: window.session.set_theme("system"))
 
@@ -112,6 +117,9 @@ class Menus(QMenuBar):
                 lambda at=place: session.switch_to(at),
                 f"Alt+{place + 1}",
             )
+        menu.addSeparator()
+        self._add(menu, "Go to the lesson of the task", window.lessons.show_task_lesson)
+        self._add(menu, "Leave task", session.leave_task)
         menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
         self._add(menu, "Copy as command", lambda: copy_command(window), "Ctrl+Shift+C")

@@ -137,7 +137,7 @@ class Window(QMainWindow):
         column.setSpacing(6)
         column.addWidget(self.head)
         column.addWidget(self.verdict)
-        for page in self.pages:
+        for page in (*self.pages, self.lessons):
             column.addWidget(page.bar)
         column.addWidget(self.banner)
         return top
@@ -294,7 +294,7 @@ class Window(QMainWindow):
             self.strip,
             self.panels,
             self.dropping,
-            *self.pages,
+            *(*self.pages, self.lessons),
             *self.beside,
         ):
             widget.restyle(theme)

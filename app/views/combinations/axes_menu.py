@@ -9,8 +9,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from app.answers.side import Side
-from app.scenes.combinations import FIGURES
-from app.scenes.combinations_axes import values
+from app.scenes.combinations.axes import values
+from app.scenes.combinations.table import FIGURES
 from app.scenes.sweep.curves import axis_name
 from app.widgets.strip import Strip
 

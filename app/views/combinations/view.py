@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any, ClassVar
 
@@ -13,12 +14,21 @@ from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import rate_at
 from app.quantities import plain
-from app.scenes.combinations import FIGURES, USUAL_FIGURES, CombinationTable, combined
-from app.scenes.combinations_axes import axes_of, usual, values
+from app.scenes.combinations.axes import axes_of, usual, values
+from app.scenes.combinations.importance import group_summaries, importance
+from app.scenes.combinations.table import (
+    FIGURES,
+    USUAL_FIGURES,
+    CombinationTable,
+    combined,
+    in_sentence,
+)
 from app.scenes.sweep.curves import CancelledError, axis_name
 from app.theme import Theme
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
+from app.views.combinations.explain_menu import ExplainMenu
+from app.views.combinations.group_legend import GroupLegend
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES
 
@@ -26,7 +36,8 @@ from simulator.prediction import REGIMES
 class Combinations(StripView):
     """Parallel coordinates. Dragging along an axis (or the up and down keys) filters the lines. The
     button, or Enter, switches to the fastest matching scenario, a click on a line to that one. The
-    menu selects the axes; dragging their titles moves them."""
+    menu selects the axes; dragging their titles moves them. The share of the spread of a figure
+    that an axis explains stands below it; V and G, or a menu, choose the figure and the groups."""
 
     title: ClassVar[str] = "Combinations"
 
@@ -41,12 +52,18 @@ class Combinations(StripView):
         self.legend = self.strip.legend(theme)
         self.status = self.strip.hint()
         self.axes = AxesMenu(self.strip, self._choose)
+        self.explain = ExplainMenu(self.strip, USUAL_FIGURES[0], self._explain)
         name = "Switch to the fastest matching scenario"
         self.best = self.strip.button("Use fastest", name, self._take)
         self.best.setToolTip("Switch to the matching scenario with the most samples/s (Enter)")
         self.canvas = self.below(LinesCanvas(theme), self._take)
         self.canvas.brushed.connect(self._count)
         self.canvas.reordered.connect(self._reorder)
+        self.canvas.cycled.connect(self._cycle)
+        self.groups = GroupLegend(theme)
+        column = self.layout()
+        assert column is not None
+        column.addWidget(self.groups)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.side = sides[current]
@@ -112,7 +129,44 @@ class Combinations(StripView):
             rows.append([*figures, table.regime(row)])
         return rows
 
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        return self.explain.commands()
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        self.groups.restyle(theme)
+
     # what the controls do
+
+    def _cycle(self, groups: bool) -> None:
+        if groups:
+            self.explain.next_group()
+        else:
+            self.explain.next_figure()
+
+    def _explain(self) -> None:
+        """Group the lines, and show the shares of the chosen figure."""
+        if self.explain.figure not in self.order:
+            self.order = [*self.order, self.explain.figure]
+            self._arrange()
+            return
+        self.canvas.group(self.explain.by)
+        self._count()
+
+    def _show_importance(self, table: CombinationTable) -> str:
+        """Show the shares of the axes and the groups over the matching lines. Returns the shares
+        in words."""
+        canvas, figure = self.canvas, self.explain.figure
+        found = importance(table, figure, canvas.matching)
+        columns = {column.name: column for column in table.columns}
+        by = columns.get(self.explain.by)
+        canvas.figure, canvas.shares = figure, found.shares
+        canvas.groups = () if by is None else group_summaries(by, columns[figure], canvas.matching)
+        head = f"Median {in_sentence(figure)} by {in_sentence(by.name)}" if by else ""
+        self.groups.show_groups(head, len(by.words) if by else 0, canvas.groups)
+        self.legend.setVisible(by is None)
+        canvas.update()
+        return f"spread of {in_sentence(figure)}: {found.words}" if found.words else ""
 
     def _choose(self, names: list[str], figures: list[str]) -> None:
         """Change the axes, which requires new predictions, or the figures, which does not."""
@@ -143,6 +197,8 @@ class Combinations(StripView):
         new = [name for name in axes if name not in self.order]
         shown = [name for name in self.order if name in axes or name in FIGURES]
         rate = next(c for c in table.columns if c.name == "Throughput").values
+        self.explain.offer(axes)
+        self.canvas.by = self.explain.by
         self.canvas.show_table(table.arranged([*new, *shown]), np.argsort(-rate, kind="stable"))
         self._count()
 
@@ -153,7 +209,10 @@ class Combinations(StripView):
         matching = self.canvas.matching
         refused = f", {table.refused:,} cannot run" if table.refused else ""
         words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}"
-        self.status.say(words)
+        assert self.table is not None
+        spread = self._show_importance(self.table)
+        self.status.say(f"{words}; {spread}" if spread else words, words)
+        self.status.setToolTip(f"What explains the {spread}" if spread else "")
         self.legend.show_counts(
             {r: int((table.regimes[matching] == at).sum()) for at, r in enumerate(REGIMES)}
         )
@@ -162,7 +221,7 @@ class Combinations(StripView):
         if row is not None:
             figures = [c.value_text(float(c.values[row])) for c in table.columns]
             best = "; fastest: " + ", ".join(figures)
-        self.canvas.setAccessibleDescription(words + best)
+        self.canvas.setAccessibleDescription("; ".join(filter(None, (words + best, spread))))
 
     def _take(self, line: int | None = None) -> None:
         """Switch to the scenario of a line, or to the fastest matching one."""

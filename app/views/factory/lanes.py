@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPixmap, QResizeEvent
 from app.quantities import number, percent, plain, seconds, seconds_unit
 from app.scenes.factory import MARKS, Factory
 from app.scenes.pixel_scale import Floats, Scale
-from app.scenes.timeline import WAITS, Ints, lanes
+from app.scenes.timeline.lanes import WAITS, Ints, lanes
 from app.theme import BODY_PX, LABEL_PX, Theme
 from app.widgets.canvas import Canvas, Card
 from app.widgets.paint import Paint

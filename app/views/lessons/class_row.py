@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.scenes.lesson_attempt import Attempt
+from app.scenes.lessons.attempt import Attempt
 
 
 class ClassRow(QWidget):

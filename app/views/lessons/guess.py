@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPolygonF
 
 from app.lessons.lesson import LessonSide
-from app.scenes.lesson_attempt import Attempt, Key
+from app.scenes.lessons.attempt import Attempt, Key
 from app.theme import SUPPORT_PX, Theme
 from app.views.lessons.plot import LessonPlot
 from app.widgets.paint import Paint, faint, pill_box, width

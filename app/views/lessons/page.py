@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
-from app.scenes.lesson_attempt import Attempt, Step
+from app.scenes.lessons.attempt import Attempt, Step
+from app.scenes.lessons.task import target_words
 from app.theme import BODY_PX, SUPPORT_PX, Theme
 from app.views.lessons.class_row import ClassRow
 from app.views.lessons.explanation import Explanation, sentence
@@ -25,6 +26,7 @@ from app.views.lessons.guess import GuessCanvas
 from app.views.lessons.pieces import Option, Rule, Steps
 from app.views.lessons.reveal import RevealCanvas
 from app.views.lessons.texts import figure_words, hint, verdict
+from app.views.lessons.tick import Tick
 from app.widgets.elided_label import Elided
 from simulator.prediction import Regime
 
@@ -130,6 +132,13 @@ class LessonPage(QWidget):
         verdict_row.addWidget(self.verdict, 1)
         verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
         self.choice = sentence(BODY_PX, 600)
+        self.task = sentence(BODY_PX)
+        self.task_tick = Tick(self.theme)
+        self.task_row = QWidget()
+        task_row = QHBoxLayout(self.task_row)
+        task_row.setContentsMargins(0, 8, 0, 0)
+        task_row.addWidget(self.task_tick, 0, Qt.AlignmentFlag.AlignTop)
+        task_row.addWidget(self.task, 1)
         self.asking = ClassRow()
         self.asking.voted.connect(self._voted)
         self.choices = QVBoxLayout()
@@ -140,6 +149,7 @@ class LessonPage(QWidget):
         column.addLayout(verdict_row)
         column.addWidget(self.choice)
         column.addLayout(self.choices)
+        column.addWidget(self.task_row)
         column.addWidget(self.asking)
         column.addStretch()
         return left
@@ -170,8 +180,10 @@ class LessonPage(QWidget):
         attempt: Attempt | None,
         outcome: Outcome | None,
         error: str,
+        reached: str = "",
     ) -> None:
-        """Show a lesson at its current step; `error` is the reason why it cannot be simulated."""
+        """Show a lesson at its current step; `error` is the reason why it cannot be simulated, and
+        `reached` the figure that reached its task."""
         self.which.setText(f"{where}, {lesson.topic}  ▾" if lesson.topic else f"{where}  ▾")
         self.which.setAccessibleName(f"{where}: choose another")
         self.heading.say(lesson.title)
@@ -195,6 +207,13 @@ class LessonPage(QWidget):
         if outcome is not None and explained:
             self.explanation.show_outcome(outcome)
         self.open.setVisible(step == "try")
+        self.open.setText("Start the task" if lesson.task else "Open in Explore")
+        self.open.setAccessibleName(self.open.text())
+        self.task_row.setVisible(step == "try" and lesson.task is not None)
+        if lesson.task is not None:
+            end = f"Reached: {reached}" if reached else f"Target: {target_words(lesson.task)}"
+            self.task.setText(f"Your task: {lesson.task.words}\n{end}")
+            self.task_tick.check(bool(reached))
         self.back.setVisible(step in ("explain", "try"))
         self.redo.setVisible(locked)
         self.update_verdict(attempt, outcome)
@@ -258,7 +277,7 @@ class LessonPage(QWidget):
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
         self.theme = theme
-        for part in (self.guess, self.reveal, self.explanation):
+        for part in (self.guess, self.reveal, self.explanation, self.task_tick):
             part.restyle(theme)
         for part in (self.steps, *self.options, *self.findChildren(Rule)):
             part.theme = theme

@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter as Painter
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app.lessons.lesson import Card
-from app.scenes.lesson_attempt import STEPS, Step
+from app.scenes.lessons.attempt import STEPS, Step
 from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.paint import Paint, elided, faint, width
 from simulator.parallel.prediction import ParallelRegime

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF
 
 from app.lessons.lesson import LessonSide
 from app.quantities import number, plain, seconds_unit
-from app.scenes.lesson_attempt import Attempt, Key
+from app.scenes.lessons.attempt import Attempt, Key
 from app.scenes.pixel_scale import Scale
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas

@@ -11,7 +11,7 @@ from app.drawing.geometry import Box
 from app.drawing.labels import Labels
 from app.lessons.outcome import Curve, Outcome
 from app.quantities import percent, plain
-from app.scenes.lesson_attempt import Key
+from app.scenes.lessons.attempt import Key
 from app.theme import BODY_PX, CURVE_WIDTH, SUPPORT_PX, Theme, mixed
 from app.views.lessons.labels import STRIP, label, regime_strip, spanned
 from app.views.lessons.plot import LessonPlot

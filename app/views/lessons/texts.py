@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.lessons.outcome import Outcome
-from app.scenes.lesson_attempt import Attempt
+from app.scenes.lessons.attempt import Attempt
 from app.views.lessons.labels import spanned
 
 

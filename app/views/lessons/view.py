@@ -6,21 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from app.answers.cluster.choice import ClusterQuestion
 from app.answers.side import Question, Side
-from app.lessons import lessons, own
+from app.lessons import lessons
 from app.lessons.cluster_words import OnCluster, predicted_here
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome, compute_outcome, first_outcome
 from app.lessons.pack import read_all
-from app.scenes.lesson_attempt import Attempt, Key, Step
+from app.scenes.lessons.attempt import Attempt, Step
 from app.theme import Theme
-from app.views.lessons.labels import spanned
+from app.views.lessons.index import LessonIndex
+from app.views.lessons.menu import fill_menu, menu_commands
 from app.views.lessons.page import LessonPage
+from app.views.lessons.table import attempt_rows
 from app.views.lessons.writing import Writing
 from app.widgets.view import View
 from simulator.errors import InputError
@@ -29,13 +31,16 @@ _ORDER: tuple[Step, ...] = ("predict", "reveal", "explain", "try")
 
 
 class Lessons(View):
-    """One lesson at a time. Enter goes to the next step, Alt+Left and Alt+Right change lessons."""
+    """A list of the lessons, then one at a time. Enter goes to the next step, Alt+Left and
+    Alt+Right change lessons, Alt+Up goes back to the list."""
 
     title: ClassVar[str] = "Lessons"
     workspace: ClassVar[str] = "Lessons"
     follows = False
     spread = Signal(object)
     """The ClusterQuestion of a lesson, to be opened."""
+    task_opened = Signal(object)
+    """The Lesson whose task is to be opened."""
     written = Signal(object)
     """Path of a file of lessons that was written."""
 
@@ -50,12 +55,15 @@ class Lessons(View):
         self.attempts: dict[str, Attempt] = {}
         self.outcomes: dict[str, Outcome] = {}
         self.refused: dict[str, str] = {}
+        self.reached: dict[str, str] = {}
+        """The figures that reached the tasks, by the name of the lesson."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         self.error_label = QLabel()
         self.error_label.setProperty("tone", "danger")
         self.error_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.error_label.setWordWrap(True)
         self.error_label.setContentsMargins(20, 4, 12, 0)
         self.error_label.hide()
         self.page = LessonPage(theme)
@@ -65,9 +73,16 @@ class Lessons(View):
         self.page.again.connect(self._again)
         self.page.opened.connect(self._open)
         self.page.chose.connect(self._choose)
-        self.page.menu.aboutToShow.connect(self._list)
+        self.page.menu.aboutToShow.connect(lambda: fill_menu(self.page.menu, self))
         column.addWidget(self.error_label)
-        column.addWidget(self.page, 1)
+        self.index = LessonIndex(theme)
+        self.index.opened.connect(self.turn_to)
+        self.index.wrote.connect(self.writing.open)
+        self.index.handed_out.connect(self.writing.hand_out)
+        self.pages = QStackedWidget()
+        for page in (self.index, self.page):
+            self.pages.addWidget(page)
+        column.addWidget(self.pages, 1)
         self.setFocusProxy(self.page.guess)
 
     # the view's interface
@@ -119,29 +134,15 @@ class Lessons(View):
         return f"{good} of {len(done)} predictions within a factor of 2 (shares: 10 points)"
 
     def rows(self) -> list[list[str]]:
-        attempt, outcome = self.attempt, self.outcome
-        if attempt is None:
-            return []
-        rows = [["What", "Predicted", "Simulated", "80% interval", "The answer is"]]
-        for key in attempt.keys:
-            row = [attempt.named(key), attempt.written(key), "", "", ""]
-            rows.append(row if outcome is None else row[:2] + _compared(attempt, outcome, key))
-        if outcome is None:
-            return rows
-        for side in outcome.lesson.sides:
-            if side.letter not in attempt.keys:
-                p = outcome.sides[side.letter]
-                bounds = _bounds(outcome, outcome.word.interval(p))
-                rows.append([side.label, "", outcome.word.text(outcome.word.of(p)), bounds, ""])
-        if outcome.lesson.choose:
-            words = outcome.filled(outcome.lesson.choice) or "What limits the step?"
-            rows.append([words, attempt.choice, outcome.right, "", ""])
-        rows.append([outcome.filled(outcome.lesson.explain), "", "", "", ""])
-        return rows
+        return attempt_rows(self.attempt, self.outcome)
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.page.restyle(theme)
+        self.index.restyle(theme)
+
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        return menu_commands(self)
 
     # the current lesson
 
@@ -167,6 +168,7 @@ class Lessons(View):
             by_lesson.clear()
         self.report(errors, "A lesson could not be read: ")
         self._show()
+        self._show_index()
 
     def report(self, errors: tuple[str, ...], intro: str = "") -> None:
         """Show errors above the page; no errors hide the previous ones."""
@@ -189,9 +191,27 @@ class Lessons(View):
             by_lesson.pop(lesson.name, None)
         self.turn_to(len(self.all) - 1)
 
+    def list_all(self) -> None:
+        """Show the list of the lessons."""
+        self._show_index()
+        self.pages.setCurrentWidget(self.index)
+        if self.index.rows:
+            self.index.rows[self.place].button.setFocus()
+
+    def mark_reached(self, name: str, figure: str) -> None:
+        """Tick the task of a lesson, which `figure` has reached."""
+        if name not in self.reached:
+            self.reached[name] = figure
+            self._show()
+            self._show_index()
+
+    def _show_index(self) -> None:
+        self.index.show_lessons(self.all, [*self.outcomes, *self.reached])
+
     def turn_to(self, place: int) -> None:
         """Go to another lesson."""
         self.place = place % max(1, len(self.all))
+        self.pages.setCurrentWidget(self.page)
         self._show()
         self.question_changed.emit()
 
@@ -224,7 +244,8 @@ class Lessons(View):
             return
         where = f"Lesson {self.place + 1} of {len(self.all)}"
         error = error or self.refused.get(lesson.name, "")
-        self.page.show_lesson(lesson, where, self.attempt, self.outcome, error)
+        reached = self.reached.get(lesson.name, "")
+        self.page.show_lesson(lesson, where, self.attempt, self.outcome, error, reached)
 
     def _again(self) -> None:
         """Start over with a new prediction."""
@@ -240,7 +261,9 @@ class Lessons(View):
         lesson = self.lesson
         if lesson is not None:
             side = lesson.side(lesson.opens)
-            if side.cluster is None:
+            if lesson.task is not None:
+                self.task_opened.emit(lesson)
+            elif side.cluster is None:
                 self.scenario_requested.emit(side.scenario)
             else:
                 self.spread.emit(ClusterQuestion(side.scenario, side.cluster))
@@ -251,44 +274,22 @@ class Lessons(View):
             attempt.choice = value
             self.page.update_verdict(attempt, None)
 
-    def _list(self) -> None:
-        """Fill the menu of all lessons."""
-        menu = self.page.menu
-        with QSignalBlocker(menu):
-            menu.clear()
-        for place, lesson in enumerate(self.all):
-            action = menu.addAction(f"{place + 1}  {lesson.title}")
-            action.setCheckable(True)
-            action.setChecked(lesson.name in self.outcomes)
-            action.triggered.connect(self._turns(place))
-        menu.addSeparator()
-        again = menu.addAction("Reload lessons")
-        again.setToolTip(f"Your own lessons are TOML files in {own()}")
-        again.triggered.connect(lambda: (self.read_again(), self.question_changed.emit()))
-        menu.addAction("Write a lesson …").triggered.connect(self.writing.open)
-        menu.addAction("Save my lessons as one file …").triggered.connect(self.writing.save_pack)
+    @property
+    def _lesson_is_shown(self) -> bool:
+        return self.pages.currentWidget() is self.page
 
-    def _turns(self, place: int) -> Callable[[], None]:
+    def turns(self, place: int) -> Callable[[], None]:
+        """The function that goes to a lesson."""
         return lambda: self.turn_to(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)
-        if event.modifiers() & Qt.KeyboardModifier.AltModifier and step and self.all:
+        alt = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
+        if alt and event.key() == Qt.Key.Key_Up:
+            self.list_all()
+        elif alt and step and self.all:
             self.turn_to(self.place + step)
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._lesson_is_shown:
             self.go(1)
         else:
             super().keyPressEvent(event)
-
-
-def _compared(attempt: Attempt, outcome: Outcome, key: Key) -> list[str]:
-    """The answer to a guess, its interval, and the difference from the guess."""
-    guess = attempt.relative_to_guess(outcome, key)
-    if key == "shift":
-        return [outcome.filled("{shift}"), "", guess]
-    answer = attempt.answer(outcome, key) or 0.0
-    return [outcome.word.text(answer), _bounds(outcome, outcome.interval(key)), guess]
-
-
-def _bounds(outcome: Outcome, bounds: tuple[float, float] | None) -> str:
-    return spanned(outcome.word, bounds) if bounds else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.lessons import own
+from app.lessons import lesson_paths, own
 from app.lessons.pack import pack_text
 from app.outputs import write
 from app.views.lessons.author import TEMPLATE, Author
@@ -32,18 +34,25 @@ class Writing:
         self.author.show()
         self.author.read()
 
+    def hand_out(self, names: Sequence[str]) -> None:
+        """Ask for a file, and write the lessons of these names into it."""
+        self._save("Hand out lessons", lesson_paths(self.view.opened), names)
+
     def save_pack(self) -> None:
         """Ask for a file, and write the user's own lessons into it."""
-        path = ask_where(self.view, "Save lessons as one file", "lessons.toml", ".toml", "Lessons")
+        self._save("Save lessons as one file", files(own(), "*.toml"), None)
+
+    def _save(self, title: str, paths: Sequence[Path], names: Sequence[str] | None) -> None:
+        """Write the lessons of files, or those of some names, into a file that the user names."""
+        path = ask_where(self.view, title, "lessons.toml", ".toml", "Lessons")
         if path is None:
             return
         try:
-            paths = files(own(), "*.toml")
             if not paths:
                 raise InputError(
                     f"there is no lesson in {own()}: expected a TOML file; write a lesson first"
                 )
-            write("Save lessons", str(path), pack_text(path.stem, paths))
+            write("Save lessons", str(path), pack_text(path.stem, paths, names))
         except InputError as error:
             self.view.report((str(error),))
         else:

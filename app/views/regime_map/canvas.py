@@ -13,7 +13,7 @@ from app.charts.regime_map.names import names, times
 from app.drawing import Box, Group, Marker
 from app.drawing.labels import Labels
 from app.quantities import between, data, seconds
-from app.scenes.regime_map import Chart, Spot
+from app.scenes.regime_map.scene import Chart, Spot
 from app.theme import Theme
 from app.views.regime_map import cursor as map_cursor
 from app.widgets.canvas import Canvas, Card

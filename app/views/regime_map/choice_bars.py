@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 
 from app.drawing.colours import STACK
 from app.quantities import between, percent, seconds
-from app.scenes.regime_map import Choice
+from app.scenes.regime_map.scene import Choice
 from app.theme import LABEL_PX, Theme
 from app.widgets.canvas import Card
 from app.widgets.paint import Paint, width

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF
 from app.drawing import Box, Item, Line, Marker, Point
 from app.drawing.labels import Labels
 from app.quantities import between, count_of, data, number, percent, seconds, seconds_unit
-from app.scenes.regime_map import Chart, Spot
+from app.scenes.regime_map.scene import Chart, Spot
 from app.scenes.sweep.curves import axis_name, value_words, within_words
 from app.theme import HEAD_PX, LABEL_PX, SUPPORT_PX
 from app.widgets.drawn import rect

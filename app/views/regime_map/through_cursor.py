@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.answers.side import Side
-from app.scenes.regime_map import Chart, Choice, Spot
+from app.scenes.regime_map.scene import Chart, Choice, Spot
 from app.scenes.sweep.curves import axis_name, value_words, within_words
 from app.theme import Theme
 from app.views.regime_map.choice_bars import ChoiceBars

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import regime_at
-from app.scenes.regime_map import Chart, ExactShifts, Spot, charted, exact
-from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual
-from app.scenes.regime_map_table import table
+from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual
+from app.scenes.regime_map.scene import Chart, ExactShifts, Spot, charted, exact
+from app.scenes.regime_map.table import table
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas

@@ -6,9 +6,9 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES
 from app.theme import Theme
-from app.views.timeline.picture import Spot, TimelinePicture
+from app.views.timeline.picture import NameSpot, PinnedSpot, Spot, TimelinePicture
 
 _MARGIN = 0.1  # margin on both sides of a centred selection, as a share of it
 _LEAST_S = 2e-7  # the shortest window
@@ -38,7 +38,7 @@ class TimelineCanvas(TimelinePicture):
         """Show a time range, clipped to the step and at least 200 ns long."""
         if self.lanes is None:
             return
-        whole = self.lanes.span_s
+        whole = self.whole_s
         wide = min(max(high_s - low_s, min(_LEAST_S, whole)), whole)
         low = min(max((low_s + high_s - wide) / 2, 0.0), whole - wide)
         self.span = (low, low + wide)
@@ -46,7 +46,7 @@ class TimelineCanvas(TimelinePicture):
 
     def fit(self) -> None:
         """Show the whole step."""
-        self.look(0.0, self.lanes.span_s if self.lanes else 1.0)
+        self.look(0.0, self.whole_s)
 
     def focus(self) -> None:
         """Centre the selected range, else the picked kernels. Show the whole step if the selection
@@ -162,6 +162,18 @@ class TimelineCanvas(TimelinePicture):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.fit()
 
+    def lane_to_pin(self) -> NameSpot | None:
+        """The lane under the pointer or chosen by a key, else the GPU's."""
+        names = self.names() if self.lanes else []
+        over, pins = self.over, {name.pin: name for name in names}
+        if isinstance(over, NameSpot):
+            return over
+        if isinstance(over, PinnedSpot):
+            return pins[self.pinned[over.row].pin]
+        track = over.lane if isinstance(over, Spot) else "gpu"
+        own = [name for name in names if name.pin.of == self.letter]
+        return next((name for name in own if name.pin.track == track), None)
+
     def _in_overview(self, at: QPointF) -> bool:
         return self.frame.rows.overview.grown(0, 4).holds(at.x(), at.y())
 
@@ -188,6 +200,8 @@ class TimelineCanvas(TimelinePicture):
             self.step(-1)
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._other_lane()
+        elif key == Qt.Key.Key_P:
+            self.pressed_on.emit(self.lane_to_pin())
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
         elif key == Qt.Key.Key_Escape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.quantities import data, percent, scaled, seconds
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, LAUNCHES, VIEWS, WAITS, Lanes
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, LAUNCHES, VIEWS, WAITS, Lanes
 from app.widgets.canvas import Card
 from app.widgets.paint import elided
 from simulator.prediction import REGIMES

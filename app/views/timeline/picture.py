@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.charts.timeline.frame import Frame
+from app.charts.timeline.frame import PINNED_PX, Frame
 from app.charts.timeline.lanes import IDLE
+from app.charts.timeline.pinned import PIN_X, pin_mark
 from app.charts.timeline.timeline import selection, timeline
 from app.drawing import Box, Drawing, Item
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Lanes, Slices
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, Lanes, Slices
+from app.scenes.timeline.pins import Pin, PinnedLane
 from app.theme import Theme
 from app.views.timeline.cards import area_card, gpu_card, host_card
 from app.widgets.canvas import Card
@@ -19,6 +22,7 @@ from app.widgets.drawn import QT_METRICS
 from app.widgets.paint import Paint
 
 _MOST_OUTLINED = 120
+_LEAST_PX = 140
 
 
 @dataclass(frozen=True)
@@ -29,25 +33,61 @@ class Spot:
     place: int
 
 
+@dataclass(frozen=True)
+class PinnedSpot:
+    """A slice of a pinned lane: the row of the lane and the index of the slice."""
+
+    row: int
+    place: int
+
+
+@dataclass(frozen=True)
+class NameSpot:
+    """The name of a lane, which pins or unpins it."""
+
+    pin: Pin
+    box: Box
+    pinned: bool
+
+
 class TimelinePicture(DrawingCanvas):
-    """`span` is the visible time range, `area` the selected one, in seconds; `over` is a Spot."""
+    """`span` is the visible time range, `area` the selected one, in seconds; `over` is a
+    Spot, a PinnedSpot or a NameSpot. `letter` is the scenario's."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Timeline: the host's ops over the GPU's kernels")
         self.lanes: Lanes | None = None
+        self.letter = "A"
+        self.pinned: tuple[PinnedLane, ...] = ()
         self.picked: frozenset[int] = frozenset()
         self.highlighted: list[int] = []
         self.span = (0.0, 1.0)
         self.area: tuple[float, float] | None = None
-        self.setMinimumSize(360, 140)
+        self.setMinimumSize(360, _LEAST_PX)
 
     def set(self, lanes: Lanes) -> None:
         """Draw the lanes; the window stays if it still lies within the step."""
-        before, self.lanes, self.over, self.area = self.lanes, lanes, None, None
-        if before is None or self.span[1] > lanes.span_s or self.span == (0.0, before.span_s):
-            self.span = (0.0, lanes.span_s)
+        fits = self.lanes is None or self.span == (0.0, self.whole_s)
+        self.lanes, self.over, self.area = lanes, None, None
+        if fits or self.span[1] > self.whole_s:
+            self.span = (0.0, self.whole_s)
         self.choose(self.picked)
         self.redraw()
+
+    def pin(self, pinned: Sequence[PinnedLane]) -> None:
+        """Show these lanes above the others; a window on the whole step stays on it."""
+        fits = self.span == (0.0, self.whole_s)
+        self.pinned, self.over = tuple(pinned), None
+        if fits or self.span[1] > self.whole_s:
+            self.span = (0.0, self.whole_s)
+        self.setMinimumHeight(round(_LEAST_PX + PINNED_PX * len(self.pinned)))
+        self.redraw()
+
+    @property
+    def whole_s(self) -> float:
+        """The length of the longest step shown, in seconds."""
+        shown = [lane.lanes for lane in self.pinned]
+        return max((each.span_s for each in (self.lanes, *shown) if each), default=1.0)
 
     def choose(self, ops: frozenset[int]) -> None:
         """Outline the slices of these ops."""
@@ -60,8 +100,7 @@ class TimelinePicture(DrawingCanvas):
     @property
     def frame(self) -> Frame:
         """The rows and the time axes of the drawing."""
-        whole_s = self.lanes.span_s if self.lanes else 1.0
-        return Frame(self.width(), self.height(), self.span, whole_s)
+        return Frame(self.width(), self.height(), self.span, self.whole_s, pinned=len(self.pinned))
 
     def lane(self, name: str) -> Slices:
         """The slices of a lane."""
@@ -70,11 +109,18 @@ class TimelinePicture(DrawingCanvas):
 
     def box(self, spot: Spot) -> Box:
         """The rectangle of a slice."""
-        slices, frame = self.lane(spot.lane), self.frame
-        x, row = frame.x, frame.rows.gpu if spot.lane == "gpu" else frame.rows.host
-        left = max(x.at(float(slices.begin_s[spot.place])), x.begin)
-        right = min(x.at(float(slices.end_s[spot.place])), x.end)
+        rows = self.frame.rows
+        return self._box(self.lane(spot.lane), spot.place, getattr(rows, spot.lane))
+
+    def _box(self, slices: Slices, place: int, row: Box) -> Box:
+        x = self.frame.x
+        left = max(x.at(float(slices.begin_s[place])), x.begin)
+        right = min(x.at(float(slices.end_s[place])), x.end)
         return Box(left, row.top, max(2.0, right - left - 1), row.height)
+
+    def pinned_box(self, spot: PinnedSpot) -> Box:
+        """The rectangle of a slice of a pinned lane."""
+        return self._box(self.pinned[spot.row].slices, spot.place, self.frame.rows.pinned[spot.row])
 
     def op(self, spot: Spot) -> int:
         """The op of a slice; for idle time, the op that the GPU waited for."""
@@ -85,7 +131,9 @@ class TimelinePicture(DrawingCanvas):
     # the drawing
 
     def drawing(self, width: float, height: float) -> Drawing | None:
-        return timeline(self.lanes, self.frame, QT_METRICS) if self.lanes else None
+        if self.lanes is None:
+            return None
+        return timeline(self.lanes, self.frame, QT_METRICS, self.pinned)
 
     def depends_on(self) -> object:
         return self.span
@@ -101,7 +149,13 @@ class TimelinePicture(DrawingCanvas):
                 kernels.append(int(lanes.gpu.of[over.place]))
             else:
                 kernels += lanes.kernels_of(frozenset([self.op(over)])).tolist()
-        return (selection(lanes, self.frame, map(self.box, spots), kernels, self.area),)
+        boxes = [self.box(spot) for spot in spots]
+        if isinstance(over, PinnedSpot):
+            boxes.append(self.pinned_box(over))
+        marks: list[Item] = []
+        if isinstance(over, NameSpot) and not over.pinned:
+            marks = pin_mark(PIN_X, over.box.centre[1], "ink2")
+        return selection(lanes, self.frame, boxes, kernels, self.area), *marks
 
     def draw(self, paint: Paint) -> None:
         super().draw(paint)
@@ -126,22 +180,46 @@ class TimelinePicture(DrawingCanvas):
             spots += [Spot(name, k) for k in shown if kinds[slices.kind[k]] not in IDLE]
         return spots
 
-    def hit(self, at: QPointF) -> Spot | None:
+    def hit(self, at: QPointF) -> Spot | PinnedSpot | NameSpot | None:
         if self.lanes is None:
             return None
         x, rows = self.frame.x, self.frame.rows
+        for spot in self.names():
+            if spot.box.holds(at.x(), at.y()):
+                return spot
+        slack = abs(x.value(1.0) - x.value(0.0))
         for name, row in (("gpu", rows.gpu), ("host", rows.host)):
             if row.holds(at.x(), at.y()):
-                slack = abs(x.value(1.0) - x.value(0.0))
                 place = self.lane(name).at(x.value(at.x()), slack)
                 return None if place is None else Spot(name, place)
+        for index, row in enumerate(rows.pinned):
+            if row.holds(at.x(), at.y()):
+                place = self.pinned[index].slices.at(x.value(at.x()), slack)
+                return None if place is None else PinnedSpot(index, place)
         return None
 
+    def names(self) -> list[NameSpot]:
+        """The names of the lanes that can be pinned, and of the pinned ones."""
+        rows = self.frame.rows
+        own = Pin("gpu", self.letter), Pin("host", self.letter)
+        lanes = [(lane.pin, row) for lane, row in zip(self.pinned, rows.pinned, strict=True)]
+        known = {pin for pin, _ in lanes}
+        lanes += zip(own, (rows.gpu, rows.host), strict=True)
+        return [NameSpot(pin, Box(0, r.top, r.left, r.height), pin in known) for pin, r in lanes]
+
     def card(self) -> Card | None:
-        if self.lanes is None or not isinstance(self.over, Spot):
+        over = self.over
+        if self.lanes is None or over is None:
             return None
-        make = gpu_card if self.over.lane == "gpu" else host_card
-        return make(self.lanes, self.over.place)
+        if isinstance(over, NameSpot):
+            verb = "Unpin" if over.pinned else "Pin"
+            return Card(f"{verb} {over.pin.name}", (), "P")
+        if isinstance(over, PinnedSpot):
+            lane = self.pinned[over.row]
+            track, drawn = lane.pin.track, lane.lanes
+        else:
+            track, drawn = over.lane, self.lanes
+        return (gpu_card if track == "gpu" else host_card)(drawn, over.place)
 
     def card_at(self) -> QPointF:
         if not isinstance(self.over, Spot) or self.lanes is None:

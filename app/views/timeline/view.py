@@ -11,10 +11,11 @@ from app.answers.side import Side
 from app.formulas.formula import Formula
 from app.formulas.timeline import before, host_op, idle, kernel
 from app.quantities import number, seconds, seconds_unit
-from app.scenes.timeline import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
+from app.scenes.timeline.lanes import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
+from app.scenes.timeline.pins import Pins, pinned_lanes
 from app.theme import Theme
 from app.views.timeline.canvas import TimelineCanvas
-from app.views.timeline.picture import Spot
+from app.views.timeline.picture import NameSpot, PinnedSpot, Spot
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES, Prediction
 
@@ -38,25 +39,46 @@ class Timeline(StripView):
 
     W and S zoom, A and D pan, F centres the selection or shows the whole step. `.` and `,` (or the
     arrow keys) go to the next and previous slice, up and down go between a kernel and its launch.
-    Enter or a click selects the op, the wheel zooms, a drag selects a time range and sums it."""
+    Enter or a click selects the op, the wheel zooms, a drag selects a time range and sums it. P, or
+    a click on a lane's name, pins the lane to the top: it stays while another scenario is shown."""
 
     title = "Timeline"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.status = self.strip.label()
+        self.pins: Pins = ()
+        self.sides: tuple[Side, ...] = ()
         self.canvas = self.below(TimelineCanvas(theme), self._pressed)
         self.strip.hint("W/S zoom, A/D pan, drag to sum a range", "W A S D", "")
+        pin = self.strip.button("Pin (P)", "Pin the GPU's lane to the top", self._pin)
+        pin.setToolTip(
+            "Keep the GPU's lane of this scenario at the top while another scenario is shown. "
+            "Click the name of a lane to pin that lane."
+        )
         self.strip.button("Fit (F)", "Show the whole step", self.canvas.fit)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         p = sides[current].prediction
+        self.sides, self.canvas.letter = sides, sides[current].letter
         self.canvas.set(lanes(p))
+        self.show_pins(self.pins)
         self.status.setText(f"An isolated step takes {seconds(p.latency_s)}")
         self.status.setToolTip(
             "The timeline shows one isolated step, from an idle GPU to an idle GPU. The idle time "
             f"in the title is for a step in a loop, which takes {seconds(p.period_s)}."
         )
+
+    def show_pins(self, pins: Pins) -> None:
+        self.pins = pins
+        drawn = [lane.lanes for lane in self.canvas.pinned]
+        if self.canvas.lanes is not None:
+            drawn.append(self.canvas.lanes)
+        self.canvas.pin(pinned_lanes(pins, self.sides, drawn))
+
+    def _pin(self) -> None:
+        """Pin the lane under the cursor, or unpin it."""
+        self._pressed(self.canvas.lane_to_pin())
 
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.choose(ops)
@@ -105,7 +127,12 @@ class Timeline(StripView):
             )
         return rows
 
-    def _pressed(self, spot: Spot | None) -> None:
+    def _pressed(self, spot: Spot | PinnedSpot | NameSpot | None) -> None:
+        if isinstance(spot, NameSpot):
+            self.pin_requested.emit(spot.pin)
+            return
+        if isinstance(spot, PinnedSpot):
+            return  # its ops are those of another scenario
         if spot is None and not self.canvas.picked:
             return
         ops = frozenset[int]() if spot is None else frozenset([self.canvas.op(spot)])

@@ -27,7 +27,7 @@ from app.drawing import (
     Text,
 )
 from app.drawing.labels import Labels
-from app.scenes.regime_map import Chart, chart_of
+from app.scenes.regime_map.scene import Chart, chart_of
 from simulator.prediction import REGIMES
 from simulator.scenario.scenario import Scenario
 

@@ -19,7 +19,7 @@ from app.drawing import (
     Rectangles,
     Text,
 )
-from app.scenes.timeline import Lanes, lanes
+from app.scenes.timeline.lanes import Lanes, lanes
 from simulator.prediction import Prediction
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from app import lessons
 from app.answers.side import Side
-from app.scenes.class_votes import ClassVotes
+from app.scenes.lessons.votes import ClassVotes
 from app.views.lessons.view import Lessons
 from tests.app.views.conftest import picture
 from tests.app.views.test_lessons_view import PAIR, TOP
@@ -33,7 +33,9 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(lessons, "FOLDER", tmp_path / "none")
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path))
     (tmp_path / "1.toml").write_text(TOP + 'guess = "period"\n' + PAIR, "utf-8")
-    return shown(Lessons, (side,), size=(1100, 700))
+    view = shown(Lessons, (side,), size=(1100, 700))
+    view.turn_to(0)
+    return view
 
 
 def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side: Side):

@@ -12,8 +12,8 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
-from app.scenes.combinations import FIGURES, combined
-from app.scenes.combinations_axes import MOST_POINTS, axes_of, usual, values
+from app.scenes.combinations.axes import MOST_POINTS, axes_of, usual, values
+from app.scenes.combinations.table import FIGURES, combined
 from app.scenes.sweep.curves import CancelledError
 from app.theme import Theme
 from app.views.combinations.lines import segments

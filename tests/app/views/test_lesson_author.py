@@ -20,7 +20,9 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(lessons.FOLDER_VARIABLE, str(tmp_path / "own"))
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "first.toml").write_text(TOP + PAIR, "utf-8")
-    return shown(Lessons, (side,), size=(1100, 700))
+    view = shown(Lessons, (side,), size=(1100, 700))
+    view.turn_to(0)
+    return view
 
 
 def test_the_page_shows_the_typed_lesson(view: Lessons, tmp_path: Path, monkeypatch: Any):

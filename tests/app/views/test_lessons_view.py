@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from app import lessons
 from app.answers.side import Side
-from app.scenes.lesson_attempt import Attempt
+from app.scenes.lessons.attempt import Attempt
 from app.theme import DARK, LIGHT, Theme
 from app.views.lessons.view import Lessons
 from simulator.scenario.scenario import Scenario
@@ -59,7 +59,9 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "5": "x",
     }.items():
         (tmp_path / f"{name}.toml").write_text(text, "utf-8")
-    return shown(Lessons, (side,), theme=theme, size=(1200, 700))
+    view = shown(Lessons, (side,), theme=theme, size=(1200, 700))
+    view.turn_to(0)
+    return view
 
 
 def simulated(view: Lessons) -> None:
@@ -202,5 +204,6 @@ def test_unreadable_lessons_and_refusals_are_shown(view: Lessons, tmp_path: Path
     assert view.question((), 0) is None
     view.restyle(LIGHT if view.theme is DARK else DARK)
     assert view.page.guess.theme is view.theme is view.page.explanation.cards.theme
-    view._list()
-    assert [a.text() for a in view.page.menu.actions()][:2] == ["1  The title", "2  The title"]
+    view.page.menu.aboutToShow.emit()
+    entries = [action.text() for action in view.page.menu.actions()]
+    assert entries[:4] == ["List all lessons", "", "1  The title", "2  The title"]

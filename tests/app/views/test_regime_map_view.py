@@ -9,8 +9,8 @@ import numpy as np
 
 from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
-from app.scenes.regime_map import Chart, ExactShifts, crossings
-from app.scenes.regime_map_axes import elsewhere, offered, place_on, usual, values
+from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual, values
+from app.scenes.regime_map.scene import Chart, ExactShifts, crossings
 from app.scenes.sweep.curves import Curve
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift

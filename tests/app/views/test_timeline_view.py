@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app.answers.side import Side
 from app.quantities import seconds
 from app.scenes.pixel_scale import Scale
-from app.scenes.timeline import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
+from app.scenes.timeline.lanes import GPU_KINDS, HOST_KINDS, Slices, lanes, split, visible
 from app.theme import DARK, LIGHT, Theme
 from app.views.timeline.cards import area_card, host_card
 from app.views.timeline.picture import Spot

@@ -157,3 +157,15 @@ def test_advice_can_be_taken_together():
     both = together(BASE, chosen)
     assert len(both.whatifs) == 2
     assert sample_s(predict(both)) < min(a.sample_s for a in chosen)
+
+
+def test_what_makes_a_step_fit_comes_before_what_is_faster():
+    """2²³ rows need 16.0 GiB, all of a T4."""
+    advised = advise(Scenario("mlp-tiny", gpu="t4", batch=2**23))
+    assert not advised.baseline.fits
+    fits = [a.fits for a in advised.advice]
+    assert True in fits and False in fits and fits == sorted(fits, reverse=True)
+    gains = [a.gain for a in advised.advice if a.fits]
+    assert gains == sorted(gains, reverse=True)
+    beyond = max(a.gain for a in advised.advice if not a.fits)
+    assert beyond > min(gains)  # the order is not that of the gains alone

@@ -26,6 +26,8 @@ KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"),
     ("Views", "F", "centre the selection in the timeline, or fit all"),
     ("Views", ". and ,", "next and previous kernel, or combination"),
+    ("Views", "P", "pin the lane of a timeline to its top, or unpin it"),
+    ("Views", "V and G", "explain the next figure, group by the next axis in the combinations"),
     ("Views", "arrows", "move the cursor"),
     ("Views", "Menu", "what-ifs of the module or row under the cursor"),
     ("Views", "Shift+arrows", "reorder the axes of the combinations"),

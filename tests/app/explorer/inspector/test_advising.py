@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QLabel
 
@@ -13,7 +14,7 @@ from app.answers.advice_words import GROUPS, group, sentence
 from app.examples import FIRST
 from app.explorer.background.advising import Advising, FoundAdvice
 from app.explorer.background.worker import Worker
-from app.explorer.inspector.advice_panel import AdvicePanel, effect
+from app.explorer.inspector.advice_panel import AdvicePanel, Gain, effect
 from app.explorer.inspector.goals import Goals
 from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
@@ -160,3 +161,14 @@ def test_the_step_of_a_goal_is_named_by_its_question():
     )
     goals.buttons["under"].click()
     assert session.history.undoText() == "largest batch with step alone under 10 ms: 38"
+
+
+def test_advice_says_what_makes_a_step_fit(found: FoundAdvice):
+    base, advice = found.advised.baseline, found.advised.advice[0]
+    assert base.fits and advice.fits
+    assert not Gain(DARK, base, advice, 1.0).accessibleName().endswith("then fits")
+    full = replace(base, gpu=structs.replace(base.gpu, memory_bytes=1))
+    assert not full.fits
+    assert Gain(DARK, full, advice, 1.0).accessibleName().endswith(", then fits")
+    still = replace(advice, fits=False)
+    assert not Gain(DARK, full, still, 1.0).accessibleName().endswith("then fits")

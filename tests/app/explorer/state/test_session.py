@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject
 from app.answers.changes import with_field
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.state.session_file import load, save, text
+from app.scenes.timeline.pins import Pin
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -138,3 +139,35 @@ def test_a_mode_set_by_a_what_if_can_be_changed():
     broken = Scenario("mlp-tiny", gpu="no such card", whatifs=graph.whatifs)
     # another message reports it
     assert with_field(broken, "mode", "eager").whatifs == graph.whatifs
+
+
+def test_pins_are_undone_kept_in_files_and_limited(tmp_path: Path):
+    session = Session(START)
+    session.add()
+    for pin in (Pin("gpu", "A"), Pin("host", "B"), Pin("rank", "3")):
+        session.pin(pin)
+    session.pin(Pin("gpu", "A"))
+    assert session.state.pinned == (Pin("host", "B"), Pin("rank", "3"))
+    path = tmp_path / "one.ridge"
+    save(path, session.state)
+    assert load(path)[0] == session.state and text(load(path)[0]) == path.read_text("utf-8")
+    session.remove(0)
+    assert session.state.pinned == (Pin("host", "A"), Pin("rank", "3"))
+    session.history.undo()
+    session.unpin_all()
+    for rank in range(6):
+        session.pin(Pin("rank", str(rank)))
+    with pytest.raises(InputError, match="6 lanes are pinned, the maximum; unpin one first"):
+        session.pin(Pin("rank", "6"))
+    while session.history.canUndo():
+        session.history.undo()
+    assert session.state == START
+
+
+def test_pins_of_missing_scenarios_are_ignored_and_unknown_lanes_refused(tmp_path: Path):
+    path = tmp_path / "one.ridge"
+    save(path, replace(START, pinned=(Pin("gpu", "A"), Pin("gpu", "D"), Pin("rank", "x"))))
+    assert load(path)[0].pinned == (Pin("gpu", "A"),)
+    path.write_text(path.read_text("utf-8").replace('"track": "gpu"', '"track": "cpu"'), "utf-8")
+    with pytest.raises(InputError, match="Invalid enum value 'cpu'"):
+        load(path)

@@ -14,6 +14,7 @@ from app.examples import FIRST
 from app.explorer.docks.panel import export
 from app.explorer.state.session_file import load
 from app.explorer.window.window import Window
+from app.scenes.timeline.pins import Pin
 from app.views.timeline.view import Timeline
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front
@@ -115,3 +116,22 @@ def test_a_chart_is_enlarged_in_a_window_that_zooms_and_fits(window: Window):
     assert enlarged.box.viewRect().width() == pytest.approx(whole.width(), rel=0.01)
     QTest.keyClick(enlarged, Qt.Key.Key_Escape)
     assert not enlarged.isVisible()
+
+
+def test_lanes_are_pinned_by_commands_and_stay_with_another_scenario(window: Window):
+    actions = {action.text(): action for action in window.actions()}
+    assert not actions["Unpin all lanes"].isEnabled()
+    actions["Pin GPU lane"].trigger()
+    window.session.add()
+    actions["Pin host lane"].trigger()
+    assert window.session.state.pinned == (Pin("gpu", "A"), Pin("host", "B"))
+    offered = next(o for o in window.panels.panels if o.title == "Timeline")
+    wait(window.worker)
+    timeline = window.panels.view(offered)
+    assert isinstance(timeline, Timeline)
+    assert [lane.pin for lane in timeline.canvas.pinned] == [Pin("gpu", "A"), Pin("host", "B")]
+    actions["Unpin all lanes"].trigger()
+    assert timeline.canvas.pinned == ()
+    window.session.history.undo()
+    assert len(timeline.canvas.pinned) == 2
+    assert {"Pin GPU lane", "Unpin all lanes"} <= {c.name for c in window.commands.available()}

@@ -16,6 +16,7 @@ from app.cli import app
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from app.quantities import seconds
+from app.scenes.timeline.pins import Pin
 from app.theme import SUPPORT_PX
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.fabric import TheCluster
@@ -209,3 +210,27 @@ def test_a_session_holds_its_cluster(window: Window, predictor: Predictor, tmp_p
     path.write_text(path.read_text("utf-8").replace('"dp": 2', '"dp": 0'), "utf-8")
     with pytest.raises(session_file.InputError, match=r"Expected `int` >= 1 - at `\$.cluster.dp`"):
         session_file.load(path)
+
+
+def test_a_pinned_rank_stays_above_the_others(window: Window, predictor: Predictor):
+    lanes, session = timeline(window), window.session
+    answer = window.cluster_page.clustering.clustered.answer
+    assert answer is not None and lanes.head.isHidden()
+    first = Pin("rank", str(answer.ranks[0].ranks[0]))
+    spot = next(s for s in lanes.canvas.drawn.spots if s.key == first)
+    QTest.mouseClick(
+        lanes.canvas, Qt.MouseButton.LeftButton, pos=QPoint(*map(int, spot.box.centre))
+    )
+    assert session.state.pinned == (first,) and not lanes.head.isHidden()
+    assert first in {s.key for s in lanes.head.drawn.spots}
+    assert first not in {s.key for s in lanes.canvas.drawn.spots}
+    QTest.keyClick(lanes.head, Qt.Key.Key_W)
+    assert lanes.shown_s is not None and lanes.head.depends_on() == lanes.canvas.depends_on()
+    others = [Pin("rank", str(rank.ranks[0])) for rank in answer.ranks[1:]]
+    for pin in others:
+        QTest.keyClick(lanes.canvas, Qt.Key.Key_P)
+        assert session.state.pinned[-1] == pin
+    QTest.keyClick(lanes.canvas, Qt.Key.Key_P)  # all are pinned: the last one is unpinned
+    assert session.state.pinned == (first, *others)[:-1]
+    next(a for a in window.actions() if a.text() == "Unpin all lanes").trigger()
+    assert session.state.pinned == () and lanes.head.isHidden()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.quantities import between, data, percent, seconds
-from app.scenes.regime_map import Chart
+from app.scenes.regime_map.scene import Chart
 from app.scenes.sweep.curves import axis_name, value_words
 from simulator.prediction import REGIMES
 

@@ -9,7 +9,7 @@ from typing import Literal
 from app.lessons.lesson import Lesson
 from app.lessons.outcome import Outcome
 from app.quantities import number, plain
-from app.scenes.class_votes import ClassVotes, Key
+from app.scenes.lessons.votes import ClassVotes, Key
 
 Step = Literal["predict", "reveal", "explain", "try"]
 STEPS: dict[Step, str] = {

@@ -7,7 +7,7 @@ from math import prod
 
 from app.answers.side import Side
 from app.answers.sweeps.axes import line as line_of
-from app.scenes.regime_map_axes import offered, place_on
+from app.scenes.regime_map.axes import offered, place_on
 from simulator.hardware.gpu import gpus
 from simulator.scenario.gpu_class import seen
 from simulator.scenario.resolve import resolve

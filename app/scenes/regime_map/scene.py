@@ -14,8 +14,8 @@ from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
 from app.answers.sweeps.regime_map import Mapped, mapped_over
 from app.answers.sweeps.sweep import shifts
-from app.scenes.map_field import MapField, map_field
-from app.scenes.regime_map_axes import elsewhere, last_level, values
+from app.scenes.regime_map.axes import elsewhere, last_level, values
+from app.scenes.regime_map.field import MapField, map_field
 from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift

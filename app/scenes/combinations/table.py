@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.answers.side import Side
 from app.quantities import count_of, data, percent, plain, scaled, seconds
-from app.scenes.combinations_axes import axes_of
+from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, value_words
 from simulator.analysis.sweep import sweep
@@ -80,6 +80,11 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 }  # fmt: skip
 """The predicted figures of a combination, by their column in a sweep; the last three are shares."""
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
+
+
+def in_sentence(name: str) -> str:
+    """The name of a column inside a sentence: "memory needed", "GPU time"."""
+    return name if name[:2].isupper() else f"{name[:1].lower()}{name[1:]}"
 
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:

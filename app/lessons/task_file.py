@@ -1,0 +1,51 @@
+"""Read the [task] of a lesson's file: what the learner is to reach in Explore."""
+
+from __future__ import annotations
+
+from app.lessons.lesson import LessonSide, Task
+from app.lessons.lesson_keys import TaskKeys
+from app.lessons.words import WORDS
+from simulator.errors import InputError
+from simulator.formats.toml import shown
+
+LONGEST_TASK = 300  # characters
+KEEPABLE = (
+    "network", "gpu", "host", "mode", "batch", "seq", "dtype", "training", "optimizer", "whatifs",
+)  # fmt: skip
+"""The fields of a scenario that a task can keep."""
+
+
+def task_of(keys: TaskKeys, opened: LessonSide) -> Task:
+    """The task of a lesson that opens a side. Raises InputError, which names the key."""
+    if opened.cluster is not None:
+        raise InputError(
+            f"task: [{opened.letter}] has a cluster: expected a side on one GPU in `opens`; change "
+            "`opens` or remove the task"
+        )
+    if not keys.do.strip() or len(keys.do) > LONGEST_TASK or {"{", "}"} & {*keys.do}:
+        raise InputError(
+            f"task.do is {shown(keys.do)}: expected a sentence of at most {LONGEST_TASK} "
+            "characters without placeholders; correct it"
+        )
+    bounds = [bound for bound in (keys.at_least, keys.at_most) if bound is not None]
+    if bool(keys.figure) != bool(bounds) or not (keys.figure or keys.regime):
+        raise InputError(
+            "task has no target: expected regime, or figure with at_least or at_most; add one"
+        )
+    if keys.figure and keys.figure not in WORDS:
+        raise InputError(
+            f"task.figure is {shown(keys.figure)}: expected one of {', '.join(WORDS)}; choose one"
+        )
+    if any(not 0 <= bound < 1e30 for bound in bounds) or bounds != sorted(bounds):
+        came = ", ".join(f"{bound:g}" for bound in bounds)
+        raise InputError(
+            f"task has the bounds {came}: expected figures of 0 or more, in SI units, at_least "
+            "below at_most; correct them"
+        )
+    for name in keys.keep:
+        if name not in KEEPABLE:
+            raise InputError(
+                f"task.keep names {shown(name)}: expected some of {', '.join(KEEPABLE)}; correct it"
+            )
+    keep = tuple(dict.fromkeys(("network", *keys.keep)))
+    return Task(keys.do, keys.figure, keys.at_least, keys.at_most, keys.regime, keep)

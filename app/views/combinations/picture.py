@@ -1,0 +1,208 @@
+"""Parallel coordinates in a window: the lines, their axes and their geometry."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF
+
+from app.scenes.combinations.importance import GroupSummary
+from app.scenes.combinations.table import CombinationColumn, CombinationTable
+from app.scenes.pixel_scale import Floats, Scale
+from app.theme import Theme, ordered_colours
+from app.views.combinations.axis import (
+    FOOT,
+    TOP,
+    Brush,
+    draw_axis,
+    draw_median,
+    draw_share,
+    scale_of,
+    staggered,
+)
+from app.views.combinations.lines import Lines, ordered_styles
+from app.widgets.canvas import CARD_LINE, Canvas, Card
+from app.widgets.paint import Paint
+
+_LEFT, _RIGHT, _REACH, _NEAR = 74.0, 74.0, 14.0, 6.0
+
+
+class LinesPicture(Canvas):
+    """`brushes` maps columns to intervals; rows outside one are filtered out. `over` is the row of
+    the line under the pointer or key. `shares` are written below the axes; `groups` are marked on
+    the axis of the explained `figure`."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Every combination as a line through its values and figures")
+        self.table: CombinationTable | None = None
+        self.lines = Lines(np.zeros(0, np.int64))
+        self.brushes: dict[int, Brush] = {}
+        self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.axis = 0
+        self.stale = False
+        self.shares: dict[str, float] = {}
+        self.groups: tuple[GroupSummary, ...] = ()
+        self.figure = self.by = ""
+        self._brush_from: tuple[int, float] | None = None
+        self._dragged_title: tuple[int, int] | None = None
+
+    def show_table(self, table: CombinationTable, fastest_first: NDArray[np.int64]) -> None:
+        """Draw a table; `fastest_first` orders its rows. Brushes stay on unchanged columns."""
+        before = self.table.columns if self.table else ()
+        brushed = {before[at].name: (before[at].words, b) for at, b in self.brushes.items()}
+        self.brushes = {
+            at: brushed[c.name][1]
+            for at, c in enumerate(table.columns)
+            if c.name in brushed and brushed[c.name][0] == c.words
+        }
+        if [c.name for c in before] != [c.name for c in table.columns]:
+            self._brush_from = self._dragged_title = None  # the dragged axis moved or vanished
+        self.axis = min(self.axis, len(table.columns) - 1)
+        self.table, self.stale = table, False
+        self.fastest_first, self.over = fastest_first, None
+        self.group(self.by)
+
+    def group(self, by: str) -> None:
+        """Colour the lines by the values of an axis, or by regime if there is no such axis."""
+        table = self.table
+        if table is None:
+            return
+        self.by = by
+        axis = next((c for c in table.columns if c.words and c.name == by), None)
+        if axis is None:
+            self.lines = Lines(table.regimes)
+        else:
+            values = axis.values.astype(np.int64)
+            self.lines = Lines(values, ordered_styles(len(axis.words)))
+        self.update()
+
+    @property
+    def matching(self) -> NDArray[np.bool_]:
+        """Whether each row passes through every brush."""
+        assert self.table is not None
+        rows = np.ones(len(self.table), np.bool_)
+        for at, (low, high) in self.brushes.items():
+            values = self.table.columns[at].values
+            rows &= (values >= low) & (values <= high)
+        return rows
+
+    def scale(self, column: CombinationColumn) -> Scale:
+        """The vertical scale of a column."""
+        return scale_of(column, self.height())
+
+    @property
+    def apart(self) -> float:
+        """Pixels between neighbouring axes."""
+        count = len(self.table.columns) if self.table else 2
+        return (self.width() - _LEFT - _RIGHT) / max(1, count - 1)
+
+    def across(self, at: int) -> float:
+        """The x coordinate of an axis."""
+        return _LEFT + at * self.apart
+
+    def heights(self, table: CombinationTable) -> Floats:
+        """The y coordinates of rows at the axes [rows, columns]."""
+        return np.stack([self.scale(c).many(c.values) for c in table.columns], axis=1)
+
+    # painting
+
+    def draw(self, paint: Paint) -> None:
+        theme, table = self.theme, self.table
+        if table is None or not len(table):
+            words = "Predicting all combinations …" if table is None else "No combination can run."
+            paint.text(self.width() / 2, self.height() / 2, words, theme.ink3, align=0.5)
+            return
+        paint.painter.setOpacity(0.6 if self.stale else 1.0)
+        ys = self.heights(table)
+        xs = [self.across(at) for at in range(len(table.columns))]
+        names = tuple(column.name for column in table.columns)
+        brushes = names, tuple(sorted(self.brushes.items()))
+        self.lines.draw(paint, self.size(), xs, ys, self.matching, brushes)
+        if self.over is not None:
+            points = [(x, float(y)) for x, y in zip(xs, ys[int(self.over)], strict=True)]
+            paint.line(points, theme.ink, 2.4, casing=theme.bg1)
+        low = staggered(table.columns, self.apart)
+        for at, column in enumerate(table.columns):
+            here = at == self.axis and self.hasFocus()
+            draw_axis(
+                paint,
+                column,
+                xs[at],
+                self.height(),
+                self.apart,
+                self._room(at, column),
+                low and bool(at % 2),
+                here,
+                self.brushes.get(at),
+            )
+            if column.name in self.shares:
+                share = self.shares[column.name]
+                draw_share(paint, xs[at], self.height(), share, self.apart)
+            if column.name == self.figure:
+                self._draw_medians(paint, column, xs[at])
+        if self._dragged_title is not None and self._dragged_title[0] != self._dragged_title[1]:
+            x = self.across(self._dragged_title[1])
+            paint.line([(x, 4), (x, self.height() - FOOT)], theme.b, 2.4)
+        paint.painter.setOpacity(1.0)
+
+    def _room(self, at: int, column: CombinationColumn) -> float:
+        """The pixels beside an axis for its values: choices are at its left, figures at its
+        right."""
+        count = len(self.table.columns) if self.table else 0
+        outside = at == (0 if column.words else count - 1)
+        return _LEFT if outside else self.apart
+
+    def _draw_medians(self, paint: Paint, column: CombinationColumn, x: float) -> None:
+        columns = self.table.columns if self.table else ()
+        axis = next((c for c in columns if c.name == self.by), None)
+        if axis is not None:
+            colours = ordered_colours(self.theme, len(axis.words))
+            for group in self.groups:
+                draw_median(paint, x, self.scale(column).at(group.median), colours[group.value])
+
+    def card(self) -> Card | None:
+        table = self.table
+        if table is None or self.over is None:
+            return None
+        row = int(self.over)
+        figures = [(c.name, c.value_text(float(c.values[row]))) for c in table.columns]
+        rows = tuple(figures[: max(3, int((self.height() - 44) / CARD_LINE))])  # as many as fit
+        regime = table.regime(row)
+        return Card("Combination", rows, f"{regime}-bound", regime)
+
+    def card_at(self) -> QPointF:
+        return self.at if self.at.x() >= 0 else QPointF(self.width() / 2, TOP)
+
+    # the pointer
+
+    def axis_at(self, at: QPointF) -> int | None:
+        """The axis near a point, or None."""
+        if self.table is None or not TOP - 10 <= at.y() <= self.height() - FOOT + 10:
+            return None
+        near = self.nearest(at)
+        return near if abs(self.across(near) - at.x()) < _REACH else None
+
+    def hit(self, at: QPointF) -> int | None:
+        """The row of the matching line at a point between two axes, or None."""
+        table = self.table
+        if (
+            table is None
+            or not len(table)
+            or len(table.columns) < 2
+            or self.axis_at(at) is not None
+        ):
+            return None
+        place = (at.x() - _LEFT) / max(1.0, self.apart)
+        left = min(max(int(place), 0), len(table.columns) - 2)
+        rows = np.flatnonzero(self.matching)
+        if not 0 <= place <= len(table.columns) - 1 or not rows.size:
+            return None
+        ends = [self.scale(c).many(c.values[rows]) for c in table.columns[left : left + 2]]
+        away = np.abs(ends[0] + (ends[1] - ends[0]) * (place - left) - at.y())
+        best = int(np.argmin(away))
+        return int(rows[best]) if away[best] < _NEAR else None
+
+    def nearest(self, at: QPointF) -> int:
+        """The axis nearest to a point."""
+        count = len(self.table.columns) if self.table else 1
+        return int(np.argmin([abs(self.across(n) - at.x()) for n in range(count)]))
