@@ -57,7 +57,7 @@ SPECS: dict[str, Spec] = {
     "wavlm": ("WavLM", "WavLMForSequenceClassification", {}, ("input_values",), wave),
     "videomae": ("VideoMAE", "VideoMAEForVideoClassification", {}, PIXELS, _frames),
 }  # fmt: skip
-SIDES = dict.fromkeys(
+SIDES: dict[str, int] = dict.fromkeys(
     (
         "resnext50_32x4d", "eva02_small_patch14_224", "hrnet_w18", "fastvit_t8",
         "maxvit_tiny_tf_224", "mobilenetv4_conv_medium", "tiny_vit_11m_224", "davit_tiny",

@@ -40,6 +40,9 @@ class Traits(NamedTuple):
     minimum first tests for NaN. A loaded index is wrapped if negative, checked against the bounds
     (config.assert_indirect_indexing) and converted to an address.
 
+    Bicubic interpolation took 67 ps for each result on an H200 (11 images of 768 × 54 × 54 in 1.68
+    ms, one in 0.15 ms): for each of its 16 inputs, Inductor's kernel computes weights and an index.
+
     Slots of rows: a softmax is max, x − max, exp of 8, sum; again x − max, and a product with the
     reciprocal's 8. If the kernel loops along the row, each running maximum costs two more exps and
     selects, and the exp is computed again. A norm is two sums, then (x − mean)·scale·weight + bias;
@@ -184,6 +187,7 @@ TRAITS: dict[str, Traits] = {
         slots=3, triton="{grad_output} * (1.0 - {output} * {output})", recompute="listed"
     ),
     "threshold_backward": Traits(slots=2, recompute="listed"),
+    "upsample_bicubic2d": Traits(slots=1090, autocast="float32"),
     "upsample_bilinear2d": Traits(recompute="intensive", autocast="float32"),
     "where": Traits(slots=2, recompute="listed"),
     **_same(
@@ -232,7 +236,7 @@ TRAITS: dict[str, Traits] = {
         hinge_embedding_loss huber_loss kl_div l1_loss layer_norm margin_ranking_loss mse_loss
         multi_margin_loss multilabel_margin_loss nll_loss nll_loss2d nuclear_norm
         nuclear_norm.dim pdist poisson_nll_loss pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor
-        renorm rms_norm smooth_l1_loss soft_margin_loss triplet_margin_loss upsample_bicubic2d
+        renorm rms_norm smooth_l1_loss soft_margin_loss triplet_margin_loss
         upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d
         upsample_trilinear3d
         """,

@@ -36,7 +36,8 @@ _LIBRARY = (
     "masked_select",
     "unique",
     "index_put",
-    "upsample_bicubic",
+    "upsample_bicubic2d_backward",
+    "upsample_bicubic2d_aa",
 )
 
 

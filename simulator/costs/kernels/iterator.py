@@ -48,8 +48,9 @@ def unrolled_elements(out: Tensor) -> int:
 
 
 def vector_load_elements(operands: Iterable[Tensor]) -> int:
-    """Elements per thread of a kernel that loads vectors (`elems_per_thread`)."""
-    size = max(t.itemsize for t in operands if t.device != "cpu")
+    """Elements per thread of a kernel that loads vectors (`elems_per_thread`); operands on the CPU
+    do not count."""
+    size = max((t.itemsize for t in operands if t.device != "cpu"), default=0)
     return {1: 16, 2: 8}.get(size, 4)
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
+_SIXTEEN_READS = "aten.upsample_bicubic2d.default"
+"""Reads its input at 16 places."""
 
 
 def must_store(
@@ -26,6 +28,8 @@ def must_store(
 ) -> bool:
     """Whether a value that `ops` compute from `reads` for `users` is written to memory."""
     if value in lowering.flow.kept or len(reads) > _READS:
+        return True
+    if any(lowering.trace.ops[op].name == _SIXTEEN_READS for op in ops):
         return True
     if lowering.only is None and lowering.graphs.cross(ops[-1], users):
         return True

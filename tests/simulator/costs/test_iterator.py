@@ -77,6 +77,7 @@ def test_elements_of_a_thread() -> None:
         4,
     ]
     assert vector_load_elements([packed(4, dtype="bool"), packed(4)]) == 4
+    assert vector_load_elements([]) == 4  # all operands are on the CPU
 
 
 def test_aligned_needs_one_layout_without_gaps() -> None:
