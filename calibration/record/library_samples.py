@@ -69,7 +69,15 @@ def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> I
             yield lowered(point, trace_call(point.make), sample, gpu)
 
 
-FURTHER = ("drawn", "further", "drawn_second", "further_second", "experts_calls", "grouped")
+FURTHER = (
+    "drawn",
+    "further",
+    "drawn_second",
+    "further_second",
+    "experts_calls",
+    "grouped",
+    "resized",
+)
 """Further points of the draws of sweeps and of blind calls."""
 
 

@@ -40,6 +40,7 @@ from calibration.sweeps.spatial import (
     grouped_convolutions,
     pooling,
     resized_tables,
+    shaped_convolutions,
     varied_convolutions,
     varied_pictures,
 )
@@ -60,7 +61,7 @@ FAMILIES = (
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
     *(awkward_convolutions, convolutions, grouped_convolutions, pooling),
-    *(resized_tables, varied_convolutions, varied_pictures),
+    *(resized_tables, shaped_convolutions, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""
 
