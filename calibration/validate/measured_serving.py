@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from calibration.cases.serving import NETWORK
 from simulator.hardware.gpu import gpu
@@ -51,7 +52,7 @@ def step(kind: str, mode: str, batch: int, tokens: int, host: Host) -> Predictio
     """The prediction of a measured step."""
     network = NETWORK if kind == "decode" else NETWORK.removesuffix("-decode")
     scenario = Scenario(network, gpu=CARD, mode=mode, batch=batch, seq=tokens, dtype="bf16")
-    return predict_resolved(replace(resolve(scenario), host=host))
+    return predict_resolved(with_fields(resolve(scenario), host=host))
 
 
 def steps(measured: list[Row], host: Host) -> Iterator[str]:

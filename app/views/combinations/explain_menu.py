@@ -22,9 +22,7 @@ class ExplainMenu:
         self.figure, self.by = figure, BY_REGIME
         self.axes: tuple[str, ...] = ()
         self._changed = changed
-        self.button = strip.button(
-            "Explain ▾", "What explains the spread of a figure", lambda: None
-        )
+        self.button = strip.button("Why ▾", "What explains the spread of a figure", lambda: None)
         self.button.setToolTip("What explains the spread of a figure (V), lines by group (G)")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)

@@ -55,14 +55,14 @@ def _layer_call(params: dict[str, Any], grad: bool) -> tuple[Tensor, Tensor, dic
     return x, w, options
 
 
-@operation(sweep("grouped_convolution", 200, _layer))
+@operation(sweep("grouped_convolution", 100, _layer))
 def grouped_convolution(**params: Any) -> Call:
     """Images [batch, channels, side, side] by weights [channels, channels / groups, k, k]."""
     x, w, options = _layer_call(params, False)
     return lambda: F.conv2d(x, w, None, **options)
 
 
-@operation(sweep("grouped_convolution_backward", 160, _layer))
+@operation(sweep("grouped_convolution_backward", 80, _layer))
 def grouped_convolution_backward(**params: Any) -> Call:
     """The gradients of images and weights."""
     x, w, options = _layer_call(params, True)

@@ -46,7 +46,7 @@ def _operands(dtype: str, innermost: bool, sizes: list[int], grad: bool = False)
     return random(batch, height, wide, channels, dtype=dtype, grad=grad).permute(0, 3, 1, 2)
 
 
-@operation(sweep("resized_table", 200, _resized))
+@operation(sweep("resized_table", 100, _resized))
 def resized_table(
     mode: str, dtype: str, innermost: bool, sizes: list[int], side: list[int]
 ) -> Call:
@@ -56,7 +56,7 @@ def resized_table(
     return partial(F.interpolate, x, side, mode=kind, antialias=bool(smooth))
 
 
-@operation(sweep("resized_table_backward", 80, _resized))
+@operation(sweep("resized_table_backward", 40, _resized))
 def resized_table_backward(
     mode: str, dtype: str, innermost: bool, sizes: list[int], side: list[int]
 ) -> Call:

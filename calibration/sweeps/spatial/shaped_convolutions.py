@@ -69,7 +69,7 @@ def _layer(rng: Random) -> Params | None:
     }
 
 
-@operation(sweep("shaped_convolution", 240, _layer))
+@operation(sweep("shaped_convolution", 60, _layer))
 def shaped_convolution(**params: Any) -> Call:
     """Convolve [batch, channels, sides…] to `outward` channels."""
     kind, sizes, outward = params["dtype"], params["sizes"], params["outward"]

@@ -19,7 +19,7 @@ from simulator.timing.profile import profile
 from simulator.tracing import trace_call
 
 CURVE = "resample_scatter_cubic"
-CALLS = ("varied_picture_backward", "blind_picture_backward")
+CALLS = ("varied_picture_backward", "blind_picture_backward", "resized_table_backward")
 """The calls of the curve, which occur in no recorded network."""
 
 
@@ -40,7 +40,7 @@ def test_a_curve_predicts_the_same_times_again() -> None:
     importlib.import_module("calibration.blind")
     first, further = (by_curve(samples(calls(files))) for files in (FILES, FURTHER))
     fit_samples = thinned(CURVE, first.get(CURVE, []), further.get(CURVE, []))
-    assert len(fit_samples) == 27
+    assert len(fit_samples) == 57
     fitted = fit_curve(CURVE, fit_samples, gpu("h200"), profile())
     refitted, packaged = (errors(fit_samples, gpu("h200"), each) for each in (fitted, profile()))
     assert refitted == pytest.approx(packaged, abs=1e-3)

@@ -91,11 +91,11 @@ def test_both_sides_of_a_weight_are_whole_loads() -> None:
             {"variant": "fwd_plain", "positions": 196, "columns": 256, "depth": 1024, "blocks": 4,
              "channel_align": 64},
         ),
-        # 32 groups of 6 channels have 128 tiles; 6 are loaded as 32
+        # 32 groups of 6 channels, padded to 8, are 4 products of 64 channels: 4 · 4 tiles
         (
             conv(F16, (8, 192, 8, 8), (192, 6, 3, 3), 8, groups=32),
-            {"variant": "fwd_uneven", "positions": 512, "columns": 6, "depth": 288, "blocks": 128,
-             "channel_align": 2},
+            {"variant": "fwd_joined", "positions": 512, "columns": 64, "depth": 576, "blocks": 16,
+             "channel_align": 64},
         ),
         # one of four groups
         (
