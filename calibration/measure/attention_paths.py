@@ -148,8 +148,10 @@ class Paths:
         for training in (False, True):
             try:
                 with torch.enable_grad() if training else torch.no_grad():
-                    got = operands(Point(dtype, mask, *rest), self.device, training)
-                    choices.append(int(torch.ops.aten._fused_sdp_choice(*got.args, **got.kwargs)))
+                    inputs = operands(Point(dtype, mask, *rest), self.device, training)
+                    choices.append(
+                        int(torch.ops.aten._fused_sdp_choice(*inputs.args, **inputs.kwargs))
+                    )
             except RuntimeError as error:
                 choices.append(str(error)[:80])
         return [*rest, *choices]
@@ -163,17 +165,15 @@ class Paths:
             for point, training in self.points[first : first + 60]:
                 row: Row = {"part": "kernels", **point.record(), "training": training}
                 try:
-                    call_operands = operands(point, self.device, training)
+                    inputs = operands(point, self.device, training)
                     names = DispatchedOps()
                     with names:
-                        attend(call_operands, training)
+                        attend(inputs, training)
                     row["ops"] = names.names
                     calls.append(
                         (
                             row,
-                            lambda call_operands=call_operands, training=training: attend(
-                                call_operands, training
-                            ),
+                            lambda inputs=inputs, training=training: attend(inputs, training),
                         )
                     )
                 except Exception as error:
@@ -196,12 +196,10 @@ class Paths:
                 return
             row = {"part": "kernels", **point.record(), "training": training, "captured": True}
             with self.case(**row) as result:
-                call_operands = operands(point, self.device, training)
+                inputs = operands(point, self.device, training)
 
-                def call(
-                    call_operands: Operands = call_operands, training: bool = training
-                ) -> None:
-                    attend(call_operands, training)
+                def call(inputs: Operands = inputs, training: bool = training) -> None:
+                    attend(inputs, training)
 
                 call()
                 result["kernels"] = self.names(capture(call).replay)
@@ -224,18 +222,14 @@ class Paths:
             self.reset()
             row = {"part": "compiled", **point.record(), "training": training}
             with self.case(**row) as result:
-                call_operands = operands(point, self.device, training)
-                result["ops"] = decomposed_ops(call_operands)
+                inputs = operands(point, self.device, training)
+                result["ops"] = decomposed_ops(inputs)
                 if self.dry:
                     continue
                 run = torch.compile(scaled_dot_product_attention, dynamic=False)
 
-                def call(
-                    run: Any = run,
-                    call_operands: Operands = call_operands,
-                    training: bool = training,
-                ) -> None:
-                    attend(call_operands, training, run)
+                def call(run: Any = run, x: Operands = inputs, training: bool = training) -> None:
+                    attend(x, training, run)
 
                 call()
                 call()

@@ -225,8 +225,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
                 yield {"part": "static", "of": measuring.static, "takes_s": 4.0}
         if engine == "graph":
             yield from _energy(measuring, meter)
-    # these come last, since nothing is timed after the profiler has run
-    for point in suite.points[:6] if measuring.device == "cuda" else ():
+    for point in suite.points[:6] if measuring.device == "cuda" else ():  # the profiler runs last
         head = {"part": "kernels", "kind": point.kind, "batch": point.batch, "tokens": point.tokens}
         yield {**head, "of": lambda p=point: measuring.kernels(p), "takes_s": 2.0}
 

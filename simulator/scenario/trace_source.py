@@ -29,13 +29,7 @@ from simulator.records import Trace
 from simulator.scenario import packaged
 from simulator.scenario.gpu_class import content, seen
 from simulator.scenario.module import load
-from simulator.scenario.resolved import (
-    Edit,
-    FamilyEdit,
-    ResolvedScenario,
-    TraceRequest,
-    fits,
-)
+from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest, fits
 from simulator.scenario.trace_module import trace_module
 from simulator.scenario.traces import disk as trace_disk
 from simulator.scenario.traces.families import Line, TraceFamilies

@@ -182,8 +182,7 @@ def _forward(op: Signature) -> Work:
 
 
 def _backward(op: Signature, *, read: int, write: int) -> Work:
-    """One kernel of three products of width d (recomputed scores, dQ, dK) and two of width dv (dP,
-    dV)."""
+    """One kernel: three products of width d (scores again, dQ, dK), two of width dv (dP, dV)."""
     shape = _shape(op)
     pairs = shape.b * shape.h * shape.sq * shape.sk
     read -= _unread(op, shape)
@@ -206,8 +205,7 @@ def _work(op: Signature, flops: int, read: int, write: int, direction: str) -> W
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
-    """Engine and dtype of the products: float32 runs as three TF32 products (CUTLASS's
-    OpMultiplyAddFastF32)."""
+    """Engine and dtype of the products: three in TF32 for float32 (OpMultiplyAddFastF32)."""
     return "tensor", "tf32" if dtype == "float32" else dtype
 
 

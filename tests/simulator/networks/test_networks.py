@@ -1,6 +1,4 @@
-"""The catalogue: its sizes are right, its networks run on the CPU, and a mistyped name gets a
-useful error.
-"""
+"""The catalogue: right sizes, networks that run on the CPU, a useful error for a mistyped name."""
 
 from typing import Any
 
