@@ -149,9 +149,8 @@ class Paths:
             try:
                 with torch.enable_grad() if training else torch.no_grad():
                     inputs = operands(Point(dtype, mask, *rest), self.device, training)
-                    choices.append(
-                        int(torch.ops.aten._fused_sdp_choice(*inputs.args, **inputs.kwargs))
-                    )
+                    chosen = torch.ops.aten._fused_sdp_choice(*inputs.args, **inputs.kwargs)
+                    choices.append(int(chosen))
             except RuntimeError as error:
                 choices.append(str(error)[:80])
         return [*rest, *choices]
@@ -170,12 +169,7 @@ class Paths:
                     with names:
                         attend(inputs, training)
                     row["ops"] = names.names
-                    calls.append(
-                        (
-                            row,
-                            lambda inputs=inputs, training=training: attend(inputs, training),
-                        )
-                    )
+                    calls.append((row, lambda x=inputs, training=training: attend(x, training)))
                 except Exception as error:
                     self.write(**row, failed=str(error)[:300])
             if self.dry:
