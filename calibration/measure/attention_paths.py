@@ -6,8 +6,7 @@ one line of JSON per case, the most valuable first; a failed case's line holds i
 - `network`: small networks of transformers with random weights, eager, captured and compiled: the
   kernels of a step in order with their seconds, its period and its GPU-busy time.
 - `choice`: results of `torch._fused_sdp_choice` over the whole grid, with and without gradients.
-- `kernels`: kernels of `scaled_dot_product_attention` at chosen points, forward and with
-  backward, with the seconds of each, warm and cold.
+- `kernels`: kernels and seconds of `scaled_dot_product_attention` at chosen points, warm and cold.
 - `compiled`: ATen ops and kernels of the same call under torch.compile.
 - `captured_kernels`: some of these points replayed from a CUDA graph.
 - `capture`: whether a call can be captured in a CUDA graph, and torch's error if not.
