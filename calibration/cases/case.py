@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from calibration.cases.compiled_host import BLOCKS
-from calibration.cases.host import MICRO
-from calibration.cases.host_networks import PACKAGED
-from calibration.cases.host_ops import ONE_OP
-from calibration.cases.own.networks import OWN
-from calibration.cases.package_mixtures import MIXTURES
-from calibration.cases.package_networks import SIZED
-from calibration.cases.package_networks_second import SIZED_SECOND
-from calibration.cases.package_networks_third import SIZED_THIRD
+from calibration.cases.networks.compiled_host import BLOCKS
+from calibration.cases.networks.host import MICRO
+from calibration.cases.networks.host_ops import ONE_OP
+from calibration.cases.networks.own.networks import OWN
+from calibration.cases.networks.package_mixtures import MIXTURES
+from calibration.cases.networks.packages import SIZED
+from calibration.cases.networks.packages_second import SIZED_SECOND
+from calibration.cases.networks.packages_small import PACKAGED
+from calibration.cases.networks.packages_third import SIZED_THIRD
 from simulator.networks.catalogue import build
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from calibration.cases.compiled import (
+from calibration.cases.steps.compiled import (
     COMPILED,
     COMPILED_BLIND,
     COMPILED_HOST,
     COMPILED_MODES,
     COMPILED_VALIDATION,
 )
-from calibration.cases.experts import EXPERTS, MIXTURES
-from calibration.cases.networks import BATCHES, CASES, HOST_CASES, VALIDATION
-from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
-from calibration.cases.packages import PACKAGES, PACKAGES_COMPILED
-from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
-from calibration.cases.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
+from calibration.cases.steps.eager import BATCHES, CASES, HOST_CASES, VALIDATION
+from calibration.cases.steps.experts import EXPERTS, MIXTURES
+from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.packages import PACKAGES, PACKAGES_COMPILED
+from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,

@@ -22,7 +22,7 @@ from math import sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
-from calibration.cases.chains import chain
+from calibration.cases.calls.chains import chain
 from calibration.measure.host_index import REFERENCE as WORK
 from calibration.record.host_rounds import MACHINES, Round, as_fast, steps
 from calibration.record.profiler_hooks import hooked

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from calibration.cases.energy_steps import is_fitted
+from calibration.cases.energy.steps import is_fitted
 from calibration.fit.energy_cases import work_of
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST, EnergyCase, coolness, kernel_cases, read_cases, rest

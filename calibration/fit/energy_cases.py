@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from calibration.cases.energy_kernels import cosines_of
+from calibration.cases.energy.kernels import cosines_of
 from calibration.record.sustained import EnergyCase
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from calibration.cases.host import MICRO
+from calibration.cases.networks.host import MICRO
 from calibration.fit.hosts_seen import MODEL, measured_hosts
 from calibration.record.host_rounds import (
     MACHINES,

@@ -16,7 +16,7 @@ import torch
 import torch._dynamo
 
 from calibration.cases.case import Step
-from calibration.cases.compiled import COMPILED_HOST
+from calibration.cases.steps.compiled import COMPILED_HOST
 from calibration.measure.run import load, planned
 from calibration.sweeps.registry import Point
 

@@ -33,9 +33,9 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from calibration.cases.attention_points import GRID, POINTS, TIMED, Operands, Point, operands
-from calibration.cases.capture_calls import calls
-from calibration.cases.transformer_networks import NETWORKS, network
+from calibration.cases.calls.attention_points import GRID, POINTS, TIMED, Operands, Point, operands
+from calibration.cases.calls.capture import calls
+from calibration.cases.networks.transformers_small import NETWORKS, network
 from calibration.measure.programs.attention_calls import (
     DispatchedOps,
     attend,

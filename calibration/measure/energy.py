@@ -22,9 +22,9 @@ import numpy as np
 import torch
 
 from calibration.cases.case import Step
-from calibration.cases.energy import CASES, EnergyCase
-from calibration.cases.energy_kernels import Call
-from calibration.cases.energy_steps import ENERGY_STEPS
+from calibration.cases.energy.cases import CASES, EnergyCase
+from calibration.cases.energy.kernels import Call
+from calibration.cases.energy.steps import ENERGY_STEPS
 from calibration.measure.device import cpu, versions
 from calibration.measure.host_index import REFERENCE
 from calibration.measure.host_probes import Probes

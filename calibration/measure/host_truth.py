@@ -30,8 +30,8 @@ from typing import Any, Literal
 import torch
 
 from calibration.cases.case import Case, Step
-from calibration.cases.host_ops import WAITING
-from calibration.cases.host_truth import CATALOGUE, COMPILED, MICRO_CASES, PACKAGED_CASES
+from calibration.cases.networks.host_ops import WAITING
+from calibration.cases.steps.host_truth import CATALOGUE, COMPILED, MICRO_CASES, PACKAGED_CASES
 from calibration.measure.host_index import suite
 from calibration.measure.host_probes import Probes
 from calibration.measure.timing import period

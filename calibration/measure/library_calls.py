@@ -22,8 +22,8 @@ import torch
 import torch._dynamo
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from calibration.cases.calls.chains import CALLS
 from calibration.cases.case import Step
-from calibration.cases.chains import CALLS
 from calibration.measure.device import find, versions
 from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
 from calibration.measure.host_index import REFERENCE, suite

@@ -1,7 +1,7 @@
 """Time steps over all GPUs of this machine, and the same steps on one GPU.
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
-machine, then one line per step of `calibration.cases.parallel_steps`, from that index on and then
+machine, then one line per step of `calibration.cases.steps.parallel`, from that index on and then
 the earlier ones. A step that fails or hangs is recorded as failed, and the next one begins in new
 processes. In the remaining time, the same steps run again under the profiler, which slows all later
 launches of its process; their lines hold only `rank_kernels_s`.
@@ -35,7 +35,7 @@ from torch import multiprocessing
 from torch.cuda import nccl
 
 from calibration.cases.case import Step
-from calibration.cases.parallel_steps import STEPS, ParallelStep
+from calibration.cases.steps.parallel import STEPS, ParallelStep
 from calibration.measure.host_index import REFERENCE
 from calibration.measure.programs.parallel_programs import Call, spread, twin
 from calibration.measure.timing import period

@@ -3,8 +3,8 @@
 
 Writes JSON lines: first the machine and its host's fixed work. Then, as the time allows,
 
-    step     a prefill or a decode of `calibration.cases.serving`: seconds per step, back to back
-             and alone: eager, with the host's probes, and as a replayed CUDA graph
+    step     a prefill or a decode of `calibration.cases.steps.serving`: seconds per step, back to
+             back and alone: eager, with the host's probes, and as a replayed CUDA graph
     serving  a load served by continuous batching, decodes as CUDA graphs or eager: seconds of each
              request's first and last token, and of each iteration; first with all requests at once,
              then at shares of the rate that this run reached
@@ -29,9 +29,18 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from calibration.cases.energy import EnergyCase
-from calibration.cases.serving import NETWORK, SHARES, TINY, WHOLE, Load, Point, Suite, poisson
-from calibration.cases.serving import burst as all_at_once
+from calibration.cases.energy.cases import EnergyCase
+from calibration.cases.steps.serving import (
+    NETWORK,
+    SHARES,
+    TINY,
+    WHOLE,
+    Load,
+    Point,
+    Suite,
+    poisson,
+)
+from calibration.cases.steps.serving import burst as all_at_once
 from calibration.measure.device import cpu, versions
 from calibration.measure.energy import measured
 from calibration.measure.gpu_events import GPU_EVENTS, gpu_events

@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calibration.cases.energy import EnergyCase as Step
-from calibration.cases.energy_steps import ENERGY_STEPS, is_fitted
+from calibration.cases.energy.cases import EnergyCase as Step
+from calibration.cases.energy.steps import ENERGY_STEPS, is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.sustained import FIRST, EnergyCase, coolness, read_cases

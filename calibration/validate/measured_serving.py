@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from calibration.cases.serving import NETWORK
+from calibration.cases.steps.serving import NETWORK
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host

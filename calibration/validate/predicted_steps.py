@@ -1,7 +1,7 @@
 """Predict the steps over several GPUs before they are measured.
 
 `python -m calibration.validate.predicted_steps FILE --cluster 2xh200 --from 12` writes JSON lines:
-the cluster and the date, then one line per step of `calibration.cases.parallel_steps`, with the
+the cluster and the date, then one line per step of `calibration.cases.steps.parallel`, with the
 period, its interval and every rank's peak memory as they are measured, and the same figures of the
 twin on one GPU. `--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of a
 node), eager and in a graph.
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from calibration.cases.parallel_steps import STEPS, ParallelStep
+from calibration.cases.steps.parallel import STEPS, ParallelStep
 from calibration.measure.programs.parallel_programs import spread, twin
 from simulator.cluster import Cluster, cluster
 from simulator.collectives import collective_time

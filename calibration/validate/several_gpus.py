@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from calibration.cases.parallel_steps import parallel_step
+from calibration.cases.steps.parallel import parallel_step
 from calibration.validate.blind_steps import Row, measured, predicted_before, rows, table
 from calibration.validate.predicted_steps import predicted, predicted_row
 from simulator.cluster import cluster

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from calibration.cases.energy_kernels import cosines_of
+from calibration.cases.energy.kernels import cosines_of
 from calibration.fit.energy_cases import ROWS
 from calibration.fit.voltage import CLOCKS, measured, voltages
 from calibration.measure import energy

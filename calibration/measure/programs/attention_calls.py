@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calibration.cases.attention_points import Operands
+from calibration.cases.calls.attention_points import Operands
 
 
 class DispatchedOps(TorchDispatchMode):

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from calibration.cases.serving import Load
+from calibration.cases.steps.serving import Load
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from calibration.cases.case import Case, Step
-from calibration.cases.parallel_steps import ParallelStep
+from calibration.cases.steps.parallel import ParallelStep
 
 Call = Callable[[], Any]
 

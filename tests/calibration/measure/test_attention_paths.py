@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from calibration.cases.attention_points import Point, operands
-from calibration.cases.capture_calls import calls
+from calibration.cases.calls.attention_points import Point, operands
+from calibration.cases.calls.capture import calls
 from calibration.measure.attention_paths import attend
 from calibration.record.read import MEASUREMENTS
 from simulator import predict_trace

@@ -2,7 +2,7 @@ import gzip
 import json
 from pathlib import Path
 
-from calibration.cases.parallel_steps import STEPS, parallel_step
+from calibration.cases.steps.parallel import STEPS, parallel_step
 from calibration.measure.parallel_steps import PROFILED
 
 MEASURED = Path("calibration/measurements/h200_sxm_x2/parallel_steps.jsonl.gz")

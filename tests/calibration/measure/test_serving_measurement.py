@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from calibration.cases import serving as cases
-from calibration.cases.serving import TINY, Load, poisson
+from calibration.cases.steps import serving as cases
+from calibration.cases.steps.serving import TINY, Load, poisson
 from calibration.measure import serving as measuring
 from calibration.measure.programs.batching import Chunk, Run, run
 from calibration.measure.programs.server import LlamaServer

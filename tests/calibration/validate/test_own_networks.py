@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from calibration.cases.case import Case, Step
-from calibration.cases.own.cases import OWN_CASES, OWN_COMPILED
-from calibration.cases.own.networks import OWN
-from calibration.cases.package_networks import SIZED
-from calibration.cases.package_networks_second import SIZED_SECOND
-from calibration.cases.package_networks_third import SIZED_THIRD
-from calibration.cases.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
-from calibration.cases.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
+from calibration.cases.networks.own.networks import OWN
+from calibration.cases.networks.packages import SIZED
+from calibration.cases.networks.packages_second import SIZED_SECOND
+from calibration.cases.networks.packages_third import SIZED_THIRD
+from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
 from calibration.outcome import Outcome
 from calibration.record.read import Recording
 from calibration.validate.packages import DEFAULT, Before, before, compared

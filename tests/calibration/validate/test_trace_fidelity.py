@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pytest
 
-from calibration.cases.networks import CASES
+from calibration.cases.steps.eager import CASES
 from calibration.record.read import Recording, recordings
 from calibration.validate.trace_fidelity import compare, retrace
 from simulator.hardware.gpu import gpu as find_gpu

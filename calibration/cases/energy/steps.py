@@ -6,9 +6,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from calibration.cases.case import Case, Step, infer, train
-from calibration.cases.energy import EnergyCase
-from calibration.cases.energy_kernels import Call
-from calibration.cases.packages import PACKAGES
+from calibration.cases.energy.cases import EnergyCase
+from calibration.cases.energy.kernels import Call
+from calibration.cases.steps.packages import PACKAGES
 
 _CATALOGUE = (
     *infer("bert-base", "bf16", 64, 512),

@@ -16,8 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from calibration.cases.host_networks import IDS, PIXELS
-from calibration.cases.package_networks import (
+from calibration.cases.networks.packages import (
     MASKED,
     PAIRS,
     Example,
@@ -29,6 +28,7 @@ from calibration.cases.package_networks import (
     pixels,
     wave,
 )
+from calibration.cases.networks.packages_small import IDS, PIXELS
 
 
 def _pictured(side: int, batch: int, seq: int) -> tuple[Tensor, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibration.cases.case import Case, infer, train
-from calibration.cases.host import MICRO
+from calibration.cases.networks.host import MICRO
 
 CASES: tuple[Case, ...] = (
     *infer("bert-base", "fp32 fp16 autocast", 8, 128),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from calibration.cases.own.generators import GENERATORS
-from calibration.cases.own.network import Own
-from calibration.cases.own.pictures import PICTURES
-from calibration.cases.own.tables import TABLES
-from calibration.cases.own.text import TEXT
+from calibration.cases.networks.own.generators import GENERATORS
+from calibration.cases.networks.own.network import Own
+from calibration.cases.networks.own.pictures import PICTURES
+from calibration.cases.networks.own.tables import TABLES
+from calibration.cases.networks.own.text import TEXT
 
 OWN: dict[str, type[Own]] = {
     f"own-{name}": network for name, network in {**TEXT, **TABLES, **PICTURES, **GENERATORS}.items()

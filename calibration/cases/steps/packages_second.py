@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from calibration.cases.case import Case
-from calibration.cases.package_networks_second import SIDES, SIZED_SECOND
+from calibration.cases.networks.packages_second import SIDES, SIZED_SECOND
 
 _PRECISIONS = ("bf16", "fp16", "fp32", "autocast", "bf16", "fp16")
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)

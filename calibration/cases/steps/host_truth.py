@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calibration.cases.case import Case, infer, train
-from calibration.cases.host import MICRO
-from calibration.cases.host_ops import OPS, PYTHON, WAITING
+from calibration.cases.networks.host import MICRO
+from calibration.cases.networks.host_ops import OPS, PYTHON, WAITING
 
 _UNTRAINED = {*PYTHON, *WAITING, "addinplace", "copyinplace", "batchnorm"} - {"nothing", "identity"}
 OPS_TRAINED = tuple(name for name in OPS if name not in _UNTRAINED)

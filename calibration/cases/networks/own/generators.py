@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from calibration.cases.own.network import Own
+from calibration.cases.networks.own.network import Own
 from simulator.networks.output import Output
 
 

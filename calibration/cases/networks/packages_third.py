@@ -9,8 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from calibration.cases.host_networks import IDS, PIXELS
-from calibration.cases.package_networks import (
+from calibration.cases.networks.packages import (
     MASKED,
     PAIRS,
     Spec,
@@ -21,7 +20,8 @@ from calibration.cases.package_networks import (
     pixels,
     wave,
 )
-from calibration.cases.package_networks_second import decoder
+from calibration.cases.networks.packages_second import decoder
+from calibration.cases.networks.packages_small import IDS, PIXELS
 
 
 def _spectrogram(batch: int, seq: int) -> tuple[Tensor, ...]:

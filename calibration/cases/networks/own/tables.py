@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from calibration.cases.own.network import Own, tokens
+from calibration.cases.networks.own.network import Own, tokens
 from simulator.networks.output import Output
 
 

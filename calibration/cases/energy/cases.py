@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from calibration.cases.case import Case, Step
-from calibration.cases.energy_kernels import (
+from calibration.cases.energy.kernels import (
     CHAIN_ELEMENTS,
     MIB,
     Call,

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from calibration.cases.host_networks import IDS, PIXELS, Packaged
+from calibration.cases.networks.packages_small import IDS, PIXELS, Packaged
 
 Example = Callable[[int, int], tuple[Tensor, ...]]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from calibration.cases.case import Case
-from calibration.cases.package_networks_third import SIZED_THIRD
+from calibration.cases.networks.packages_third import SIZED_THIRD
 
 _PRECISIONS = ("bf16", "fp16", "bf16", "autocast", "fp32")
 _BATCHES = (1, 2, 4, 8, 16, 32)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calibration.cases.host_networks import IDS
-from calibration.cases.package_networks import Spec, by_name, ids
+from calibration.cases.networks.packages import Spec, by_name, ids
+from calibration.cases.networks.packages_small import IDS
 
 _SPECS: dict[str, Spec] = {
     "qwen3-moe": ("Qwen3Moe", "Qwen3MoeForCausalLM", dict(num_hidden_layers=4), IDS, ids),

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from calibration.cases.host import WIDTH, Micro
+from calibration.cases.networks.host import WIDTH, Micro
 
 
 class OneOp(Micro):
