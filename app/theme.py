@@ -1,4 +1,4 @@
-"""The colours, sizes and faces of every picture: one set of tokens, dark and light.
+"""The colours, sizes and fonts of every picture: one set of tokens, dark and light.
 
 A regime is shown by word, colour, shape and pattern, so that no one has to rely on its colour. This
 module needs no Qt."""
@@ -103,7 +103,8 @@ _ORDERED_ENDS = {"dark": (0.4, 1.0), "light": (0.0, 0.52)}
 FAMILIES = ("Inter", "Segoe UI", "SF Pro", "Noto Sans", "DejaVu Sans", "sans-serif")
 FIXED_FAMILIES = ("JetBrains Mono", "DejaVu Sans Mono", "monospace")
 LABEL_PX, SUPPORT_PX, BODY_PX, FIGURE_PX, HEAD_PX = 11, 12, 13, 15, 20
-"""Type sizes: labels and ticks, support, body and panel titles, figures of cards, the headline."""
+"""Font sizes: labels and ticks, secondary text, body and panel titles, figures of cards, the
+headline."""
 
 SECOND_WIDTH, CEILING_WIDTH, CURVE_WIDTH = 1.6, 2.2, 2.4
 

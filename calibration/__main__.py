@@ -142,8 +142,8 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
         say(f"  {name}: {reason}")
     if not complete:
         say(
-            f"the time was up with {progress.total - progress.done} points left: run the same "
-            "command again to go on"
+            f"time ran out with {progress.total - progress.done} points left: run the same "
+            "command again to continue"
         )
 
 

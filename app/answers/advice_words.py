@@ -29,7 +29,7 @@ _SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "precision": lambda a: f"Compute in {a['dtype']}",
     "fp8": "Run linear layers in float8",
     "nvfp4": "Run linear layers in NVFP4",
-    "fused_experts": "Run experts by the fused kernels of serving engines",
+    "fused_experts": "Run experts with the fused kernels of serving engines",
     "sdpa": lambda a: f"Use the {a['backend']} kernel of attention",
     "weights": lambda a: f"Store weights as {_TYPES[a['dtype']]}",
     "kv_cache": lambda a: f"Store keys and values in {_TYPES.get(a['dtype'], a['dtype'])}",

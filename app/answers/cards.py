@@ -44,7 +44,7 @@ class Card:
 
     @property
     def key(self) -> str:
-        """The text of the card's drag."""
+        """The text that identifies the card while it is dragged."""
         return f"{self.kind}:{self.name}"
 
     def apply(self, scenario: Scenario, trace: Trace | None = None) -> Scenario:

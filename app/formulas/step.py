@@ -19,7 +19,7 @@ _TIERS = {
 
 
 def regime(answer: Answer) -> Formula:
-    """The largest share."""
+    """The formula of the regime: the one with the largest share."""
     p = answer.prediction
     parts = " + ".join(f"{percent(p.shares[r])} {r}" for r in REGIMES)
     return Formula(

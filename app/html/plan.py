@@ -66,7 +66,7 @@ def _drawings(spec: Spec, plan: Plan) -> dict[str, Drawing]:
     rests = tornado_scene(spec, plan)
     if rests is not None and rests.bars:
         high = tornado_height(rests)
-        drawings["What the answer rests on"] = tornado_drawing(rests, _WIDTH, high, TABULATED)
+        drawings["Sensitivity to the assumptions"] = tornado_drawing(rests, _WIDTH, high, TABULATED)
     return drawings
 
 

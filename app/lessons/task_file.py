@@ -12,7 +12,7 @@ LONGEST_TASK = 300  # characters
 KEEPABLE = (
     "network", "gpu", "host", "mode", "batch", "seq", "dtype", "training", "optimizer", "whatifs",
 )  # fmt: skip
-"""The fields of a scenario that a task can keep."""
+"""The fields of a scenario that a task can require to stay unchanged."""
 
 
 def task_of(keys: TaskKeys, opened: LessonSide) -> Task:

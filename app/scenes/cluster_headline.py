@@ -1,4 +1,4 @@
-"""The first figures of a step over several GPUs."""
+"""The main figures of a step over several GPUs."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class ModuleNode:
 
     @property
     def regime(self) -> Regime:
-        """The largest share; waiting is overhead."""
+        """The regime with the largest share; a node that waits is overhead-bound."""
         return "overhead" if self.wait else max(REGIMES, key=lambda r: self.shares[r])
 
     def all(self) -> Iterator[ModuleNode]:

@@ -39,7 +39,7 @@ class WordColumn:
         return WordColumn(tuple(places), np.array(each, np.int64))
 
     def taken(self, rows: Ints) -> WordColumn:
-        """These rows of the column."""
+        """The column with only these rows."""
         return WordColumn(self.distinct, self.each[rows])
 
     @cached_property

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 _LEAST = 6
-"""Fewest letters of an elided text; a shorter text is not shown."""
+"""Minimum number of letters of an elided text; a shorter text is not shown."""
 
 
 class Elided(QLabel):

@@ -99,7 +99,7 @@ class Strip(QWidget):
     def segments(
         self, name: str, words: Sequence[str], chosen: Callable[[int], None]
     ) -> QButtonGroup:
-        """Add buttons of which one is chosen."""
+        """Add buttons, one of which is chosen."""
         group = QButtonGroup(self)
         frame = QWidget()
         frame.setObjectName("segments")

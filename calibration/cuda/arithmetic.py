@@ -1,4 +1,4 @@
-"""Vector peaks from chains of multiply-adds, and the essay's sweep over arithmetic intensity."""
+"""Vector peaks from chains of multiply-adds, and a sweep over arithmetic intensity."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def cuda_fma_chains(dtype: str, chains: int, warps_per_sm: int, repeats: int) ->
     """`repeats` dependent multiply-adds along each of a thread's `chains` registers."""
     kind, packed, *_ = OPERANDS[dtype]
     if repeats % UNROLL or warps_per_sm % 4:
-        raise ValueError(f"{repeats=} must be whole {UNROLL}s and {warps_per_sm=} whole fours")
+        raise ValueError(
+            f"{repeats=}: expected a multiple of {UNROLL}; {warps_per_sm=}: a multiple of 4"
+        )
     blocks = multiprocessors() * warps_per_sm // 4
     x = torch.randn(blocks * BLOCK * chains * packed).to(kind)
     compiled = kernel(

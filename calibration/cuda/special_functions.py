@@ -71,7 +71,7 @@ def cuda_special_function(function: str, fast: bool, warps_per_sm: int, repeats:
     """x ← scale·f(x) + c in fp32, `repeats` times; fast is the instruction `f.approx`."""
     scale, least, most = FUNCTIONS[function]
     if warps_per_sm % 4:
-        raise ValueError(f"{warps_per_sm=}: expected whole fours")
+        raise ValueError(f"{warps_per_sm=}: expected a multiple of 4")
     blocks = multiprocessors() * warps_per_sm // 4
     shift = torch.rand(blocks * BLOCK * CHAINS) * (most - least) + least
     name = f"fast_{function}" if fast else f"{function}f"

@@ -70,7 +70,7 @@ def cuda_warp_mma(dtype: str, chains: int, warps_per_sm: int, repeats: int) -> C
     """D += A·B `repeats` times, each warp on `chains` accumulators; D is (warps, chains, 16, 8)."""
     kind, shape, types, accumulator, constraint = FORMS[dtype]
     if warps_per_sm % 4:
-        raise ValueError(f"{warps_per_sm=}: expected whole fours")
+        raise ValueError(f"{warps_per_sm=}: expected a multiple of 4")
     warps = multiprocessors() * warps_per_sm
     depth = ROW_BYTES // kind.itemsize
     a, b = random_matrix(dtype, ROWS, depth), random_matrix(dtype, chains * COLUMNS, depth)

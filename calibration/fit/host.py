@@ -53,7 +53,7 @@ _UNCOUNTED_LOOPS = (
     "ops-contiguous",
     "ops-dropout",
 )
-"""Loops without calls, of which profiling counts only one iteration."""
+"""Loops without calls: profiling counts only one of their iterations."""
 
 
 class Row(NamedTuple):

@@ -29,7 +29,7 @@ def _kernel(x, cosine, sine, out, seq, heads, half, HEADS: tl.constexpr, HALF: t
 
 
 def unfused(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    """The chain of eager language models."""
+    """The same computation as separate ops, as eager language models run it."""
     x1, x2 = x.chunk(2, dim=-1)
     turned = torch.cat((-x2, x1), dim=-1)
     return x * cosine[:, None] + turned * sine[:, None]

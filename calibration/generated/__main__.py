@@ -70,7 +70,12 @@ def main() -> None:
         "--seconds", type=float, default=570.0, help="time limit of the run (%(default)s)"
     )
     parser.add_argument("--limit", type=int, help="only the first N points and host cases")
-    parser.add_argument("--rounds", type=int, default=2, help="each tunes again (%(default)s)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=2,
+        help="number of rounds, each with a new tuning (%(default)s)",
+    )
     parser.add_argument("--first", type=int, default=1, help="the first round's number")
     parser.add_argument("--skip-host", action="store_true", help="no host cases")
     options = parser.parse_args()

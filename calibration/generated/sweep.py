@@ -44,7 +44,9 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=570.0, help="time limit of the run (%(default)s)"
     )
-    parser.add_argument("--round", type=int, default=1, help="its log's number (%(default)s)")
+    parser.add_argument(
+        "--round", type=int, default=1, help="number in the log's name (%(default)s)"
+    )
     parser.add_argument("--limit", type=int, help="only the first N points")
     options = parser.parse_args()
     began_s = time.perf_counter() - 15  # seconds for the import of torch

@@ -46,7 +46,7 @@ def main() -> None:
     done = 0
     for name, job in list(jobs(options.limit))[options.share :: options.of]:
         if time.perf_counter() > until:
-            print(f"{options.share}: out of time before {name}", flush=True)
+            print(f"{options.share}: time ran out before {name}", flush=True)
             break
         try:
             job()

@@ -107,7 +107,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=("library", "blind"), default="library")
     parser.add_argument("--times", type=float, default=1.0)
     parser.add_argument("--only", default="", help="regular expression on operations")
-    parser.add_argument("--word", default="further", help="other points for each word")
+    parser.add_argument("--word", default="further", help="seed of the drawn points")
     parser.add_argument("--seconds", type=float, default=300.0)
     options = parser.parse_args()
     until_s = time.perf_counter() + options.seconds

@@ -200,7 +200,7 @@ def main() -> None:
 
         for case in by_turns():
             if time.perf_counter() > (until if options.dry else eager_until):
-                print("out of time before", case.name, flush=True)
+                print("time ran out before", case.name, flush=True)
                 break
             run(case)
         for case in () if options.dry else COMPILED:

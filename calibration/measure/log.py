@@ -216,7 +216,7 @@ class Log:
         try:
             self.file.truncate(self._end)
         except OSError:
-            print(f"{self.path}: its last line is torn and will be dropped", file=sys.stderr)
+            print(f"{self.path}: its last line is incomplete and will be dropped", file=sys.stderr)
 
     def close(self) -> None:
         self.file.close()

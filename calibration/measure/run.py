@@ -60,7 +60,7 @@ def planned(
     operations: Iterable[Operation], quick: bool = False, only: str = "", seed: int = 0
 ) -> list[Point]:
     """Points in the order of measurement: one of each operation, then all operations at an even
-    pace, so that any first part covers them all. `only` is a regular expression on the point's
+    pace, so that every prefix covers them all. `only` is a regular expression on the point's
     name; `quick` thins each sweep evenly. The same arguments give the same order."""
     try:
         pattern = re.compile(only)
@@ -233,7 +233,7 @@ class Sweep:
         if not self.bench.works():
             raise RidgepointError(
                 f"{point.name} left CUDA unusable in this process ({failure}): it is marked as "
-                "failed and all samples are kept; run the same command again to go on"
+                "failed and all samples are kept; run the same command again to continue"
             )
 
     def _write(self, point: Point, what: dict[str, Any]) -> None:

@@ -144,9 +144,9 @@ AWKWARD = (
     "blind_convolution_backward",
     "blind_convolution_1d",
 )
-"""Convolutions of which cuDNN runs a third with other kernels than the lowered ones. The fit uses
-those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves in the fit,
-the convolutions of ResNets in float32 were predicted 5% slower."""
+"""Convolutions for which cuDNN runs other kernels than the lowered ones in a third of the cases.
+The fit uses those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves
+in the fit, the convolutions of ResNets in float32 were predicted 5% slower."""
 AWKWARD_CURVES = (
     "conv_fwd_uneven",
     "conv_dgrad_uneven",

@@ -1,5 +1,5 @@
 """The hooks that PyTorch's profiler leaves in a process: after its first session the driver calls
-hooks at every call, although nothing is recorded any more, so each launch takes longer.
+hooks at every call, although nothing is recorded, so each launch takes longer.
 
 `calibration.record.write` times all cases before it profiles any. Older recordings profiled each
 case before they timed the next one, its eager twin and its rounds; they are compared with

@@ -7,7 +7,7 @@ GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else. Al
 before any is profiled, since the profiler's hooks permanently lengthen the launches of a process.
 Until then the times are in `FOLDER/NAME.timed.jsonl`. Cases that are already in a file are not run
 again, so the same command continues where it was stopped. On a GPU with little time, `--spread`
-orders the suite so that any first part covers all of it, and `--budget 0.4` times each case for 0.4
+orders the suite so that every prefix covers all kinds, and `--budget 0.4` times each case for 0.4
 times as long.
 """
 
@@ -100,7 +100,7 @@ class Pass:
     def run(self, case: Row, measure: Callable[[], Row]) -> bool:
         """Write the result of `measure`, or its error; returns False if the time is up."""
         if time.perf_counter() > self.until:
-            print("out of time before", case["name"], flush=True)
+            print("time ran out before", case["name"], flush=True)
             return False
         began = time.perf_counter()
         try:
@@ -134,10 +134,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--suite", choices=SUITES, default="recordings")
     parser.add_argument("--only", default="", help="regular expression on the case's name")
-    parser.add_argument("--seconds", type=float, default=540.0, help="stop starting cases then")
+    parser.add_argument(
+        "--seconds", type=float, default=540.0, help="start no case after this time"
+    )
     parser.add_argument("--limit", type=int, help="only the first N cases")
-    parser.add_argument("--spread", action="store_true", help="any first part covers the suite")
-    parser.add_argument("--budget", type=float, default=1.0, help="times the seconds of a case")
+    parser.add_argument("--spread", action="store_true", help="spread the kinds over the whole run")
+    parser.add_argument(
+        "--budget", type=float, default=1.0, help="factor on the measuring time of a case"
+    )
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()

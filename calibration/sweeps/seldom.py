@@ -1,4 +1,4 @@
-"""Ops that networks seldom call, a few points each: distances, diagonals, masked scatters."""
+"""Ops that networks rarely call, a few points each: distances, diagonals, masked scatters."""
 
 from __future__ import annotations
 

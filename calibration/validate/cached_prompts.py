@@ -40,13 +40,13 @@ class Cycle:
 
     @property
     def products_s(self) -> float:
-        """The least seconds of the products of all prompts."""
+        """A lower bound on the seconds of the matrix products of all prompts."""
         flops = 2 * _parameters_of_prompt(self.network) * self.clients * self.prompt
         return flops / self.gpus / self.flops_per_s
 
 
 def impossible(cycles: Iterable[Cycle]) -> set[str]:
-    """The benchmarks of which a run's cycle is shorter than the products of its prompts."""
+    """The benchmarks with a run whose cycle is shorter than the products of its prompts."""
     return {cycle.benchmark for cycle in cycles if cycle.seconds < cycle.products_s}
 
 

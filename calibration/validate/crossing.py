@@ -1,4 +1,4 @@
-"""Predictions for one calibrated GPU by the profile of another, and by its own.
+"""Predictions for one calibrated GPU with the profile of another, and with its own.
 
 The other GPU's profile holds no measurement of this GPU: it predicts as Ridgepoint does for any
 unmeasured GPU of the same architecture.
@@ -26,9 +26,9 @@ NAMES = {"h100_sxm": "H100", "h200_sxm": "H200"}
 
 
 def group(gpu: GPU, known: Profile) -> str:
-    """A row's name, such as `H100 by the H200's profile`."""
+    """A row's name, such as `H100 with the H200's profile`."""
     here, there = NAMES[gpu.id], NAMES[known.of]
-    return f"{here} by {'its own' if here == there else f'the {there}’s'} profile"
+    return f"{here} with {'its own' if here == there else f'the {there}’s'} profile"
 
 
 def alone(gpu: GPU) -> Profile:

@@ -59,7 +59,7 @@ ALONE = Layout()
 
 
 def layout(row: dict[str, str]) -> Layout | None:
-    """How the GPUs of a row share the replica; None if they do in another way."""
+    """How the GPUs of a row share the replica; None for any other layout."""
     tp, dp, part, whole = (
         int(row.get(name, "") or 1)
         for name in ("tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")

@@ -41,7 +41,7 @@ SHORT = {
     ("overhead-bound, eager", "period"), ("inference, CUDA graph", "period"),
     ("training, eager", "period"), ("inference, compiled", "period"),
     ("training, compiled", "period"), ("inference, eager", "peak memory"),
-    ("H100 by the H200’s profile, inference", "GPU busy"), ("single ops, warm", "GPU time"),
+    ("H100 with the H200’s profile, inference", "GPU busy"), ("single ops, warm", "GPU time"),
 }  # fmt: skip
 """The group and figure of the README's rows."""
 HOST_BOUND = 1.25
@@ -137,7 +137,7 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     return rows
 
 
-def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
+def alternating(suite: str = "compiled_rounds") -> list[Outcome]:
     """The period and the speed-up of steps that alternated between mode "compiled" and eager on a
     busy host: the median over rounds, each compared with the prediction for the host's speed in
     that round, with the profiler's hooks if they were active."""
@@ -154,7 +154,7 @@ def by_turns(suite: str = "compiled_rounds") -> list[Outcome]:
             gain = predict_trace(traced, host=round_host).period_s / p
             ratios.append((p / compiled_s, gain / (eager_s / compiled_s)))
         period, gain = np.median(ratios, axis=0).tolist()
-        group = f"{step.case['phase']}, compiled, by turns"
+        group = f"{step.case['phase']}, compiled, alternating"
         rows += [
             Outcome(step.name, group, "period", period),
             Outcome(step.name, group, "speed-up", gain),
@@ -169,8 +169,8 @@ def validate(pairs: Sequence[Pair], suite: str = "validation") -> list[Outcome]:
 
 
 def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
-    """The H100 by the H200's profile and by its own, and the H200 by the profile fitted only to the
-    H100: `pairs` are the H200's steps, `ops` its held-out calls."""
+    """The H100 with the H200's profile and with its own, and the H200 with the profile fitted only
+    to the H100: `pairs` are the H200's steps, `ops` its held-out calls."""
     h100, h200 = find_gpu("h100"), find_gpu("h200")
     known = {recording.name: trace for recording, trace in pairs}
     steps = [(r, known[r.name]) for r in recordings("validation", h100.id)]
@@ -220,10 +220,10 @@ def sweep_report(sweeps: Iterable[batch_sweeps.Sweep]) -> str:
         if measured and predicted:
             factors.append(max(measured / predicted, predicted / measured))
         ends = " / ".join("none" if end is None else f"{end:.1f}" for end in (measured, predicted))
-        lines.append(f"{sweep.name:42} leaves overhead at batch {ends} (measured / predicted)")
+        lines.append(f"{sweep.name:42} overhead ends at batch {ends} (measured / predicted)")
     lines.append(
-        f"regimes agree in {np.mean(agreed):.1%} of {len(agreed)} doublings; the batch that leaves "
-        f"overhead is off by a factor of {np.median(factors):.2f} in the median, "
+        f"regimes agree in {np.mean(agreed):.1%} of {len(agreed)} doublings; the batch at "
+        f"which overhead ends is off by a factor of {np.median(factors):.2f} in the median, "
         f"{max(factors):.2f} at most ({len(factors)} sweeps)"
     )
     return "\n".join(lines)
@@ -246,7 +246,7 @@ def main() -> None:
     steps = validate(pairs)
     reach = interval(steps)
     called = list(swept(find_gpu("h200"), held_out=True))
-    steps += [*compiled(), *by_turns(), *crossed(pairs, called)]
+    steps += [*compiled(), *alternating(), *crossed(pairs, called)]
     ops = calls(called)
     rows = summaries(steps, ops)
     lines = table(rows)

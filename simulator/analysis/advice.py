@@ -93,7 +93,7 @@ def advise(
     if by == "money" and _price(base.gpu, prices) is None:
         raise InputError(
             f"advice by money: {base.gpu.name} has no price: expected USD an hour; give it with "
-            "--price, or as price_usd in a GPU file of your own, or ask by time"
+            "--price, or as price_usd in a GPU file of your own, or rank by time"
         )
     dtype = resolve(scenario).request.dtype
     tried: list[Advice] = []

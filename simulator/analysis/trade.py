@@ -26,7 +26,7 @@ class Trade:
 
 
 def trade(before: Prediction, after: Prediction) -> Trade | None:
-    """The trade between two training steps of equally many samples; None if no FLOPs are added or
+    """The trade-off between two training steps of the same batch; None if no FLOPs are added or
     no bytes saved."""
     if before.trace.samples != after.trace.samples or before.trace.phase != after.trace.phase:
         return None

@@ -43,7 +43,8 @@ class Chains:
         self.end += self.added
 
     def at(self, chain: int, place: int) -> int:
-        """The storage at a place of the longer chain: first old one, new ones, other old ones."""
+        """The storage at a place of the longer chain, which holds the first old storage, then the
+        new ones, then the other old ones."""
         new, old = self.new[chain], self.elements[chain]
         if place <= 0:
             return old[0]

@@ -19,7 +19,7 @@ SCHEME = "ridgepoint://"
 _VERSION = 1
 _MOST_LETTERS = 2**16
 _MOST_BYTES = 2**18
-"""Limit of the text: the largest plan."""
+"""Maximum length of the text, that of the largest plan."""
 _DICTIONARY = (
     b'[[whatif]]\nname = "cuda_graph"\nname = "precision"\ndtype = "fp8"\n[sizes]\n[prices]\n'
     b'energy = "0.12 USD/kWh"\npue = 1.2\n[candidates]\ngpus = ["h200", "h100", "b200", "a100", '

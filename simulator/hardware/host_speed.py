@@ -32,7 +32,7 @@ class Parts(NamedTuple):
     driver: float
 
     def of(self, count: str) -> float:
-        """The factor of the part that does the counted work."""
+        """The time factor of the part of the host that does a kind of counted work."""
         if count in PYTHON:
             return self.interpreter
         return self.driver if count == "launch" else self.dispatcher

@@ -28,7 +28,7 @@ from simulator.networks.loading.loaded import Facts
 from simulator.networks.loading.watching import WATCH, Watch
 
 _PRINTED = 2**20
-"""Most characters of a message."""
+"""Maximum number of characters of a message."""
 
 
 class _Channel:

@@ -20,9 +20,9 @@ def overran(network: str, limit_s: float) -> str:
 
 
 def unreadable(network: str) -> str:
-    """The child was killed because it wrote something else than messages."""
+    """The child was killed because it wrote something other than messages."""
     return (
-        f"the process that traced {Path(network).name} wrote into the pipe of its answers, and was "
+        f"the process that traced {Path(network).name} wrote to the pipe of its results, and was "
         "killed: expected code that prints, or writes to files that it opens; correct the network, "
         f"{_DEBUG}"
     )

@@ -1,4 +1,4 @@
-"""What the ops of a rank have beside those of one GPU, which a trace's file leaves out."""
+"""The fields that only ops of a step over several GPUs use; the file of a trace omits them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def rank_ops(trace: Trace) -> list[RankOp]:
 
 
 def with_rank_ops(trace: Trace, ops: list[RankOp]) -> Trace:
-    """The trace with these fields. Raises InputError for another number of ops."""
+    """The trace with these fields. Raises InputError if the numbers of ops differ."""
     if not ops:
         return trace
     if len(ops) != len(trace.ops):
         raise InputError(
-            f"a trace of {len(trace.ops)} ops came with the streams of {len(ops)}: expected as "
-            "many; correct the network, or run it with --no-sandbox"
+            f"a trace of {len(trace.ops)} ops came with the streams of {len(ops)} ops: expected "
+            "equal numbers; correct the network, or run it with --no-sandbox"
         )
     both = zip(trace.ops, ops, strict=True)
     return msgspec.structs.replace(trace, ops=[_on_rank(op, each) for op, each in both])

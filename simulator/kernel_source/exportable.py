@@ -86,7 +86,7 @@ def find(candidates: list[Candidate], wanted: str) -> Candidate:
 
 
 def _choose(able: list[Candidate]) -> str:
-    """The exportable groups as a remedy, the longest first."""
+    """The end of an error message, which suggests the exportable groups, longest first."""
     if not able:
         return "no group of this step can be exported"
     shown = ", ".join(f"{each.number} ({each.name})" for each in able[:_NAMED])

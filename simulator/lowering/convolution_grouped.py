@@ -1,4 +1,4 @@
-"""Grouped convolutions of which one tensor-core kernel multiplies several groups at once.
+"""Grouped convolutions in which one tensor-core kernel multiplies several groups at once.
 
 cuDNN's kernels such as `sm90_xmma_fprop_implicit_gemm_…_g8_…` multiply all channels of neighbouring
 groups with each other: 64 channels in half precision, 32 in TF32, or one wider group. Groups whose

@@ -101,7 +101,7 @@ def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assump
         at(quick),
     )
     add(
-        "most sequences at once",
+        "sequences at once, at most",
         f"{work.max_requests}",
         "vLLM's rule",
         "half",

@@ -80,9 +80,9 @@ def candidate(
         what = {
             "cache": "its cache is full",
             "sequences": "all sequence slots are taken",
-            "tokens": "iterations hold no more tokens",
+            "tokens": "iterations cannot hold more tokens",
             "prefill cache": "the cache of its prefill servers is full",
-            "prefill tokens": "its prefill servers read no more tokens",
+            "prefill tokens": "its prefill servers cannot read more tokens",
             "link": "the link between its servers is full",
         }[state.binds]
         needed = ceil(rate / most * servers / machine.queues) * machine.gpus if most else 0

@@ -82,7 +82,7 @@ class Parameter:
             return value
         if self.kind == "value":
             if not isinstance(value, bool | int | float | str | tuple | list):
-                raise InputError(f"{subject}: expected a number, a text, true, false, or a tuple")
+                raise InputError(f"{subject}: expected a number, text, true, false, or a tuple")
             return tuple(value) if isinstance(value, list | tuple) else value
         if not isinstance(value, str) or not value:
             raise InputError(f"{subject}: expected text")

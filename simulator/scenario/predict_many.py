@@ -116,7 +116,7 @@ def predict_many(
 
 
 def _is_retimed(resolved: ResolvedScenario) -> bool:
-    """Whether kernels are given other times, which is done one scenario at a time."""
+    """Whether a what-if changes the times of kernels; such scenarios are predicted one by one."""
     return bool(resolved.speeds) or resolved.rates != _NO_RATES
 
 

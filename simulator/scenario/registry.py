@@ -66,7 +66,7 @@ def register(group: Group, body: Callable[..., ResolvedScenario]) -> WhatIf:
     """
     name = body.__name__
     if name in _WHATIFS:
-        raise ValueError(f"{name!r} is a what-if already")
+        raise ValueError(f"{name!r} is already a what-if")
     text = " ".join((inspect.getdoc(body) or "").split("\n\n")[0].split())
     if not text:
         raise ValueError(f"{name!r} has no docstring: expected its help")

@@ -1,6 +1,6 @@
 """Predictions of a family's steps at many batches and sequence lengths at once.
 
-Points whose ops launch equally many kernels are scheduled together; kernels with the same signature
+Points with the same number of kernels are scheduled together; kernels with the same signature
 and reuse distances form one class, timed once per point.
 """
 

@@ -20,9 +20,9 @@ from simulator.varying.distinct import distinct_rows
 
 @dataclass(frozen=True)
 class KernelClasses:
-    """The kernels of points that launch equally many: `class_of` is the class of each, `count` the
-    number of kernels of each class; a class is an op class of `reuse` and an index among the works
-    of its launches."""
+    """The kernels of points that launch the same number of them: `class_of` is the class of each,
+    `count` the number of kernels of each class; a class is an op class of `reuse` and an index
+    among the works of its launches."""
 
     plan: LaunchPlan
     reuse: Reuse
@@ -46,8 +46,8 @@ _HOST_TRACE = Derived[Trace]()
 
 
 def launch_patterns(points: int, lowered: Sequence[Lowered]) -> Iterator[Ints]:
-    """Groups of points whose ops launch equally many kernels and works, and call equally many
-    ops."""
+    """Groups of points whose ops launch the same numbers of kernels and works, and call the same
+    number of ops."""
     code = np.zeros(points, np.int64)
     for low in lowered:
         if len(low.patterns) > 1:

@@ -1,7 +1,7 @@
 """Predictions of many steps at once, as columns of whole arrays.
 
 Each distinct trace is lowered once for each kind of GPU; the roofs of all works on a GPU are
-computed in one call; and steps with equally many kernels are scheduled together.
+computed in one call; and steps with the same number of kernels are scheduled together.
 """
 
 from __future__ import annotations

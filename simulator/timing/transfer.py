@@ -83,7 +83,7 @@ def transfer_slowdown(
 
 
 def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Floats:
-    """Slowdown of work that takes equally many clocks of a unit on both GPUs, such as special
+    """Slowdown of work that takes the same number of clocks of a unit on both GPUs, such as special
     functions, relative to that of products at the peaks `here` and `there` [works]."""
     if measured is None or not _carries(gpu, measured):
         return np.ones_like(here)

@@ -296,5 +296,6 @@ def _bits(a: int, b: int) -> int:
 
 
 def _exact_quotient(a: int, b: int) -> int:
-    """A bound so that operands above 2^53, which floats cannot represent, are divided in Python."""
+    """A bound that selects division in Python for operands above 2^53, which floats cannot
+    represent exactly."""
     return _LONG if max(a, b) > _EXACT else 0

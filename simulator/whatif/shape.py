@@ -74,7 +74,9 @@ def size(resolved: ResolvedScenario, parameter: str, value: Value) -> ResolvedSc
         old = current[parameter]
         numeric = isinstance(old, int) and not isinstance(old, bool)
         if numeric and isinstance(value, int | float) and value < 1:
-            raise InputError(f"size: {parameter} is {value}: expected 1 or more; choose a larger")
+            raise InputError(
+                f"size: {parameter} is {value}: expected 1 or more; choose a larger one"
+            )
         if isinstance(old, tuple) and isinstance(value, int):
             value = (value,)
         if old == value:

@@ -24,7 +24,7 @@ _GPUS = 8
 @dataclass(frozen=True)
 class ClusterChoice:
     """A cluster by name, the degrees of data, tensor and pipeline parallelism, whether weights are
-    sharded over the replicas, and further words of `--parallel`."""
+    sharded over the replicas, and further options of `--parallel`."""
 
     cluster: str
     dp: int = 1

@@ -25,7 +25,7 @@ _DTYPES = ("fp32", "bf16", "fp16", "autocast", "autocast-fp16")
 _MODES = {"eager": "eager", "as a CUDA graph": "cuda_graph"}
 _NUMBER = re.compile(r"\d[\d,]*")
 MORE_TIP = (
-    'other words of --parallel: "microbatches=8", "schedule=interleaved", "bucket=100", '
+    'other options of --parallel: "microbatches=8", "schedule=interleaved", "bucket=100", '
     '"recompute", and what-ifs such as "+link_speed=2"'
 )
 
@@ -60,8 +60,8 @@ CLUSTER_TIP = 'a cluster of `ridgepoint clusters`, or one node such as "4xh200"'
 
 
 def more_field(question: ClusterQuestion) -> Field:
-    """The further words of the split."""
-    return Field("Other words of the split", question.choice.more, _put_more, MORE_TIP,
+    """The other options of the split, as text."""
+    return Field("Other options of the split", question.choice.more, _put_more, MORE_TIP,
                  empty="microbatches=8 …")  # fmt: skip
 
 

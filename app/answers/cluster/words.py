@@ -1,4 +1,4 @@
-"""Words of a step over several GPUs: its ranks, its collectives, its fabric."""
+"""Texts for a step over several GPUs: its ranks, its collectives, its fabric."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def with_gpu(draft: Draft, name: str) -> Draft:
     known = [each.id for each in listed(draft.spec.candidates, everyone=True)]
     if card.id in known:
         if draft.spec.candidates.uses(card.id):
-            raise InputError(f"{card.name} is a candidate already; change its card")
+            raise InputError(f"{card.name} is already a candidate; change its card")
         return switched(draft, card.id, True)
     return draft.put([*draft.table["candidates"]["gpus"], card.id], "candidates", "gpus")
 

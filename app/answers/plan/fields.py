@@ -19,7 +19,7 @@ KINDS: dict[str, WorkloadKind] = {"Serve": "serving", "Run": "inference", "Train
 _NUMBER = re.compile(r"\d[\d,_]*(\.\d+)?")
 _UNIFORM = re.compile(r"(.+?)\s+to\s+(.+)")
 _LOGNORMAL = re.compile(r"(.+?),?\s+sigma\s+(.+)")
-_BUILDING_POWER = "Power of the building, as a multiple of the computers' power"
+_BUILDING_POWER = "PUE: the building's power divided by the computers' power"
 
 
 Field = sentence_parts.Field[Draft]
@@ -33,7 +33,7 @@ def sentence(draft: Draft) -> tuple[Part, ...]:
 
 
 def prices(draft: Draft) -> tuple[Part, ...]:
-    """Power and buildings, as a sentence too."""
+    """The price of power, PUE and emissions, as a sentence."""
     return (
         "Power at",
         _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0"),
@@ -69,7 +69,7 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
         "of tokens within",
         _key(
             draft,
-            "Limit of the time per token",
+            "Time limit per token",
             "limits",
             "per_token",
             unit=" ms",
@@ -77,10 +77,15 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
         ),
         ", first tokens within",
         _key(
-            draft, "Limit of the first token", "limits", "first_token", unit=" ms", empty="any time"
+            draft,
+            "Time limit of the first token",
+            "limits",
+            "first_token",
+            unit=" ms",
+            empty="any time",
         ),
         ", answers within",
-        _time_limit(draft, "Limit of an answer", "latency", " s"),
+        _time_limit(draft, "Time limit of an answer", "latency", " s"),
         *_cost(draft),
     )
 
@@ -96,7 +101,7 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
         "samples a second, in batches of",
         _key(draft, "Batch", "workload", "batch", empty="the best size"),
         ", each batch within",
-        _time_limit(draft, "Limit of a batch", "latency", " ms"),
+        _time_limit(draft, "Time limit of a batch", "latency", " ms"),
         *_cost(draft),
     )
 
@@ -106,7 +111,7 @@ def _time_limit(draft: Draft, name: str, key: str, unit: str) -> Field:
 
 
 def _cost(draft: Draft) -> tuple[Part, ...]:
-    limit = _key(draft, "Limit of the cost", "limits", "cost", unit=" USD/h", empty="any amount")
+    limit = _key(draft, "Cost limit", "limits", "cost", unit=" USD/h", empty="any amount")
     return ", costing at most", limit, "."
 
 
@@ -215,8 +220,8 @@ def _shown(value: Any) -> str:
 
 
 def _value(text: str) -> Any:
-    """The spec's value for a field's text: a number if it is one, a mapping for lengths in
-    words."""
+    """The spec's value for a field's text: a number if possible, a mapping for a distribution of
+    lengths, else the text."""
     if not text:
         return None
     if match := _LOGNORMAL.fullmatch(text):

@@ -29,8 +29,8 @@ from simulator.simulate.step_columns import StepColumns
 _LARGEST_BATCH, _SMALLEST_SEQ, _LARGEST_SEQ = 1024, 16, 4096
 """The sliders start at batch 1 and at this sequence or below, and reach at least these values."""
 _OPS_ONE_BY_ONE = 20_000
-"""Limit of the ops over all points of a step that is predicted point by point (compiled modes):
-about 3 s."""
+"""Maximum number of ops over all points if a step is predicted point by point (compiled modes),
+which then takes about 3 s."""
 _OPS_TO_FIT = 2000
 """A family is fitted to a user's own network of at most this many ops; a fit takes about 20 traces.
 """

@@ -57,7 +57,7 @@ def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda t
         if len(each.refused) == len(each):
             raise InputError(f"no point of {axis.name} has an answer: {each.refused[0]}")
     first = next(iter(variants.values()))
-    changes = shifts(first, axis, sweeps[0], lambda tried: step("searching the regime shifts"))
+    changes = shifts(first, axis, sweeps[0], lambda tried: step("searching for regime shifts"))
     tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
     return Swept(axis, tuple(variants), sweeps, changes, tuple(sorted(tried.items())))
 

@@ -1,4 +1,4 @@
-"""The verdict bar of a plan: the chosen candidate and its first figures."""
+"""The verdict bar of a plan: the chosen candidate and its main figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue as the essay's factory: customers, the prefill machine, the decode line, the shelf of
+"""The queue drawn as a factory: customers, the prefill machine, the decode line, the shelf of
 cache, and below them the customers' waiting times."""
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def _cut(words: str, room: float, metrics: Metrics) -> str:
 
 
 def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """Triangles for the time; the filled share of them is the share in which prompts are read."""
+    """Triangles that stand for the time. The filled ones are the share of time in which prompts
+    are read."""
     d = scene.detail
     busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)

@@ -88,7 +88,9 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
         Spot(bar.name, Box(0, plot.top + ROW_PX * at, width, ROW_PX), _tooltip(bar))
         for at, bar in enumerate(bars)
     )
-    return Drawing(width, height, tuple(items), spots, f"What {scene.figure} rests on")
+    return Drawing(
+        width, height, tuple(items), spots, f"Sensitivity of {scene.figure} to the assumptions"
+    )
 
 
 def _named_ends(bar: Bar, now_s: float) -> tuple[End | None, End | None]:

@@ -38,7 +38,7 @@ class Frame:
         return self.pixel_at(float(x), float(y))
 
     def placed(self, line: Floats) -> list[Point]:
-        """A line of values [n, 2] in pixels."""
+        """The pixels of a line that is given as values of the axes [n, 2]."""
         return [self.pixel_at(place(x), place(y)) for x, y in line.tolist()]
 
     def nearest(self, x: float, y: float) -> Spot:

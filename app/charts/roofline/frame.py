@@ -36,7 +36,7 @@ class Frame:
 
     @property
     def strip(self) -> Box:
-        """The bar of overhead."""
+        """The box of the overhead bar."""
         top = _TOP + 26
         return Box(self.width - _STRIP + 4, top, 16, self.height - top - 14)
 

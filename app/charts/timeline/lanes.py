@@ -47,7 +47,7 @@ def columns(runs: list[tuple[int, int, int]], kinds: tuple[str, ...], row: Box) 
 
 
 def _wide(seen: Visible, slices: Slices, x: Scale) -> Iterator[tuple[float, float, float, int]]:
-    """The visible ends of the wide slices, their widths, and their indices."""
+    """For each wide slice, its visible left and right ends, its full width and its index."""
     for place, left, right in zip(
         seen.wide.tolist(), seen.left.tolist(), seen.right.tolist(), strict=True
     ):

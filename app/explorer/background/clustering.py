@@ -66,7 +66,7 @@ class Clustering(QObject):
             self.process.end_question(self._question)
             now = self.clustered
             late = now.answer is not None and not now.stale
-            words = "" if late else "Cancelled. Predict again to go on."
+            words = "" if late else "Cancelled. Predict again to continue."
             search = None if now.search and now.search.ranking is None else now.search
             self._show(replace(now, progress="", error=words, search=search))
 

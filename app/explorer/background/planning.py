@@ -72,7 +72,9 @@ class Planning(QObject):
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
-            self._show(replace(self.planned, progress="", error="Cancelled. Plan again to go on."))
+            self._show(
+                replace(self.planned, progress="", error="Cancelled. Plan again to continue.")
+            )
 
     def again(self) -> None:
         """Plan the current draft again."""

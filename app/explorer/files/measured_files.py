@@ -14,8 +14,8 @@ from simulator.measured.profiler_trace import ProfiledStep, read
 
 _KEY = "opened trace"
 _LEAST_SHARE = 0.5
-"""Least share of the scenario's ops that are in the trace, and of the trace's kernel time in these
-ops. Below either, the trace belongs to another step."""
+"""Minimum share of the scenario's ops that are in the trace, and of the trace's kernel time in
+these ops. Below either, the trace belongs to another step."""
 
 
 class MeasuredFiles:

@@ -14,7 +14,7 @@ _NAMES = {
     "seq": "sequence", "dtype": "precision", "training": "step", "optimizer": "optimizer",
     "whatifs": "what-ifs",
 }  # fmt: skip
-"""The names of the fields that a task can keep."""
+"""The names of the fields that a task can require to stay unchanged."""
 
 
 @dataclass(frozen=True)

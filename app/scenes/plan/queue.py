@@ -1,4 +1,4 @@
-"""A server's queue as the essay's factory, and the waiting times of its customers."""
+"""A server's queue drawn as a factory, and the waiting times of its customers."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def usual(names: list[str]) -> tuple[str, str]:
 
 
 def last_level(names: tuple[str, str]) -> int:
-    """The level from which on a map over two axes has no more points."""
+    """The finest level of a map over two axes; higher levels add no points."""
     return FINEST if set(names) == {"batch", "seq"} else 1
 
 

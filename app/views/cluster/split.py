@@ -71,7 +71,7 @@ class Split(ClusterView):
         super().__init__(theme, parent)
         self._shown: ClusterQuestion | None = None
         self.sentence = Sentence("Step and cluster")
-        self.more = Sentence("Other words of the split")
+        self.more = Sentence("Other options of the split")
         for each in (self.sentence, self.more):
             each.entered.connect(self._entered)
             each.restored.connect(lambda: self.refuse(""))

@@ -53,7 +53,7 @@ class ExplainMenu:
         self.explain(names[(names.index(self.figure) + 1) % len(names)])
 
     def next_group(self) -> None:
-        """Group by the next axis, after the last one by regime."""
+        """Group by the next axis; after the last one, group by regime."""
         names = [BY_REGIME, *self.axes]
         self.group(names[(names.index(self.by) + 1) % len(names)])
 

@@ -31,7 +31,8 @@ class GroupLegend(QWidget):
         self.hide()
 
     def show_groups(self, head: str, values: int, groups: Sequence[GroupSummary]) -> None:
-        """Show the groups, some of `values` values of an axis, under a head."""
+        """Show a title and groups. Each group is one value of an axis that has `values` values, by
+        which the colours are chosen."""
         self.head, self.values, self.groups = head, values, tuple(groups)
         self.counted = len({group.count for group in self.groups}) > 1
         self.setAccessibleDescription("; ".join([head, *map(self.entry, self.groups)]))

@@ -1,2 +1,2 @@
-"""The essay's factory, animated with the rates of a prediction. May import widgets, scenes,
+"""The step as a factory, animated with the rates of a prediction. May import widgets, scenes,
 formulas and the packages below them."""

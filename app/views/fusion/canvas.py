@@ -199,7 +199,7 @@ class FusionCanvas(Canvas):
             moved = sum(size for _, size, _ in bar)
             paint.text(x + 8, y + 15, data(moved), theme.ink, LABEL_PX, 600)
 
-    # what the user does
+    # user actions
 
     def choose(self, ops: frozenset[int]) -> None:
         """Select these blocks and no others."""

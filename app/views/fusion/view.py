@@ -153,7 +153,7 @@ class FusionView(View):
             )
         return rows if shown.blocks else []
 
-    # what the user does
+    # user actions
 
     def fuse(self) -> None:
         """Request the scenario in which the selected ops are fused."""

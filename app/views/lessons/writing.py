@@ -43,7 +43,8 @@ class Writing:
         self._save("Save lessons as one file", files(own(), "*.toml"), None)
 
     def _save(self, title: str, paths: Sequence[Path], names: Sequence[str] | None) -> None:
-        """Write the lessons of files, or those of some names, into a file that the user names."""
+        """Write the lessons of the given files, or those with the given names, to a file that the
+        user names."""
         path = ask_where(self.view, title, "lessons.toml", ".toml", "Lessons")
         if path is None:
             return

@@ -19,7 +19,7 @@ class TornadoCanvas(DrawingCanvas):
     """The tornado of the plan's assumptions; a bar shows its figures under the pointer."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "What the answer rests on")
+        super().__init__(theme, "Sensitivity to the assumptions")
         self.scene: TornadoScene | None = None
 
     def put(self, planned: Planned) -> None:

@@ -61,7 +61,7 @@ class PlanVerdict(PlanView):
             lambda row: self.chose.emit(candidate_of(row)) if row is not None else None
         )
         self.area = VerticalScrollArea(self.table)
-        self.rests = QLabel("What the answer rests on")
+        self.rests = QLabel("Sensitivity to the assumptions")
         self.rests.setProperty("tone", "title")
         self.tornado = TornadoCanvas(theme)
         self.open = QPushButton("Open in Explore")

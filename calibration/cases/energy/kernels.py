@@ -68,7 +68,7 @@ def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype
 
 
 def cosines_of(x: Tensor, count: int) -> Tensor:
-    """The cosine of the cosine of … `x`, applied `count` times."""
+    """The cosine function, applied `count` times to `x`."""
     for _ in range(count):
         x = x.cos()
     return x

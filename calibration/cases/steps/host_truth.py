@@ -121,5 +121,5 @@ COMPILED: tuple[Case, ...] = tuple(
     )
 )
 CASES = (*PACKAGED_CASES, *CATALOGUE, *MICRO_CASES)
-"""Eager steps. If the time does not suffice for all, they are taken in turn from the three
+"""Eager steps. If there is no time for all of them, they are taken in turn from the three
 groups."""

@@ -40,7 +40,7 @@ OWN_CASES: tuple[Case, ...] = (
     *train("own-mixup", "autocast", 128, 0, "sgd"),
     *train("own-gru-cells", "fp32", 16, 48),
 )
-"""Eager steps, inference also as a CUDA graph, ordered so that any first part covers all kinds."""
+"""Eager steps, inference also as a CUDA graph, ordered so that every prefix covers all kinds."""
 
 OWN_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")

@@ -41,7 +41,7 @@ def run(
             if len(rows) == before:
                 raise InputError(
                     f"--engine {name}: {error}: {len(rows):,} of {total:,} rows are in "
-                    f"{rows.path}; run the same command again to go on"
+                    f"{rows.path}; run the same command again to continue"
                 ) from error
 
 

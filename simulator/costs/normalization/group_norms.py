@@ -30,7 +30,7 @@ def _groups(op: Signature) -> tuple[int, int, int, int]:
 
 
 def _blocks(source: Tensor, rows: int, cols: int) -> dict[str, Any]:
-    """One block per row: of 512 threads, or of 32 for shorter rows."""
+    """One block per row, of 512 threads, or of 32 if the row is shorter."""
     threads = 512 if cols >= 512 else 32
     return {
         "rows": rows,

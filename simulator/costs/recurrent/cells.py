@@ -38,7 +38,7 @@ def lstm_cell_backward(op: Signature) -> tuple[Work, ...]:
 def gru_cell_backward(op: Signature) -> tuple[Work, ...]:
     """Gradients of both sets of gates, [b, 3·hidden], and of h; the bias gradients are their
     sums."""
-    # three gates' derivatives and products, r's product rule, h's own: about 18
+    # derivatives and products of three gates, the product rule for r, the gradient of h: about 18
     main = _cell(op, op["grad_hy"].numel, 18, specials=0, outputs=3)
     return main, *_bias_sums(op, 2)
 

@@ -43,7 +43,7 @@ _ZERO_WAITS = 200
 """Additional slots of a lane before its next division if all that it divides is 0: 12 × 64 rows of
 64 take 1.9 µs instead of 1.4."""
 _PAIRED = 128
-"""Elements of the longest rows of which a warp takes two (`WARP_BATCH` of
+"""Largest number of elements per row with which a warp takes two rows (`WARP_BATCH` of
 PersistentSoftmax.cuh)."""
 _REGISTERS = 9
 """Maximum number of elements of a row that a thread holds in registers."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _READS_IF_SHARED, _READS, _OPS = 4, 8, 30
 _SIXTEEN_READS = "aten.upsample_bicubic2d.default"
-"""Reads its input at 16 places."""
+"""An op that reads 16 elements of its input for each element of its result."""
 
 
 def must_store(

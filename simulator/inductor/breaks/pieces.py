@@ -105,7 +105,7 @@ def _places(eager: Sequence[str], other: Sequence[str]) -> list[int]:
 
 
 def _next(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """The numbers of ops to skip in the two lists until they continue equally."""
+    """How many ops to skip in each list so that both continue with equal ops."""
     for total in range(1, len(one) + len(other)):
         for a in range(min(total, len(one)) + 1):
             b = total - a

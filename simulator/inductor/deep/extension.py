@@ -99,7 +99,8 @@ def _unmade(schedule: Schedule) -> list[tuple[int, ...]]:
 
 
 def _row(launch: Launch, buffers: list[Buffer]) -> Row:
-    """A launch as a row. All numbers of a launch without reads, such as of seeds, may grow."""
+    """A launch as a row. In a launch without reads, such as one that fills seeds, every number may
+    grow."""
     label: list[object] = []
     counts: list[int] = []
     for value, counted in _leaves(msgspec.to_builtins(launch), not launch.reads):

@@ -56,7 +56,7 @@ def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Con
 
 
 def _common(one: Sequence[Row], other: Sequence[Row]) -> int:
-    """Rows of the same labels at the start of both."""
+    """The number of rows at the start of both lists that have equal labels."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a.label != b.label or len(a.counts) != len(b.counts):
             return place
@@ -70,8 +70,8 @@ def _onward(short: Row, long: Row, times: int) -> tuple[int, ...]:
 def _steady(
     short: Sequence[Row], long: Sequence[Row], period: int, where: range
 ) -> tuple[int, int] | None:
-    """The first row and the number of the longest series of linear periods in `short`, of which
-    `long` has one more; the labels of all rows in `where` repeat."""
+    """The first row and the length of the longest series of linear periods in `short`. `long` has
+    one period more; the labels of all rows in `where` repeat."""
     for copies in range(len(where) // period, ENOUGH - 1, -1):
         for start in range(where.stop - copies * period, where.start - 1, -1):
             rows = range(start, start + period)

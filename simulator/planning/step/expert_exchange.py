@@ -25,7 +25,7 @@ _SENT_BYTES = {"fp8": 1.0, "nvfp4": 4.5 / 8}
 
 
 def reached(sizes: Mapping[str, Any], gpus: int) -> int:
-    """The most GPUs, of `gpus`, that a token is sent to."""
+    """The largest number of GPUs, out of `gpus`, that one token is sent to."""
     whole_groups = sizes["groups"] % gpus == 0
     return min(sizes["top"], gpus, sizes["top_groups"] if whole_groups else gpus)
 

@@ -52,7 +52,7 @@ def node(gpu: GPU, split: int) -> Cluster:
     if not link.startswith(("NVLink", "PCIe")):
         raise InputError(f"its cards have no link whose collectives are known, but {link}")
     if link.startswith("NVLink") and "bridge" in link and split > 2:
-        raise InputError(f"its cards have no link among {split}: {link} joins two")
+        raise InputError(f"no link joins {split} of its cards: {link} joins two")
     return cluster(f"{split}x{gpu.id}")
 
 

@@ -85,7 +85,7 @@ def make(request: TraceRequest, card: str) -> str:
 
 
 def drop_others() -> None:
-    """Delete entries that are not packaged any more, and files without an entry."""
+    """Delete entries that are no longer packaged, and files without an entry."""
     index = read_index()
     names = {f"{name_of(request)}.{card}" for request, card in requests()}
     entries = {name: entry for name, entry in index.entries.items() if name in names}

@@ -197,7 +197,8 @@ class TraceFamilies:
         return family if self._agrees(line, family) else None
 
     def _tracer_of(self, line: Line) -> Tracer:
-        """The tracer along a line. A second request for a point traces it again, off disk."""
+        """The tracer along a line. A second request for a point traces it again, without the
+        disk."""
         axis, other = line
         traces: dict[Point, Trace] = {}
         requested: set[Point] = set()

@@ -53,8 +53,8 @@ class Float8:
 
 def _is_aligned(p: Product) -> bool:
     m, n, k = p.sizes
-    # the last dimension of each operand must fill 16 bytes; rows must only if the product sums over
-    # them
+    # the last dimension of each operand must be a multiple of 16 bytes, the number of rows only if
+    # the product sums over rows
     return k % 16 == 0 and n % 16 == 0 and (p.weight or m % 16 == 0)
 
 

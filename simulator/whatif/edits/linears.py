@@ -45,7 +45,7 @@ class Product:
 
     @property
     def experts(self) -> int:
-        """The number of weights in b: 1 for a linear layer."""
+        """The number of experts, whose weights are stacked in `b`; 1 for a linear layer."""
         return self.b[0].shape[0] if self.ends is not None else 1
 
 

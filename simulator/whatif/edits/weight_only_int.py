@@ -49,7 +49,7 @@ class SmallWeights:
         if not products:
             raise InputError(
                 f"weights={self.dtype}: no linear layer in modules {self.modules!r} whose sizes "
-                f"divide by {self._divisor}: expected at least one; "
+                f"are multiples of {self._divisor}: expected at least one; "
                 "choose other modules"
             )
         change, shared = Rewriting(trace), Shared()

@@ -256,7 +256,7 @@ def test_an_engine_that_does_not_answer_keeps_the_rows(
     engine = ("--engine", "dask://127.0.0.1:9")
     assert message(run("sweep", "mlp-tiny", *AXES[:4], "--into", into, *engine)) == (
         f"--engine dask://127.0.0.1:9: no scheduler answers: timed out: 0 of 4 rows are in {into}; "
-        "run the same command again to go on"
+        "run the same command again to continue"
     )
     text = " ".join(stdout(run("sweep", "mlp-tiny", *AXES, "--into", into)).split())
     assert text.startswith("4 rows in ")

@@ -50,7 +50,7 @@ from tests.app.conftest import Run
          "--price 'a100=-1': expected USD per hour above 0, such as 2.5 or a100=1.8"),
         (["advise", "mlp-tiny", "--by", "money"],
          "advice by money: H200 SXM 141GB has no price: expected USD an hour; give it with "
-         "--price, or as price_usd in a GPU file of your own, or ask by time"),
+         "--price, or as price_usd in a GPU file of your own, or rank by time"),
         (["advise", "mlp-tiny", "--png", "-"],
          "--png -: a picture needs a file: expected a file name; add one"),
         (["advise", "mlp-tiny", "--png", "a.svg"],

@@ -16,7 +16,7 @@ from calibration.validate import report
 from calibration.validate.report import (
     PAGE,
     README,
-    by_turns,
+    alternating,
     calls,
     host_of,
     interval,
@@ -118,7 +118,7 @@ def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatc
         rounds.append((work_s, fused / 2, eager / 2 / 1.5))
     step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds)
     monkeypatch.setattr(report, "timed", lambda suite: [step])
-    period, gain = by_turns()
+    period, gain = alternating()
     assert (period.figure, period.ratio) == ("period", pytest.approx(2))
     assert (gain.figure, gain.ratio) == ("speed-up", pytest.approx(1.5))
 
@@ -143,7 +143,7 @@ def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatc
     rounds = [(work_s, fused_s + 3.9e-6, eager_s + 4 * 3.9e-6)]
     step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds, twin_profiled=True)
     monkeypatch.setattr(report, "timed", lambda suite: [step])
-    period, gain = by_turns()
+    period, gain = alternating()
     assert (period.ratio, gain.ratio) == (pytest.approx(1), pytest.approx(1))
 
 

@@ -104,7 +104,7 @@ for number in range(3, 64):
 while True: pass
 """
     assert refusal(without_torch, writes) == (
-        "the process that traced nets.py:Net wrote into the pipe of its answers, and was killed: "
+        "the process that traced nets.py:Net wrote to the pipe of its results, and was killed: "
         "expected code that prints, or writes to files that it opens; correct the network, or run "
         "it with --no-sandbox, where a debugger can follow it"
     )

@@ -59,7 +59,7 @@ class LessonsPage:
 
     @property
     def task_lesson(self) -> Lesson | None:
-        """The lesson of the open task; None without a task, or if the lesson is not at hand."""
+        """The lesson of the open task; None without a task, or if the lesson is not installed."""
         name = self.window.session.state.task
         if name and name not in self._known:
             self._known |= {lesson.name: lesson for lesson in lessons()[0]}

@@ -83,10 +83,10 @@ def test_the_sentences_of_the_other_kinds():
     ("Tokens of an answer", "300, sigma 0.5", ("workload", "output"), {"mean": 300, "sigma": 0.5}),
     ("Percentile", "95%", ("limits", "percentile"), 95),
     ("Percentile", "99.9", ("limits", "percentile"), 99.9),
-    ("Limit of the time per token", "30", ("limits", "per_token"), "30 ms"),
-    ("Limit of the time per token", "0.1 s", ("limits", "per_token"), "0.1 s"),
-    ("Limit of the time per token", "", ("limits", "per_token"), None),
-    ("Limit of the cost", "4", ("limits", "cost"), "4 USD/h"),
+    ("Time limit per token", "30", ("limits", "per_token"), "30 ms"),
+    ("Time limit per token", "0.1 s", ("limits", "per_token"), "0.1 s"),
+    ("Time limit per token", "", ("limits", "per_token"), None),
+    ("Cost limit", "4", ("limits", "cost"), "4 USD/h"),
     ("Precisions", "bf16, fp8", ("candidates", "precisions"), ["bf16", "fp8"]),
     ("Network", "llama3-1b", ("workload", "network"), "llama3-1b"),
     ("Power price", "0.3", ("prices", "energy"), "0.3 USD/kWh"),
@@ -109,7 +109,7 @@ def test_a_field_shows_the_value_of_the_spec():
 @pytest.mark.parametrize(("name", "text", "message"), [
     ("Requests a second", "", 'load.rate is missing: expected requests a second, such as "20/s"; '
      "add it under [load]"),
-    ("Limit of the time per token", "5 parsecs", "limits.per_token = '5 parsecs': unknown unit "
+    ("Time limit per token", "5 parsecs", "limits.per_token = '5 parsecs': unknown unit "
      "'parsecs': expected a time above 0 with its unit, such as \"50 ms\" or \"2 weeks\"; known "
      "are ns, us, µs, ms, s, min, h, hour, hours, day, days, week, weeks, month, months, year, "
      "years"),
@@ -121,7 +121,7 @@ def test_a_field_shows_the_value_of_the_spec():
      "building over that of its computers; write 1.2"),
 ])  # fmt: skip
 def test_the_planner_refuses_with_one_message(name: str, text: str, message: str):
-    building = "Power of the building, as a multiple of the computers' power"
+    building = "PUE: the building's power divided by the computers' power"
     name = building if name == "Building (PUE)" else name
     with pytest.raises(InputError) as error:
         checked(entered(of_table(SERVE), name, text))
@@ -190,7 +190,7 @@ def test_edits_of_cards_that_are_refused():
     draft = of_table(SERVE)
     one = without_gpu(draft, "l40s")
     for run, message in (
-        (lambda: with_gpu(draft, "l40s"), "L40S is a candidate already; change its card"),
+        (lambda: with_gpu(draft, "l40s"), "L40S is already a candidate; change its card"),
         (
             lambda: without_gpu(one, "h200_sxm"),
             "the only candidate cannot be removed; add another GPU first",

@@ -226,7 +226,7 @@ def test_an_engine_that_brings_nothing_more_ends_the_sweep(path: Path):
         run(file, lambda task, parts: engine(task, parts) if engine.starts == 0 else _never())
     assert str(error.value) == (
         f"--engine local: no scheduler answers: 32 of 80 rows are in {path}; run the same command "
-        "again to go on"
+        "again to continue"
     )
     assert held(path)[0] == list(range(32))
     fill(path)

@@ -81,7 +81,7 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     assert window.session.state.scenario.batch == 8
     split.stop.click()
     assert not clustering.busy and clustering.clustered.stale
-    assert split.message.text() == "Cancelled. Predict again to go on."
+    assert split.message.text() == "Cancelled. Predict again to continue."
     predictor.gate.set()
     split.retry.click()
     settled(window)
@@ -97,7 +97,7 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
 
 def test_refused_words_stay_with_their_reason(window: Window, predictor: Predictor):
     split = view(window, Split)
-    field = split.more.field("Other words of the split")
+    field = split.more.field("Other options of the split")
     assert isinstance(field, TextField)
     typed(field, "chunks=3")
     assert field.property("look") == "wrongfield" and split.message.text() == (
@@ -115,7 +115,7 @@ def test_a_later_failure_is_shown_in_the_page(window: Window, predictor: Predict
     split, clustering = view(window, Split), window.cluster_page.clustering
     former = clustering.clustered.answer
     split.steppers["pp"].more.click()
-    typed(split.more.field("Other words of the split"), "microbatches=3")
+    typed(split.more.field("Other options of the split"), "microbatches=3")
     settled(window)
     assert split.message.text() == (
         "microbatches=3 does not divide the batch 4 of a replica: expected a divisor; change either"

@@ -112,7 +112,7 @@ def test_candidates_are_seen_before_the_plan_is_finished(planned: Window):
 def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window):
     page, view = planned.plan_page, workload(planned)
     before = page.planning.planned
-    at = field(planned, "Limit of the time per token")
+    at = field(planned, "Time limit per token")
     typed(at, "5 parsecs")
     assert view.message.text() == (
         "limits.per_token = '5 parsecs': unknown unit 'parsecs': expected a time above 0 with its "
@@ -149,7 +149,7 @@ def test_planning_is_cancelled(planned: Window):
     typed(field(planned, "Requests a second"), "9")
     answer(planned).stop.click()
     assert not planning.busy and planning.planned.stale
-    assert answer(planned).error.text() == "Cancelled. Plan again to go on."
+    assert answer(planned).error.text() == "Cancelled. Plan again to continue."
     answer(planned).retry.click()
     settled(planning)
     assert not planning.planned.stale and answer(planned).error.isHidden()
@@ -191,7 +191,7 @@ def test_a_gpu_is_dropped_into_the_contest(planned: Window):
     assert dropped(target, card("gpu:l4")) == "Add L4 to the candidates"
     assert [c.card.id for c in view.cards] == ["h200_sxm", "l40s", "l4"]
     sides = planned.session.state.sides
-    assert dropped(target, card("gpu:l4")) == "L4 is a candidate already; change its card"
+    assert dropped(target, card("gpu:l4")) == "L4 is already a candidate; change its card"
     assert dropped(target, card("whatif:fp8")) == "A plan takes GPUs: drop the card of a GPU"
     assert planned.session.state.sides == sides
     planned.dropping.apply(planned.shelf.card("gpu:t4"), -1)  # pyright: ignore[reportArgumentType]

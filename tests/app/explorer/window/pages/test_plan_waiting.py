@@ -11,7 +11,7 @@ from app.views.plan.verdict import PlanVerdict
 
 def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Window):
     waiting = Planned(first(), progress="preparing llama3-8b")
-    none = Planned(first(), error="Cancelled. Plan again to go on.")
+    none = Planned(first(), error="Cancelled. Plan again to continue.")
     for planned, text in ((waiting, "Planning …"), (none, "No plan yet")):
         bar = window.plan_page.bar
         bar.put(planned)
