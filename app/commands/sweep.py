@@ -183,7 +183,7 @@ def _one_axis(question: Question, written: Written, over: str, variant: list[str
     for text in variant:
         variants[" ".join(whatif_words(text))] = changed(scenario, whatif_words(text))
     if len(variants) > 1 + MOST_VARIANTS:
-        raise InputError(f"{len(variants) - 1} variants: expected {MOST_VARIANTS} --with at most")
+        raise InputError(f"{len(variants) - 1} variants: expected at most {MOST_VARIANTS} --with")
     with progress.shown() as step:
         axis = line(scenario, over)
         heading = heading_of(subject(scenario, step), scenario, (axis.name,))

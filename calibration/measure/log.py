@@ -110,7 +110,7 @@ def _parsed(path: Path, raw: bytes) -> Measurements:
         if measurements is None:
             if row is None or "header" not in row:
                 raise InputError(
-                    f"{path}: line 1 is no header: expected a file that `calibrate measure` "
+                    f"{path}: line 1 is not a header: expected a file that `calibrate measure` "
                     "wrote, its first line unchanged; move the file away, or measure elsewhere"
                 )
             measurements = Measurements(row["header"])

@@ -26,8 +26,8 @@ _ADDED = "Each change is predicted after those to its left; they add up"
 def waterfall(
     frame: Frame, ends: tuple[End, End], metrics: Metrics, over: int | None = None
 ) -> list[Item]:
-    """The first scenario's bar by its shares, one bar per change, and the last scenario's bar. The
-    bar `over` is outlined."""
+    """The bars of the first and the last scenario, divided by their shares, and one bar per change
+    between them. The bar `over` is outlined."""
     fall, area, y = frame.fall, frame.plot, frame.y
     scale, unit = seconds_unit(highest_s(fall))
     items, legend_left = _legend(frame, metrics)

@@ -139,7 +139,7 @@ def test_a_truncated_header_is_rewritten(tmp_path: Path) -> None:
 def test_another_file_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"line 1 is no header: expected .* move the file away"):
+    with pytest.raises(InputError, match=r"line 1 is not a header: expected .* move the file away"):
         Log(path, HEADER)
     assert path.read_text() == text
 
