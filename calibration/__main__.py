@@ -91,9 +91,9 @@ def measure(options: argparse.Namespace) -> None:
         measure_host(options.folder)
         return
     # torch takes seconds to import, and the help does not need it
-    from calibration.measure import host_index
     from calibration.measure.bench import GpuBench
-    from calibration.measure.device import Watch, find, versions
+    from calibration.measure.instruments import host_index
+    from calibration.measure.instruments.device import Watch, find, versions
     from calibration.measure.log import Log
     from calibration.measure.run import Progress, Sweep, load, planned
 
@@ -150,8 +150,8 @@ def _summarise(log: Log, progress: Progress, complete: bool) -> None:
 def measure_host(folder: Path) -> None:
     """Time this host's Python and dispatch into `FOLDER/host.jsonl`."""
     # imported here, as in `measure`
-    from calibration.measure import host_index
-    from calibration.measure.device import versions
+    from calibration.measure.instruments import host_index
+    from calibration.measure.instruments.device import versions
     from calibration.measure.log import Log
 
     with Log(folder / "host.jsonl", {"gpu": None, **versions()}) as log:

@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from calibration.cases.calls.chains import chain
-from calibration.measure.host_index import REFERENCE as WORK
+from calibration.measure.instruments.host_index import REFERENCE as WORK
 from calibration.record.host_rounds import MACHINES, Round, as_fast, steps
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS, Timed, timed

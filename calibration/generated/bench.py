@@ -10,7 +10,7 @@ from typing import Any
 from torch._inductor.codecache import PyCodeCache
 
 from calibration.measure.bench import GpuBench
-from calibration.measure.device import Device, Watch
+from calibration.measure.instruments.device import Device, Watch
 from calibration.sweeps.registry import Point
 
 

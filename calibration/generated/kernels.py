@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from msgspec.structs import replace
 
 from calibration.generated.compiled import Trained
-from calibration.measure.kernels import Kernel
+from calibration.measure.instruments.kernels import Kernel
 from calibration.measure.log import read
 from calibration.record.library_samples import Swept, lowered
 from calibration.record.read import MEASUREMENTS

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from calibration.generated.bench import GeneratedBench
-from calibration.measure import host_index
-from calibration.measure.device import Watch, find, versions
+from calibration.measure.instruments import host_index
+from calibration.measure.instruments.device import Watch, find, versions
 from calibration.measure.log import Log
 from calibration.measure.run import Progress, Sweep, load, planned
 

@@ -115,7 +115,7 @@ class Paths:
             row["ops"] = names.names
         if self.dry:
             return
-        timing = importlib.import_module("calibration.measure.timing")
+        timing = importlib.import_module("calibration.measure.instruments.timing")
         recording = importlib.import_module("calibration.record.profiled")
         if mode == "captured":
             step = capture(step).replay
@@ -175,7 +175,7 @@ class Paths:
                 for row, _ in calls:
                     self.write(**row)
                 continue
-            timing = importlib.import_module("calibration.measure.timing")
+            timing = importlib.import_module("calibration.measure.instruments.timing")
             kernels_of_call = timing.kernels([call for _, call in calls], [3] * len(calls))
             for (row, _), kernels in zip(calls, kernels_of_call, strict=True):
                 self.write(**row, kernels=[[n[:200], warm, cold] for n, warm, cold in kernels])
@@ -183,7 +183,7 @@ class Paths:
 
     def captured_kernels(self) -> None:
         """Kernels of every fifth point, replayed from a CUDA graph."""
-        timing = importlib.import_module("calibration.measure.timing")
+        timing = importlib.import_module("calibration.measure.instruments.timing")
         for point, training in self.points[::5]:
             if self.is_over() or self.dry:
                 return
@@ -248,8 +248,8 @@ class Paths:
 
 def machine() -> Row:
     """Versions, GPU and host index of this machine."""
-    device = importlib.import_module("calibration.measure.device")
-    suite = importlib.import_module("calibration.measure.host_index").suite
+    device = importlib.import_module("calibration.measure.instruments.device")
+    suite = importlib.import_module("calibration.measure.instruments.host_index").suite
     versions = {"gpu": device.find().name, **device.versions()}
     try:
         versions["transformers"] = importlib.import_module("transformers").__version__

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from calibration.measure.device import Device, Watch
-from calibration.measure.kernels import Kernel
-from calibration.measure.timing import kernels, replayed
+from calibration.measure.instruments.device import Device, Watch
+from calibration.measure.instruments.kernels import Kernel
+from calibration.measure.instruments.timing import kernels, replayed
 from calibration.sweeps.registry import Call, Point
 
 BATCH = 60

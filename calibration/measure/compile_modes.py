@@ -20,8 +20,8 @@ import torch
 
 from calibration.cases.case import Case, Step, infer, train
 from calibration.measure.graph_breaks import measured_s
-from calibration.measure.host_index import suite
-from calibration.measure.timing import latency, period
+from calibration.measure.instruments.host_index import suite
+from calibration.measure.instruments.timing import latency, period
 
 GRAPHS = "compiled_graphs"
 MEMORY = (

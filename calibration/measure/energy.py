@@ -25,11 +25,11 @@ from calibration.cases.case import Step
 from calibration.cases.energy.cases import CASES, EnergyCase
 from calibration.cases.energy.kernels import Call
 from calibration.cases.energy.steps import ENERGY_STEPS
-from calibration.measure.device import cpu, versions
-from calibration.measure.host_index import REFERENCE
-from calibration.measure.host_probes import Probes
-from calibration.measure.nvml import COLUMNS, FakeMeter, Meter, Nvml, Readings, Row
-from calibration.measure.timing import period
+from calibration.measure.instruments.device import cpu, versions
+from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.nvml import COLUMNS, FakeMeter, Meter, Nvml, Readings, Row
+from calibration.measure.instruments.timing import period
 
 REST_S, WARM_S, MEASURED_S, FIRST_S = 0.5, 1.6, 2.0, 0.2
 AT_REST_S = 3.0

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import torch
 
-from calibration.measure.device import find, versions
-from calibration.measure.kernels import Kernel, kernels_of
+from calibration.measure.instruments.device import find, versions
+from calibration.measure.instruments.kernels import Kernel, kernels_of
+from calibration.measure.instruments.timing import profiled
 from calibration.measure.log import Log
 from calibration.measure.run import error_line, load
-from calibration.measure.timing import profiled
 from calibration.sweeps.registry import Call, Operation, Point
 
 _AT_ONCE = 120

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from calibration.measure.device import find, versions
-from calibration.measure.host_index import suite
-from calibration.measure.timing import period
+from calibration.measure.instruments.device import find, versions
+from calibration.measure.instruments.host_index import suite
+from calibration.measure.instruments.timing import period
 
 if TYPE_CHECKING:
     from simulator.records import Trace

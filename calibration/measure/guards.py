@@ -24,9 +24,9 @@ import torch
 import torch._dynamo
 
 from calibration.cases.case import Case, Step, infer
-from calibration.measure.device import find, versions
-from calibration.measure.host_index import REFERENCE, suite
-from calibration.measure.timing import period
+from calibration.measure.instruments.device import find, versions
+from calibration.measure.instruments.host_index import REFERENCE, suite
+from calibration.measure.instruments.timing import period
 
 CASES: tuple[Case, ...] = (
     *infer("hf-bert-base", "bf16", 1, 32),

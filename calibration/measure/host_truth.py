@@ -4,7 +4,8 @@ calibration.measure.host_truth OUT.jsonl --seconds 130`, on a machine with a GPU
 The first line describes the machine. Each further line is a case: rounds of (probes, cold, alone,
 steady), then the probes once more.
 
-    probes   seconds of each run of the fixed work, by name (`calibration.measure.host_probes`)
+    probes   seconds of each run of the fixed work, by name
+             (`calibration.measure.instruments.host_probes`)
     cold     seconds until the host returns from single steps, in the 20 ms after the probes
     alone    (issue, latency) of single steps from an idle GPU: until the host has issued it, and
              until the GPU is done
@@ -32,9 +33,9 @@ import torch
 from calibration.cases.case import Case, Step
 from calibration.cases.networks.host_ops import WAITING
 from calibration.cases.steps.host_truth import CATALOGUE, COMPILED, MICRO_CASES, PACKAGED_CASES
-from calibration.measure.host_index import suite
-from calibration.measure.host_probes import Probes
-from calibration.measure.timing import period
+from calibration.measure.instruments.host_index import suite
+from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.timing import period
 
 COLD_S, ALONE, STEADY_S, ROUNDS = 0.02, 3, 0.04, 3
 COMPILED_S = 30.0

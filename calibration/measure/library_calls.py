@@ -24,10 +24,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from calibration.cases.calls.chains import CALLS
 from calibration.cases.case import Step
-from calibration.measure.device import find, versions
-from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
-from calibration.measure.host_index import REFERENCE, suite
-from calibration.measure.timing import period
+from calibration.measure.instruments.device import find, versions
+from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
+from calibration.measure.instruments.host_index import REFERENCE, suite
+from calibration.measure.instruments.timing import period
 
 LENGTHS = (4, 24)
 

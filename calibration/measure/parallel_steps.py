@@ -36,9 +36,9 @@ from torch.cuda import nccl
 
 from calibration.cases.case import Step
 from calibration.cases.steps.parallel import STEPS, ParallelStep
-from calibration.measure.host_index import REFERENCE
+from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.timing import period
 from calibration.measure.programs.parallel_programs import Call, spread, twin
-from calibration.measure.timing import period
 
 PORT = 29542
 HUNG_S = 30  # seconds until a collective times out

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TextIO, get_args
 
 import torch
 
-from calibration.measure.kernels import Kernel
+from calibration.measure.instruments.kernels import Kernel
 from calibration.measure.log import Log
 from calibration.sweeps.registry import OPERATIONS, Kind, Operation, Point
 from simulator.errors import InputError, RidgepointError

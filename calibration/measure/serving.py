@@ -41,15 +41,15 @@ from calibration.cases.steps.serving import (
     poisson,
 )
 from calibration.cases.steps.serving import burst as all_at_once
-from calibration.measure.device import cpu, versions
 from calibration.measure.energy import measured
-from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
-from calibration.measure.host_index import suite as host_suite
-from calibration.measure.host_probes import Probes
-from calibration.measure.nvml import FakeMeter, Meter, Nvml
+from calibration.measure.instruments.device import cpu, versions
+from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
+from calibration.measure.instruments.host_index import suite as host_suite
+from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.nvml import FakeMeter, Meter, Nvml
+from calibration.measure.instruments.timing import latency, period
 from calibration.measure.programs.batching import Run, run
 from calibration.measure.programs.server import LlamaServer, captured
-from calibration.measure.timing import latency, period
 from simulator.networks.catalogue import build
 from simulator.networks.sequences.llama import Llama
 from simulator.networks.sequences.llama_decode import LlamaDecode

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from calibration.measure.host_index import index
+from calibration.measure.instruments.host_index import index
 from calibration.record.read import MEASUREMENTS, host_index, recordings, timed
 from simulator.hardware.host import host as find_host
 from simulator.measured.steps import FOLDER, MeasuredStep

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from calibration.cases.case import Case, Step
-from calibration.measure.gpu_events import GPU_EVENTS, gpu_events
+from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
 
 _RANGE = re.compile(r"^op(\d+)$")
 

@@ -15,7 +15,7 @@ MEASUREMENTS = Path(__file__).parents[1] / "measurements"
 
 Probes = tuple[dict[str, list[float]], dict[str, list[float]]]
 """Seconds of each run of the fixed host work, by name, before and after a step was timed
-(`calibration.measure.host_probes`)."""
+(`calibration.measure.instruments.host_probes`)."""
 
 
 class RecordedOp(msgspec.Struct, frozen=True):

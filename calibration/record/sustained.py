@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibration.measure.energy import WARM_S
-from calibration.measure.nvml import COLUMNS
+from calibration.measure.instruments.nvml import COLUMNS
 from calibration.record.read import MEASUREMENTS, Probes
 
 FIRST = "h200_sxm"

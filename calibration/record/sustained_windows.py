@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibration.measure.nvml import COLUMNS
+from calibration.measure.instruments.nvml import COLUMNS
 from calibration.record.sustained import rows
 
 _UPDATE_S = 0.1

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from calibration.cases.case import Case, Step
-from calibration.measure.device import Watch
-from calibration.measure.host_index import REFERENCE
-from calibration.measure.host_probes import Probes
-from calibration.measure.timing import latency, period
+from calibration.measure.instruments.device import Watch
+from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.timing import latency, period
 from calibration.record.profiled import OpLog, captured
 
 ROUNDS = 15

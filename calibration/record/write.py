@@ -28,8 +28,8 @@ import torch._dynamo
 
 from calibration.cases.case import Case
 from calibration.cases.suites import SUITES
-from calibration.measure.device import Watch, find, versions
-from calibration.measure.host_index import suite
+from calibration.measure.instruments.device import Watch, find, versions
+from calibration.measure.instruments.host_index import suite
 from calibration.record.profiled import profiled
 from calibration.record.times import times
 

@@ -73,7 +73,7 @@ def measure() -> dict[str, Any]:
     import torch
     from torch.profiler import record_function
 
-    from calibration.measure.gpu_events import gpu_events
+    from calibration.measure.instruments.gpu_events import gpu_events
     from calibration.record.profiled import kernels_by_op
 
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size

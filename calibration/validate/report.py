@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from calibration.cases.case import COMPILED_OPTIMIZER, TORCH_MODES
-from calibration.measure.host_index import REFERENCE
+from calibration.measure.instruments.host_index import REFERENCE
 from calibration.outcome import Outcome, Summary, summarised, summary, table
 from calibration.record.library_samples import Swept, swept
 from calibration.record.profiler_hooks import hooked

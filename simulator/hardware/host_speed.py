@@ -1,6 +1,6 @@
 """The speed of a host relative to another one, part by part, from fixed steps timed on both.
 
-`calibration.measure.host_index` names the steps and times them.
+`calibration.measure.instruments.host_index` names the steps and times them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def test_measuring_the_host_needs_no_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "calibration.measure.host_index.suite", lambda gpu: {"views@cpu": 2e-6, "gpu": gpu}
+        "calibration.measure.instruments.host_index.suite",
+        lambda gpu: {"views@cpu": 2e-6, "gpu": gpu},
     )
     for _ in range(2):
         command.run(["measure", str(tmp_path), "--host-only"])

@@ -18,7 +18,7 @@ from calibration.cases.energy.kernels import cosines_of
 from calibration.fit.energy_cases import ROWS
 from calibration.fit.voltage import CLOCKS, measured, voltages
 from calibration.measure import energy
-from calibration.measure.nvml import COLUMNS, FakeMeter
+from calibration.measure.instruments.nvml import COLUMNS, FakeMeter
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import EnergyCase, coolness, kernel_cases, read_cases
 from calibration.record.sustained_windows import windows

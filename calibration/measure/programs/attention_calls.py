@@ -42,7 +42,7 @@ def capture(call: Callable[[], object]) -> torch.cuda.CUDAGraph:
         graph.replay()
         torch.cuda.synchronize()
     except RuntimeError:
-        importlib.import_module("calibration.measure.timing").mend(pool)
+        importlib.import_module("calibration.measure.instruments.timing").mend(pool)
         raise
     return graph
 

@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
+from calibration.measure.instruments.timing import mend
 from calibration.measure.programs.batching import Chunk
-from calibration.measure.timing import mend
 from simulator.networks.sequences.llama import rotate
 from simulator.networks.sequences.llama_decode import LlamaDecode
 

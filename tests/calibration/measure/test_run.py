@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from calibration.measure.kernels import Kernel
+from calibration.measure.instruments.kernels import Kernel
 from calibration.measure.log import Log, read
 from calibration.measure.run import BLOCK, Progress, Sweep, planned
 from calibration.sweeps.registry import Point

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from calibration.measure.kernels import Kernel, kernels_of
+from calibration.measure.instruments.kernels import Kernel, kernels_of
 
 Call = Callable[[], object]
 STEADY = 0.03

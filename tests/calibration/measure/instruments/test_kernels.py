@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calibration.measure.kernels import kernels_of
+from calibration.measure.instruments.kernels import kernels_of
 
 
 def ranged(name: str, ts: float, dur: float, tid: int = 1) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import torch
 
 from calibration.cases.case import Case, Step
-from calibration.measure.timing import period
+from calibration.measure.instruments.timing import period
 from simulator.errors import InputError
 from simulator.hardware.host_speed import ON_CPU_MARK
 

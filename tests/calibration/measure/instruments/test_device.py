@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from calibration.measure import device
-from calibration.measure.device import Device, Watch, find, others, sheet, throttles
+from calibration.measure.instruments import device
+from calibration.measure.instruments.device import Device, Watch, find, others, sheet, throttles
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.hardware.gpu_file import read

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from calibration.measure.host_index import ON_CPU, ON_GPU, index, suite
+from calibration.measure.instruments.host_index import ON_CPU, ON_GPU, index, suite
 from simulator.errors import InputError
 
 
