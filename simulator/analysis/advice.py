@@ -36,7 +36,7 @@ class Advice:
     period_s         the new step, with its 80% interval
     local_gain       share of the GPU's busy time per sample saved
     usd_per_million  USD per million samples; None without a price
-    warning          why a local gain does not arrive, or ""
+    warning          why a local gain does not shorten the step, or ""
     command          the command that applies it; empty if the GPU has edited figures
     applied          the what-ifs that it adds
     """
@@ -62,7 +62,7 @@ class Advice:
 @dataclass(frozen=True)
 class Advised:
     """`advice` in order of gain, what fits in the memory first; `hidden`: advice whose local gain
-    does not arrive; `refused`: the reason for each what-if that does not apply."""
+    does not shorten the step; `refused`: the reason for each what-if that does not apply."""
 
     baseline: Prediction
     by: By

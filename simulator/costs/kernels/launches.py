@@ -206,7 +206,7 @@ def reduction_curve(work: Work) -> str:
 
 
 def whole_reduction(elements: int, nbytes: int, itemsize: int) -> tuple[Work, ...]:
-    """CUB's reduction to one value: one block, or a grid of about a thousand and one block."""
+    """CUB's reduction to one value: one block, or about a thousand blocks and then one more."""
     if elements <= _ONE_TILE:
         return (reduction(1, elements, nbytes, itemsize),)
     return reduction(1, elements, nbytes, 8192), reduction(1, 1024, 8192, itemsize)
