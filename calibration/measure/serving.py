@@ -30,17 +30,8 @@ import numpy as np
 import torch
 
 from calibration.cases.energy.cases import EnergyCase
-from calibration.cases.steps.serving import (
-    NETWORK,
-    SHARES,
-    TINY,
-    WHOLE,
-    Load,
-    Point,
-    Suite,
-    poisson,
-)
-from calibration.cases.steps.serving import burst as all_at_once
+from calibration.cases.steps import serving as loads
+from calibration.cases.steps.serving import NETWORK, SHARES, TINY, WHOLE, Load, Point, Suite
 from calibration.measure.energy import measured
 from calibration.measure.instruments.device import cpu, versions
 from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
@@ -210,7 +201,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
         rates: list[float] = []
 
         def at_once(engine: str = engine, rates: list[float] = rates) -> Row:
-            row = measuring.served(engine, all_at_once(suite.burst, measuring.shrink), 12.0)
+            row = measuring.served(engine, loads.burst(suite.burst, measuring.shrink), 12.0)
             rates.append(row["answered"] / max(s for s in row["last_s"] if s))
             return row
 
@@ -218,7 +209,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
             if not rates:
                 raise RuntimeError("the largest rate is not known: its run failed")
             rate = share * rates[0]
-            load = poisson(rate, suite.load_s, measuring.shrink)
+            load = loads.poisson(rate, suite.load_s, measuring.shrink)
             return {"rate_per_s": rate, **measuring.served(engine, load, suite.load_s + 6)}
 
         head = {"part": "serving", "engine": engine}

@@ -296,6 +296,5 @@ def _bits(a: int, b: int) -> int:
 
 
 def _exact_quotient(a: int, b: int) -> int:
-    """A bound that selects division in Python for operands above 2^53, which floats cannot
-    represent exactly."""
+    """A bound that selects division in Python for operands above 2^53, inexact as floats."""
     return _LONG if max(a, b) > _EXACT else 0
