@@ -1,10 +1,11 @@
 """Sizes as exact expressions of batch and sequence, from their values at a few points.
 
 A size is a sum of at most three monomials with integer coefficients, in the batch B, the sequence
-S, ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m, and min(S, w) where a cache
-holds a window of w: 768·B·S, 4·B·S², 32·⌈S/32⌉, 64·⌈S/64⌉ − S, 512·B·min(S, 128). The simplest
-expression that agrees at every point is chosen; there are always at least two points more than
-unknowns, so that agreement is evidence.
+S, ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m, min(S, w) where a cache
+holds a window of w, and B·S/m, rounded, where an expert gets one of m tokens: 768·B·S, 4·B·S²,
+32·⌈S/32⌉, 64·⌈S/64⌉ − S, 512·B·min(S, 128), 4096·[B·S/4]. The simplest expression that agrees at
+every point is chosen; there are always at least two points more than unknowns, so that agreement is
+evidence.
 """
 
 from __future__ import annotations
@@ -27,14 +28,22 @@ _MOST_TERMS = 3
 _SPARE = 2  # points beyond the unknowns
 
 
+TOKENS = 2
+
+
 class Atom(NamedTuple):
-    """⌈min(axis, most) / divisor⌉; axis 0 is the batch, 1 the sequence. `most` 0 is no limit."""
+    """⌈min(axis, most) / divisor⌉; axis 0 is the batch, 1 the sequence. `most` 0 is no limit. Axis
+    TOKENS is [B·S / divisor], rounded as `round` does: to the nearest integer, ties to even."""
 
     axis: int
     divisor: int = 1
     most: int = 0
 
     def at(self, batch: Any, seq: Any) -> Any:
+        if self.axis == TOKENS:
+            whole, rest = (batch * seq) // self.divisor, (batch * seq) % self.divisor
+            tie = (2 * rest == self.divisor) & (whole % 2 == 1)
+            return whole + ((2 * rest > self.divisor) | tie)
         size = seq if self.axis else batch
         if self.most:  # the minimum, of an integer as of an array
             size = (size + self.most - abs(size - self.most)) // 2
@@ -46,6 +55,8 @@ class Atom(NamedTuple):
         return self.divisor == 1 and not self.most
 
     def __str__(self) -> str:
+        if self.axis == TOKENS:
+            return f"[B·S/{self.divisor}]"
         letter = "BS"[self.axis]
         size = f"min({letter}, {self.most})" if self.most else letter
         return size if self.divisor == 1 else f"⌈{size}/{self.divisor}⌉"
@@ -67,7 +78,7 @@ class Expression:
 
     @property
     def adjusted(self) -> set[Atom]:
-        """The atoms that are padded or limited."""
+        """The atoms that are padded, limited or rounded."""
         return {atom for _, atoms in self.terms for atom in atoms if not atom.is_plain}
 
     def __str__(self) -> str:
@@ -83,8 +94,8 @@ def constant(value: int) -> Expression:
 class Search:
     """Expressions for vectors of values at fixed points.
 
-    Atoms that occur in earlier expressions are tried first, and sums use only those: a padded or
-    limited size occurs by itself before it occurs in a sum.
+    Atoms that occur in earlier expressions are tried first, and sums use only those: a padded,
+    limited or rounded size occurs by itself before it occurs in a sum.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:
@@ -92,8 +103,9 @@ class Search:
         self.batch = np.array([b for b, _ in points], np.int64)
         self.seq = np.array([s for _, s in points], np.int64)
         self.adjusted_atoms: set[Atom] = set()
-        self._singles = _singles()
-        self._values = np.array([self._value(m) for m in self._singles])
+        values = {monomial: self._value(monomial) for monomial in _singles()}
+        self._singles = [monomial for monomial, row in values.items() if row.all()]
+        self._values = np.array([values[monomial] for monomial in self._singles])
 
     def expressions(self, vectors: Sequence[tuple[int, ...]]) -> list[Expression | None]:
         """An expression for each vector of values; None if no expression of this form fits."""
@@ -171,7 +183,8 @@ def _monomials(adjusted: Sequence[Atom]) -> list[Monomial]:
         squares = [(a, b) for i, a in enumerate(atoms) for b in atoms[i:]]
         return [(), *((a,) for a in atoms), *squares]
 
-    return sorted(((*b, *s) for b in degree(0) for s in degree(1)), key=len)
+    rounded = [(atom,) for atom in adjusted if atom.axis == TOKENS]
+    return sorted([*((*b, *s) for b in degree(0) for s in degree(1)), *rounded], key=len)
 
 
 @cache
@@ -183,6 +196,7 @@ def _singles() -> list[Monomial]:
     for modulus in powers + others:
         for axis in (1, 0):
             monomials |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
+    monomials |= dict.fromkeys((Atom(TOKENS, modulus),) for modulus in powers + others)
     return list(monomials)
 
 

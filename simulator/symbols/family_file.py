@@ -14,14 +14,14 @@ from simulator.errors import InputError
 from simulator.formats.atomic import write_whole
 from simulator.records import COUNTED, ITEM_BYTES
 from simulator.symbols.cells import Cell
-from simulator.symbols.expressions import Atom, Expression
+from simulator.symbols.expressions import TOKENS, Atom, Expression
 from simulator.symbols.family import Family, SignatureTemplate
 from simulator.symbols.probes import Tracer
 from simulator.symbols.symbolic import Symbolic
 
 VERSION = 4
 _READABLE = (3, 4)
-"""In version 3 no atom has a limit."""
+"""In version 3 no atom is limited or rounded."""
 _MAX_BYTES = 64 * 2**20
 
 
@@ -41,7 +41,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 class _Atom(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """`expressions.Atom`."""
 
-    axis: Annotated[int, msgspec.Meta(ge=0, le=1)]
+    axis: Annotated[int, msgspec.Meta(ge=0, le=TOKENS)]
     divisor: Annotated[int, msgspec.Meta(ge=1)]
     most: Annotated[int, msgspec.Meta(ge=0)] = 0
 

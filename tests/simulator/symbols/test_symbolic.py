@@ -247,6 +247,26 @@ def test_a_window_that_differs_beside_its_border_is_traced() -> None:
     assert agree(symbolic, [(5, 101), (5, 99)]) == [False, False]
 
 
+EXPERTS = dict(width=64, layers=2, heads=4, kv_heads=2, hidden=32, experts=8, top=2, vocab=99)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_experts_with_a_share_of_the_tokens_are_answered(training: bool) -> None:
+    """An expert gets a quarter of the tokens, rounded: one token up to five, where the shapes have
+    ones, which are left to tracing."""
+    symbolic = Symbolic.fit(tracer("mixtral", training, "bf16", EXPERTS), batch=4, seq=64)
+    assert symbolic.failures == []
+    points = [(2, 3), (3, 3), (1, 6), (1, 7), (1, 10), (6, 1), (7, 9), (33, 1001)]
+    assert agree(symbolic, points) == [True] * 8
+    assert agree(symbolic, [(2, 2), (1, 5), (5, 1)]) == [False] * 3
+
+
+def test_a_share_of_the_elements_is_rounded() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x[:, :, 0][x[:, :, 0] > 0].exp()), seq=64)
+    assert symbolic.failures == []
+    assert agree(symbolic, [(3, 3), (5, 3), (7, 101), (9, 64)]) == [True] * 4
+
+
 def test_numbers_in_arguments_and_words_follow() -> None:
     def scaled(x: Tensor) -> Tensor:
         positive = x[x > 0]  # half of its elements, an assumption that the trace lists
