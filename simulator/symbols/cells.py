@@ -43,6 +43,13 @@ class Cell:
     def fits(self, seq: int) -> bool:
         return (seq % self.modulus == 0) == self.aligned
 
+    def around(self, seq: int) -> list[int]:
+        """The last length of the cell up to `seq`, and the first beyond it."""
+        low, high = self.seqs
+        below = (s for s in range(min(seq, high), low - 1, -1) if self.fits(s))
+        above = (s for s in range(max(seq + 1, low), high + 1) if self.fits(s))
+        return [s for s in (next(below, None), next(above, None)) if s is not None]
+
     def lengths(self) -> list[int]:
         """Lengths of the cell: the ends first, then lengths in between, both multiples and
         non-multiples of the sizes that kernels pad to."""

@@ -1,9 +1,11 @@
 """Sizes as exact expressions of batch and sequence, from their values at a few points.
 
 A size is a sum of at most three monomials with integer coefficients, in the batch B, the sequence
-S, and ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m: 768·B·S, 4·B·S²,
-32·⌈S/32⌉, 64·⌈S/64⌉ − S. The simplest expression that agrees at every point is chosen; there are
-always at least two points more than unknowns, so that agreement is evidence.
+S, ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m, min(S, w) where a cache
+holds a window of w, and B·S/m, rounded, where an expert gets one of m tokens: 768·B·S, 4·B·S²,
+32·⌈S/32⌉, 64·⌈S/64⌉ − S, 512·B·min(S, 128), 4096·[B·S/4]. The simplest expression that agrees at
+every point is chosen; there are always at least two points more than unknowns, so that agreement is
+evidence.
 """
 
 from __future__ import annotations
@@ -26,14 +28,38 @@ _MOST_TERMS = 3
 _SPARE = 2  # points beyond the unknowns
 
 
+TOKENS = 2
+
+
 class Atom(NamedTuple):
-    """⌈axis / divisor⌉; axis 0 is the batch, 1 the sequence."""
+    """⌈min(axis, most) / divisor⌉; axis 0 is the batch, 1 the sequence. `most` 0 is no limit. Axis
+    TOKENS is [B·S / divisor], rounded as `round` does: to the nearest integer, ties to even."""
 
     axis: int
     divisor: int = 1
+    most: int = 0
 
     def at(self, batch: Any, seq: Any) -> Any:
-        return -(-(seq if self.axis else batch) // self.divisor)
+        if self.axis == TOKENS:
+            whole, rest = (batch * seq) // self.divisor, (batch * seq) % self.divisor
+            tie = (2 * rest == self.divisor) & (whole % 2 == 1)
+            return whole + ((2 * rest > self.divisor) | tie)
+        size = seq if self.axis else batch
+        if self.most:  # the minimum, of an integer as of an array
+            size = (size + self.most - abs(size - self.most)) // 2
+        return -(-size // self.divisor)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the axis itself."""
+        return self.divisor == 1 and not self.most
+
+    def __str__(self) -> str:
+        if self.axis == TOKENS:
+            return f"[B·S/{self.divisor}]"
+        letter = "BS"[self.axis]
+        size = f"min({letter}, {self.most})" if self.most else letter
+        return size if self.divisor == 1 else f"⌈{size}/{self.divisor}⌉"
 
 
 BATCH, SEQ = Atom(0), Atom(1)
@@ -51,16 +77,12 @@ class Expression:
         return sum(c * prod(a.at(batch, seq) for a in atoms) for c, atoms in self.terms)
 
     @property
-    def moduli(self) -> set[Atom]:
-        """The atoms with a divisor greater than 1."""
-        return {atom for _, atoms in self.terms for atom in atoms if atom.divisor > 1}
+    def adjusted(self) -> set[Atom]:
+        """The atoms that are padded, limited or rounded."""
+        return {atom for _, atoms in self.terms for atom in atoms if not atom.is_plain}
 
     def __str__(self) -> str:
-        def symbol(atom: Atom) -> str:
-            letter = "BS"[atom.axis]
-            return letter if atom.divisor == 1 else f"⌈{letter}/{atom.divisor}⌉"
-
-        parts = ["·".join([str(c), *map(symbol, atoms)]) for c, atoms in self.terms]
+        parts = ["·".join([str(c), *map(str, atoms)]) for c, atoms in self.terms]
         return " + ".join(parts).replace("+ -", "− ") or "0"
 
 
@@ -72,22 +94,23 @@ def constant(value: int) -> Expression:
 class Search:
     """Expressions for vectors of values at fixed points.
 
-    Atoms that occur in earlier expressions are tried first, and sums use only those: a padded size
-    occurs by itself before it occurs in a sum.
+    Atoms that occur in earlier expressions are tried first, and sums use only those: a padded,
+    limited or rounded size occurs by itself before it occurs in a sum.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.points = list(points)
         self.batch = np.array([b for b, _ in points], np.int64)
         self.seq = np.array([s for _, s in points], np.int64)
-        self.padded_atoms: set[Atom] = set()
-        self._singles = _singles()
-        self._values = np.array([self._value(m) for m in self._singles])
+        self.adjusted_atoms: set[Atom] = set()
+        values = {monomial: self._value(monomial) for monomial in _singles()}
+        self._singles = [monomial for monomial, row in values.items() if row.all()]
+        self._values = np.array([values[monomial] for monomial in self._singles])
 
     def expressions(self, vectors: Sequence[tuple[int, ...]]) -> list[Expression | None]:
         """An expression for each vector of values; None if no expression of this form fits."""
         singles = [self._single(vector) for vector in vectors]
-        self.padded_atoms |= {atom for single in singles if single for atom in single.moduli}
+        self.adjusted_atoms |= {atom for single in singles if single for atom in single.adjusted}
         return [e or self._sum(vector) for e, vector in zip(singles, vectors, strict=True)]
 
     def _value(self, monomial: Monomial) -> NDArray[np.int64]:
@@ -114,17 +137,35 @@ class Search:
             value = prod(a.at(*self.points[0]) for a in monomial)
             expression = Expression(((vector[0] // value, monomial),))
             if all(expression.at(*p) == v for p, v in zip(self.points, vector, strict=True)):
-                if expression.moduli <= self.padded_atoms:
+                if expression.adjusted <= self.adjusted_atoms:
                     return expression
                 chosen = chosen or expression
-        return chosen
+        return chosen or self._limited(vector)
+
+    def _limited(self, vector: tuple[int, ...]) -> Expression | None:
+        """A multiple of min(S, most) or of B·min(S, most). Two lengths up to `most` and two beyond
+        it must agree: one of each gives the factor and `most`."""
+        by_length = sorted(zip(self.points, vector, strict=True), key=lambda each: each[0][1])
+        (first, low), *_, (last, high) = by_length
+        for others in ((), (BATCH,)):
+            factor = low // (first[1] * prod(a.at(*first) for a in others))
+            most = factor and high // (factor * prod(a.at(*last) for a in others))
+            if most < 2:
+                continue
+            lengths = {seq for _, seq in self.points}
+            beyond = sum(seq > most for seq in lengths)
+            expression = Expression(((factor, (*others, Atom(1, 1, most))),))
+            enough = beyond >= _SPARE and len(lengths) - beyond >= _SPARE
+            if enough and all(expression.at(*p) == v for p, v in by_length):
+                return expression
+        return None
 
     def _sum(self, vector: tuple[int, ...]) -> Expression | None:
         for count in range(2, 1 + min(_MOST_TERMS, len(vector) - _SPARE)):
-            for padded in ((), *((atom,) for atom in sorted(self.padded_atoms))):
+            for adjusted in ((), *((atom,) for atom in sorted(self.adjusted_atoms))):
                 basis = [
                     (m, [prod(a.at(*point) for a in m) for point in self.points])
-                    for m in _monomials(padded)
+                    for m in _monomials(adjusted)
                 ]
                 for chosen in combinations(basis, count):
                     coefficients = _solve([column for _, column in chosen], vector)
@@ -134,15 +175,16 @@ class Search:
         return None
 
 
-def _monomials(padded: Sequence[Atom]) -> list[Monomial]:
+def _monomials(adjusted: Sequence[Atom]) -> list[Monomial]:
     """Monomials of degree at most two in batch and in sequence, the simplest first."""
 
     def degree(axis: int) -> list[Monomial]:
-        atoms = [Atom(axis), *(a for a in padded if a.axis == axis)]
+        atoms = [Atom(axis), *(a for a in adjusted if a.axis == axis)]
         squares = [(a, b) for i, a in enumerate(atoms) for b in atoms[i:]]
         return [(), *((a,) for a in atoms), *squares]
 
-    return sorted(((*b, *s) for b in degree(0) for s in degree(1)), key=len)
+    rounded = [(atom,) for atom in adjusted if atom.axis == TOKENS]
+    return sorted([*((*b, *s) for b in degree(0) for s in degree(1)), *rounded], key=len)
 
 
 @cache
@@ -154,6 +196,7 @@ def _singles() -> list[Monomial]:
     for modulus in powers + others:
         for axis in (1, 0):
             monomials |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
+    monomials |= dict.fromkeys((Atom(TOKENS, modulus),) for modulus in powers + others)
     return list(monomials)
 
 

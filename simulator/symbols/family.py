@@ -262,6 +262,11 @@ class Family:
     def _fixed_signatures(self) -> dict[int, Signature]:
         return {}
 
+    @property
+    def limits(self) -> set[int]:
+        """The lengths beyond which a size no longer grows with the sequence."""
+        return {atom.most for e in self.expressions for atom in e.adjusted if atom.most}
+
     def sizes(self, batches: NDArray[np.int64], seqs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Every distinct size at every point, [slots, points]."""
         table = np.empty((len(self.expressions), batches.size), np.int64)

@@ -6,7 +6,7 @@ import lzma
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -14,12 +14,14 @@ from simulator.errors import InputError
 from simulator.formats.atomic import write_whole
 from simulator.records import COUNTED, ITEM_BYTES
 from simulator.symbols.cells import Cell
-from simulator.symbols.expressions import Atom, Expression
+from simulator.symbols.expressions import TOKENS, Atom, Expression
 from simulator.symbols.family import Family, SignatureTemplate
 from simulator.symbols.probes import Tracer
 from simulator.symbols.symbolic import Symbolic
 
-VERSION = 3
+VERSION = 4
+_READABLE = (3, 4)
+"""In version 3 no atom is limited or rounded."""
 _MAX_BYTES = 64 * 2**20
 
 
@@ -36,10 +38,18 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
     device: list[str]
 
 
-class _Family(msgspec.Struct, frozen=True, array_like=True):
-    """A family; each expression is a list of terms, a coefficient with atoms (axis, divisor)."""
+class _Atom(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """`expressions.Atom`."""
 
-    expressions: list[list[tuple[int, list[tuple[int, int]]]]]
+    axis: Annotated[int, msgspec.Meta(ge=0, le=TOKENS)]
+    divisor: Annotated[int, msgspec.Meta(ge=1)]
+    most: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class _Family(msgspec.Struct, frozen=True, array_like=True):
+    """A family; each expression is a list of terms, a coefficient with atoms."""
+
+    expressions: list[list[tuple[int, list[_Atom]]]]
     tensors: list[tuple[tuple[int, ...], tuple[int, ...], str, str]]
     signatures: list[SignatureTemplate]
     rows: list[int]
@@ -82,7 +92,7 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
         if not unpack.eof:
             raise ValueError(f"it is larger than {_MAX_BYTES >> 20} MiB, or truncated")
         file = msgspec.msgpack.decode(data, type=_File)
-        if file.version != VERSION:
+        if file.version not in _READABLE:
             raise ValueError(f"it has version {file.version}, expected {VERSION}")
         families = [_to_family(packed) for packed in file.families]
         cells = [(cell, _at(number, families)) for cell, number in file.cells]
@@ -124,7 +134,7 @@ def _to_file(symbolic: Symbolic) -> _File:
             families.append(
                 _Family(
                     expressions=[
-                        [(c, [(a.axis, a.divisor) for a in atoms]) for c, atoms in e.terms]
+                        [(c, [_Atom(*a) for a in atoms]) for c, atoms in e.terms]
                         for e in family.expressions
                     ],
                     tensors=family.tensors,
@@ -150,7 +160,9 @@ def _to_file(symbolic: Symbolic) -> _File:
 
 def _to_family(packed: _Family) -> Family:
     expressions = [
-        Expression(tuple((c, tuple(Atom(*atom) for atom in atoms)) for c, atoms in terms))
+        Expression(
+            tuple((c, tuple(Atom(a.axis, a.divisor, a.most) for a in atoms)) for c, atoms in terms)
+        )
         for terms in packed.expressions
     ]
     c = packed.columns

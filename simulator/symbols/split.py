@@ -1,14 +1,16 @@
 """Split the plane of batches and sequence lengths where the program of a network changes.
 
 Batch 1 and sequence 1 are separate cells: a dimension of size 1 is contiguous in any layout, so
-copies appear and disappear. Three other causes are searched for: lengths that need no padding
-(multiples of a modulus), short lengths (one chunk, fewer frames than a kernel), and a largest
-length. If a cause is missed, the points of a cell disagree, and the cell gets no family.
+copies appear and disappear. Four other causes are searched for: lengths that need no padding
+(multiples of a modulus), short lengths (one chunk, fewer frames than a kernel), a largest length,
+and few tokens (one for each expert). If a cause is missed, the points of a cell disagree, and the
+cell gets no family.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import InputError
@@ -17,6 +19,8 @@ from simulator.symbols.expressions import LARGEST_MODULUS
 from simulator.symbols.probes import Probes
 
 _BATCH = 3  # batch at which sequence lengths are compared
+_TRIMMED = 2 * LARGEST_MODULUS
+"""The largest number of lengths, or of batches, that are left out of a cell."""
 _LADDER = tuple(2**k for k in range(1, 9))
 
 
@@ -42,7 +46,32 @@ def split(probes: Probes, limits: Limits) -> list[Cell]:
     if high > _BATCH and not probes.same_program((_BATCH, long), (high, long)):
         high = edge(lambda b: probes.same_program((_BATCH, long), (b, long)), _BATCH, high)
     batches = (2, high), (1, 1)
-    return [Cell(box, *span) for box in batches if box[1] >= box[0] for span in spans]
+    cells = [Cell(box, *span) for box in batches if box[1] >= box[0] for span in spans]
+    return [_trimmed(probes, cell) for cell in cells]
+
+
+def _trimmed(probes: Probes, cell: Cell) -> Cell:
+    """The cell without its shortest lengths, or its smallest batches if it has one length, if the
+    program of its first point differs from that of its last."""
+    (low, high), (short, long) = cell.batches, cell.seqs
+    last = high, long
+    corners = (low, short), last
+    if cell.modulus > 1 or not all(_is_supported(probes, *corner) for corner in corners):
+        return cell
+    if probes.same_program(*corners):
+        return cell
+
+    def differs(step: int) -> bool:
+        point = (low, short + step) if short < long else (low + step, short)
+        return not probes.same_program(point, last)
+
+    size = min(_TRIMMED, long - short if short < long else high - low)
+    if size == 0 or differs(size):
+        return cell
+    first = 1 + edge(differs, 0, size)
+    if short < long:
+        return replace(cell, seqs=(short + first, long))
+    return replace(cell, batches=(low + first, high))
 
 
 Span = tuple[tuple[int, int], int, bool]

@@ -169,7 +169,16 @@ def _family(probes: Probes, cell: Cell, others: Iterable[Family]) -> Family:
         raise ProgramMismatchError("it has too few points to fit expressions to")
     traced = [p for p in probes.traced() if cell.holds(*p) and p not in points]
     points = [*points[: count - len(traced[:1])], *traced[:_EXTRA_POINTS]]
-    return Family.fit(points, probes.of_one_program(points))
+    family = Family.fit(points, probes.of_one_program(points))
+    while borders := [point for point in _borders(cell, family) if point not in points]:
+        points = [*points, *borders]
+        family = Family.fit(points, probes.of_one_program(points))
+    return family
+
+
+def _borders(cell: Cell, family: Family) -> list[Point]:
+    """The points of a cell on both sides of each length beyond which a size no longer grows."""
+    return [(cell.batches[0], s) for limit in sorted(family.limits) for s in cell.around(limit)]
 
 
 def _reproduces(family: Family, probes: Probes, point: Point) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.symbols.expressions import Atom, Expression, Search, constant
+from simulator.symbols.expressions import TOKENS, Atom, Expression, Search, constant
 
 POINTS = [(2, 2), (16384, 120960), (16384, 2), (2, 104485), (7, 93), (41, 1366), (3, 10)]
 
@@ -39,6 +40,10 @@ def expression(
         (lambda b, s: up(s, 48) // 48, "1·⌈S/48⌉"),
         (lambda b, s: 8 * up(b, 8) * 5, "320·⌈B/8⌉"),
         (lambda b, s: 40 * b * s + 8 * b + 256, "256 + 8·B + 40·B·S"),
+        (lambda b, s: 64 * round(b * s / 4), "64·[B·S/4]"),  # ties at 3 × 10 and 41 × 1366
+        (lambda b, s: 5 * round(b * s / 3), "5·[B·S/3]"),
+        (lambda b, s: min(s, 128), "1·min(S, 128)"),
+        (lambda b, s: 512 * b * min(s, 1366), "512·B·min(S, 1366)"),  # a point on the border
     ],
 )
 def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
@@ -61,11 +66,27 @@ def test_sums_of_padded_sizes_use_only_known_expressions() -> None:
     assert square is not None and square.at(5, 65) == 3 * 5 * 9  # ⌈65/64⌉ + 1 = 3
 
 
+def test_sums_of_limited_sizes_use_only_known_expressions() -> None:
+    window, rest = Search(POINTS).expressions(
+        [
+            tuple(64 * min(s, 128) for _, s in POINTS),
+            tuple(b * s + 3 * b * min(s, 128) for b, s in POINTS),
+        ]
+    )
+    assert str(window) == "64·min(S, 128)" and str(rest) == "1·B·S + 3·B·min(S, 128)"
+    assert rest is not None and rest.at(5, 128) == 5 * 128 + 15 * 128
+    assert rest.at(5, 129) == 5 * 129 + 15 * 128
+
+
 @pytest.mark.parametrize(
     "size",
     [
         lambda b, s: s.bit_length(),
+        lambda b, s: min(s, 5),  # one length only is shorter
+        lambda b, s: min(s, 110_000),  # one length only is longer
+        lambda b, s: min(s, 128) if s != 93 else 94,
         lambda b, s: b * s // 3,
+        lambda b, s: int(b * s / 4 + 0.5),  # ties up
         lambda b, s: s if s < 100 else 2 * s,
         lambda b, s: 768 * b * s + (b == 7),  # one point off by one
     ],
@@ -105,4 +126,21 @@ def test_arrays_and_integers_agree() -> None:
     batches, seqs = np.array([1, 2, 5]), np.array([1, 16, 17])
     assert one.at(batches, seqs).tolist() == [1, 4, 28]  # 3·B·⌈S/16⌉ − 2
     assert [one.at(b, s) for b, s in [(1, 1), (2, 16), (5, 17)]] == [1, 4, 28]
-    assert constant(4).at(3, 3) == 4 and one.moduli == {Atom(1, 16)}
+    assert constant(4).at(3, 3) == 4 and one.adjusted == {Atom(1, 16)}
+
+
+@settings(deadline=None)  # its speed is not tested
+@given(st.integers(1, 999), st.integers(1, 9999), st.integers(2, 256))
+def test_tokens_are_rounded_as_by_python(batch: int, seq: int, divisor: int) -> None:
+    rounded = Atom(TOKENS, divisor)
+    assert rounded.at(batch, seq) == round(Fraction(batch * seq, divisor))
+    both = np.array([batch, 1]), np.array([seq, 3 * divisor])
+    assert rounded.at(*both).tolist() == [rounded.at(batch, seq), 3]
+
+
+def test_limited_arrays_and_integers_agree() -> None:
+    one = Expression(((3, (Atom(0), Atom(1, 16, 40))),))  # 3·B·⌈min(S, 40)/16⌉
+    seqs = [1, 16, 17, 39, 40, 41, 9999]
+    assert one.at(np.full(7, 2), np.array(seqs)).tolist() == [6, 6, 12, 18, 18, 18, 18]
+    assert [one.at(2, s) for s in seqs] == [6, 6, 12, 18, 18, 18, 18]
+    assert str(one) == "3·B·⌈min(S, 40)/16⌉" and one.adjusted == {Atom(1, 16, 40)}
