@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,10 @@ def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
     spelling = _spelling(name)
     for path in _paths():
         try:
-            table = tomllib.loads(path.read_text("utf-8"))
+            spellings = _spellings(path, path.stat().st_mtime_ns)
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: not TOML: {error}; correct or remove the file") from None
-        listed = [path.stem, str(table.get("name", "")), *map(str, table.get("aliases", ()))]
-        if spelling in map(_spelling, listed):
+        if spelling in spellings:
             return path.stem
     stem = re.sub(r"[^a-z0-9]+", "_", spelling).removeprefix("nvidia_")
     example = (
@@ -98,6 +98,14 @@ def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
         f"Write {users_folder() / f'{stem}.toml'} from the vendor's figures, such as\n{example}\n"
         f"or, if a listed GPU is the same, add {name!r} to the aliases of its file"
     )
+
+
+@lru_cache(maxsize=256)
+def _spellings(path: Path, _mtime_ns: int) -> frozenset[str]:
+    """The spellings of all names in a data sheet; an edited file is read again."""
+    table = tomllib.loads(path.read_text("utf-8"))
+    listed = (path.stem, str(table.get("name", "")), *map(str, table.get("aliases", ())))
+    return frozenset(map(_spelling, listed))
 
 
 def _spelling(name: str) -> str:
