@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.schedule.steady_state import SETTLED, STEPS, Steady, steady
+from simulator.schedule.steady_state import Steady, steady
 from simulator.schedule.timeline import Clock, Launches, schedule
 
 US = 1e-6
+STEPS, SETTLED = 8, 4  # eight steps are run, the last four are the steady state
 TIMES = st.floats(0.0, 1e-3, allow_subnormal=False)
 ROWS = st.lists(st.tuples(TIMES, TIMES, st.booleans()), min_size=1, max_size=30)
 CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
