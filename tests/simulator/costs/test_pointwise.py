@@ -130,7 +130,9 @@ def test_gelu_counts_its_steps(approximate: str, flops: int) -> None:
     assert work.flops == flops * 24
 
 
-@pytest.mark.parametrize(("exponent", "slots"), [(2, 1), (3, 2), (0.5, 6), (2.5, 40)])
+@pytest.mark.parametrize(("exponent", "slots"), [  # -2 is a product and a reciprocal
+    (2, 1), (3, 2), (0.5, 6), (-0.5, 6), (-1, 8), (-2, 9), (-3, 40), (2.5, 40),
+])  # fmt: skip
 def test_small_powers_are_multiplies(exponent: float, slots: int) -> None:
     work = one(sig("aten.pow.Tensor_Scalar", MAT, args={"exponent": exponent}, self=MAT))
     assert work.instructions == (slots + 2) * 24
@@ -139,7 +141,7 @@ def test_small_powers_are_multiplies(exponent: float, slots: int) -> None:
 def test_masked_fill_in_place() -> None:
     mask = ((4, 6), "bool")
     work = one(sig("aten.masked_fill_.Scalar", MAT, (0, 1, 0), self=MAT, mask=mask))
-    assert (work.read_bytes, work.write_bytes) == (96 + 24, 96)
+    assert (work.read_bytes, work.write_bytes, work.flops) == (96 + 24, 96, 0)
 
 
 def test_masked_fill_clones_first() -> None:
