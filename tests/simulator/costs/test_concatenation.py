@@ -85,3 +85,14 @@ def test_strides_that_suggest_channels_last(
     shape: tuple[int, ...], stride: tuple[int, ...], is_last: bool
 ) -> None:
     assert _is_channels_last(Tensor(shape, "float16", stride)) is is_last
+
+
+def test_the_alignment_of_runs_is_at_most_16_bytes() -> None:
+    def align(*widths: int) -> int:
+        parts = [Tensor((4, n), "float16", (n, 1)) for n in widths]
+        out = Tensor((4, sum(widths)), "float16", (sum(widths), 1))
+        (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=parts))
+        return work.dims["align_bytes"]
+
+    # rows of 2 bytes an element
+    assert (align(8, 24), align(8, 12), align(8, 6), align(8, 5)) == (16, 8, 4, 2)

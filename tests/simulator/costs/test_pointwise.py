@@ -130,12 +130,14 @@ def test_gelu_counts_its_steps(approximate: str, flops: int) -> None:
     assert work.flops == flops * 24
 
 
-@pytest.mark.parametrize(("exponent", "slots"), [  # -2 is a product and a reciprocal
-    (2, 1), (3, 2), (0.5, 6), (-0.5, 6), (-1, 8), (-2, 9), (-3, 40), (2.5, 40),
+@pytest.mark.parametrize(("exponent", "flops", "slots"), [
+    (2, 1, 1), (3, 2, 2), (0.5, 1, 6), (-0.5, 1, 6), (-1, 1, 8),
+    (-2, 2, 9),  # a product and a reciprocal
+    (-3, 1, 40), (2.5, 1, 40),
 ])  # fmt: skip
-def test_small_powers_are_multiplies(exponent: float, slots: int) -> None:
+def test_small_powers_are_multiplies(exponent: float, flops: int, slots: int) -> None:
     work = one(sig("aten.pow.Tensor_Scalar", MAT, args={"exponent": exponent}, self=MAT))
-    assert work.instructions == (slots + 2) * 24
+    assert (work.flops, work.instructions) == (flops * 24, (slots + 2) * 24)
 
 
 def test_masked_fill_in_place() -> None:
