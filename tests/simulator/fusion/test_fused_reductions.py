@@ -39,7 +39,7 @@ def test_parts_are_those_of_inductors_heuristic(
         multi_processor_count=132, warp_size_or_default=32, max_threads_per_multi_processor=2048,
         major=9,
     )  # fmt: skip
-    monkeypatch.setattr(choices.DeviceProperties, "create", lambda device: h200)
+    monkeypatch.setattr("torch._inductor.choices.DeviceProperties.create", lambda device: h200)
     card, device, drawn = gpu("h200"), torch.device("cpu"), random.Random(7)
     sizes = [
         (round(2 ** drawn.uniform(1, 13)), round(2 ** drawn.uniform(5.1, 21))) for _ in range(300)
