@@ -149,6 +149,7 @@ def test_masked_fill_in_place() -> None:
 def test_masked_fill_clones_first() -> None:
     kernels = launched(sig("aten.masked_fill.Scalar", MAT, self=MAT, mask=((4, 6), "bool")))
     assert [(w.family, w.bytes) for w in kernels] == [("memcpy", 192), ("pointwise", 96 + 24 + 96)]
+    assert [w.flops for w in kernels] == [0, 0]
 
 
 def test_dropout_backward_is_a_product() -> None:
