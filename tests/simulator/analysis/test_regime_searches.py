@@ -192,7 +192,7 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     crossing = lines["memory", "overhead"]
     assert ((crossing[:, 1] > 0.6) & (crossing[:, 1] < 1.0)).all()
     # up to compute's 4,500
-    assert crossing[:, 0].max() > 4000
+    assert 4000 < crossing[:, 0].max() < 4700
     overhead = lines["compute", "overhead"]
     assert ((overhead[:, 0] > 4300) & (overhead[:, 0] < 4900)).all()
     assert overhead[:, 1].min() > 0.6

@@ -68,6 +68,8 @@ def test_bytes_and_the_copy_of_a_part_take_their_ramp() -> None:
     # in the switch nothing is shared and nothing copied
     nvls_us = X0 / 50 / 1e3
     assert within("all_reduce", size, "nvls Simple") == pytest.approx(9 + nvls_us)
+    # a quarter of X0 takes 4^0.5 times as long for its bytes there too
+    assert within("all_reduce", size // 4, "nvls Simple") == pytest.approx(9 + 2 * nvls_us / 4)
 
 
 def test_a_send_has_the_steeper_ramp_and_nine_doublings() -> None:
@@ -166,3 +168,5 @@ def test_a_ring_over_nodes_is_as_fast_as_its_slowest_link() -> None:
     assert _bus_gbytes_per_s("LL", belief, slow) == 5
     assert _bus_gbytes_per_s("LL128", belief, slow) == pytest.approx(9.2)
     assert _bus_gbytes_per_s("Simple", belief, FOUR) == belief.ring_gbytes_per_s
+    # NICs of a tenth of a GB/s have a protocol too
+    assert choose("all_gather", 2**20, replace(slow, network_bytes_per_s=1e8)).algorithm == "ring"

@@ -91,3 +91,6 @@ def test_bad_input():
         collective_time("allreduce", 1, two)
     with pytest.raises(InputError, match="rank 2 on 2xh200, which has 2 GPUs"):
         collective_time("all_reduce", 1, two, (0, 2))
+    with pytest.raises(InputError, match="message_bytes = -1: expected 0 or more"):
+        collective_time("all_reduce", -1, two)
+    assert collective_time("barrier", 0, two).seconds > 0

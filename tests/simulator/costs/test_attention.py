@@ -143,6 +143,15 @@ def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
     assert families == ["pointwise", "reduction", "copy", "fill", "attention"]
 
 
+@pytest.mark.parametrize(("d", "dv", "split"), [(64, 64, True), (128, 64, False), (64, 128, False)])
+def test_heads_wider_than_64_have_blocks_of_128_keys(d: int, dv: int, split: bool) -> None:
+    q, v = ((2, 4, 128, d), "bfloat16"), ((2, 4, 128, dv), "bfloat16")
+    operands: dict[str, Any] = dict(grad_out_=v, query=q, key=q, value=v, out=v, logsumexp=LSE)
+    name = f"{SDPA}efficient_attention_backward.default"
+    works = launched(sig(name, [q, q, v], None, {"is_causal": False}, **operands))
+    assert [w.family for w in works] == [*["fill"] * split, "attention"]
+
+
 def test_a_window_keeps_a_band() -> None:
     q = ((1, 8, 2, 16), "bfloat16")  # [b, s, h, d]
     args = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.costs.movement.concatenation import _is_channels_last
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
@@ -64,3 +65,34 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
     # 256·64·4 bytes are 32 blocks of 2 KiB, 32·64·4 are 4
     names = ("widest_blocks", "others", "other_blocks")
     assert [work.dims[name] for name in names] == [32, 2, 8]
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "is_last"),
+    [
+        ((2, 16, 8, 8), (1024, 1, 128, 16), True),
+        ((2, 16, 8, 8), (2048, 1, 256, 32), True),  # with gaps
+        ((2, 1, 4, 3), (16, 1, 4, 1), True),  # one channel, rows of 3 from rows of 4
+        ((2, 16, 8, 8), (1024, 64, 8, 1), False),
+        ((2, 16, 8, 8), (1024, 1, 16, 128), False),  # columns outside rows
+        ((2, 16, 8, 8), (0, 0, 0, 0), False),
+        ((2, 16, 0, 8), (0, 1, 128, 16), False),
+        ((1, 1, 1, 2), (1, 1, 1, 2), False),
+        ((16, 8, 8), (1, 128, 16), False),
+    ],
+)
+def test_strides_that_suggest_channels_last(
+    shape: tuple[int, ...], stride: tuple[int, ...], is_last: bool
+) -> None:
+    assert _is_channels_last(Tensor(shape, "float16", stride)) is is_last
+
+
+def test_the_alignment_of_runs_is_at_most_16_bytes() -> None:
+    def align(*widths: int) -> int:
+        parts = [Tensor((4, n), "float16", (n, 1)) for n in widths]
+        out = Tensor((4, sum(widths)), "float16", (sum(widths), 1))
+        (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=parts))
+        return work.dims["align_bytes"]
+
+    # rows of 2 bytes an element
+    assert (align(8, 24), align(8, 12), align(8, 6), align(8, 5)) == (16, 8, 4, 2)

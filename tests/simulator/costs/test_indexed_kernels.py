@@ -97,6 +97,7 @@ def test_scatters_write_an_element_an_index() -> None:
         sig("aten.scatter_.value", TABLE, None, {"dim": 1}, self=TABLE, index=((100, 3), I64))
     )
     assert (work.dims["runs"], work.dims["table_bytes"]) == (300, 2400)
+    assert (work.dims["elements"], work.dims["width"]) == (300, 1)
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,15 @@ def test_index_put() -> None:
     assert families(put("aten.index_put.default")) == ["memcpy", "scatter"]
 
 
+def test_an_index_of_one_is_repeated_for_each_of_the_others() -> None:
+    x, many, one = ((100, 8, 4), F32), ((5,), I64), ((1,), I64)
+    (work,) = launched(
+        sig("aten.index_put_.default", x, self=x, indices=[many, one], values=((5, 4), F32))
+    )
+    # 5 slices of 4 elements
+    assert (work.write_bytes, work.dims["elements"], work.dims["width"]) == (80, 20, 4)
+
+
 def test_accumulating_sorts() -> None:
     works = put("aten._index_put_impl_.default", accumulate=True, unsafe=True)
     # wrap, scale, divide, number; a small sort; the sum

@@ -43,6 +43,11 @@ def test_runs_of_a_straight_walk() -> None:
     assert walk([x, x]).runs == 2 * (32768 + 3 * 8192) // 4
 
 
+def test_one_element_touches_one_sector_of_one_line() -> None:
+    walked = walk([packed(1)])
+    assert (walked.axes, walked.runs, walked.warp_sectors, walked.block_lines) == ((), 1, 1, 1)
+
+
 def test_a_transpose_touches_a_line_for_each_element() -> None:
     x, turned = packed(1024, 1024), Tensor((1024, 1024), F32, (1, 1024))
     n = 1024 * 1024

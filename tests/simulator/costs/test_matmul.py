@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.costs.matmul.grouped import grouped_by_host
 from simulator.costs.matmul.products import by_dot_products
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import launched, sig
@@ -182,6 +183,25 @@ def test_a_grouped_product_of_packed_weights_reads_their_bytes() -> None:
     assert product.flops == 2 * 4000 * 8 * 64
     assert product.dims["item_bytes"] == 0.5
     assert product.read_bytes == 4000 * 64 * 2 + 4 * 32 * 8 + 4 * 8 * 4 + 4 * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "ends", "by_host"),
+    [
+        ("_grouped_mm", "float32", True, True),
+        ("_grouped_mm", "bfloat16", True, False),
+        # without ends, all groups have the same size; scaled products have their own kernel
+        ("_grouped_mm", "float32", False, False),
+        ("_scaled_grouped_mm", "float8_e4m3fn", True, False),
+    ],
+)
+def test_the_host_calls_products_of_groups_whose_ends_it_reads(
+    name: str, dtype: str, ends: bool, by_host: bool
+) -> None:
+    offsets = {"offs": ((4,), "int32")} if ends else {}
+    left, right = ((100, 16), dtype), ((4, 16, 8), dtype)
+    op = sig(f"aten.{name}.default", ((100, 8), dtype), self=left, mat2=right, **offsets)
+    assert grouped_by_host(op) is by_host
 
 
 def test_mv_and_dot_are_bound_by_memory() -> None:

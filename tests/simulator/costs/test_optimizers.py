@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulator.costs.pointwise.foreach import CHUNK, multi_tensor_launches
+from simulator.costs.pointwise.foreach import CHUNK, _fast, multi_tensor_launches
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig
 
 A, B = ((4, 6), "float32"), ((10,), "float32")
@@ -145,3 +146,16 @@ def test_fused_sgd_first_step_only_writes_momentum() -> None:
         args = {"weight_decay": 0.0, "is_first_step": first}
         (work,) = launched(sig("aten._fused_sgd_.default", (), args=args, **inputs))
         assert (work.read_bytes, work.write_bytes, work.flops) == (read, 192, 24 * flops)
+
+
+def test_lists_of_one_dtype_and_layout_run_in_one_launch() -> None:
+    single, half = (Tensor((4, 6), dtype, (6, 1)) for dtype in ("float32", "float16"))
+    turned = Tensor((4, 6), "float32", (1, 4))
+    assert _fast([[single, single], [single, single]], mixed=False)
+    # tensors of equal index share a layout; those of one list may differ in it
+    assert _fast([[single, turned], [single, turned]], mixed=False)
+    assert not _fast([[single, single], [single, turned]], mixed=False)
+    # where dtypes may differ by list, each list has one
+    assert not _fast([[single, single], [half, half]], mixed=False)
+    assert _fast([[single, single], [half, half]], mixed=True)
+    assert not _fast([[single, half], [single, half]], mixed=True)

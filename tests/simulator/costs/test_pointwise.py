@@ -130,21 +130,26 @@ def test_gelu_counts_its_steps(approximate: str, flops: int) -> None:
     assert work.flops == flops * 24
 
 
-@pytest.mark.parametrize(("exponent", "slots"), [(2, 1), (3, 2), (0.5, 6), (2.5, 40)])
-def test_small_powers_are_multiplies(exponent: float, slots: int) -> None:
+@pytest.mark.parametrize(("exponent", "flops", "slots"), [
+    (2, 1, 1), (3, 2, 2), (0.5, 1, 6), (-0.5, 1, 6), (-1, 1, 8),
+    (-2, 2, 9),  # a product and a reciprocal
+    (-3, 1, 40), (2.5, 1, 40),
+])  # fmt: skip
+def test_small_powers_are_multiplies(exponent: float, flops: int, slots: int) -> None:
     work = one(sig("aten.pow.Tensor_Scalar", MAT, args={"exponent": exponent}, self=MAT))
-    assert work.instructions == (slots + 2) * 24
+    assert (work.flops, work.instructions) == (flops * 24, (slots + 2) * 24)
 
 
 def test_masked_fill_in_place() -> None:
     mask = ((4, 6), "bool")
     work = one(sig("aten.masked_fill_.Scalar", MAT, (0, 1, 0), self=MAT, mask=mask))
-    assert (work.read_bytes, work.write_bytes) == (96 + 24, 96)
+    assert (work.read_bytes, work.write_bytes, work.flops) == (96 + 24, 96, 0)
 
 
 def test_masked_fill_clones_first() -> None:
     kernels = launched(sig("aten.masked_fill.Scalar", MAT, self=MAT, mask=((4, 6), "bool")))
     assert [(w.family, w.bytes) for w in kernels] == [("memcpy", 192), ("pointwise", 96 + 24 + 96)]
+    assert [w.flops for w in kernels] == [0, 0]
 
 
 def test_dropout_backward_is_a_product() -> None:

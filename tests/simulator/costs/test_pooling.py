@@ -96,6 +96,14 @@ def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
     clear, work = run("upsample_bilinear2d_backward", SMALL, {}, grad_output=BIG)
     assert clear.family == "fill"
     assert work.read_bytes == BIG_BYTES + SMALL_BYTES
+    # 4,096 gradients of four multiply-adds
+    assert work.flops == 32768
+    # a thread for each element, except for bicubic gradients: 2·8 planes in turn at 16·16 places
+    assert "steps" not in work.dims
+    _, cubic = run("upsample_bicubic2d_backward", SMALL, {}, grad_output=BIG)
+    assert (cubic.dims["variant"], cubic.dims["steps"], cubic.dims["places"]) == (
+        "scatter_cubic", 16, 256,
+    )  # fmt: skip
 
 
 def test_antialiasing_looks_at_more_when_it_shrinks() -> None:

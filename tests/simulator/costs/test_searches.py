@@ -98,6 +98,11 @@ def test_distinct_values() -> None:
     assert unique("_unique2", return_counts=True) == [
         ("sort_tile", 0, 16000, 16000, 160000), *selected, ("pointwise", 2000, 16000, 16000, 6000),
     ]  # fmt: skip
+    x = ((2000,), I64)
+    args = {"return_inverse": True}
+    inverse = launched(sig("aten.unique_consecutive.default", [x], None, args, self=x))
+    # each element goes to its own place
+    assert [w.dims["width"] for w in inverse if w.family == "scatter"] == [1]
     none = ((0,), I64)
     assert launched(sig("aten._unique2.default", [none], None, {}, self=none)) == ()
 

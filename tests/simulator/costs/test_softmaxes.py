@@ -65,6 +65,22 @@ def test_zeros_divide_slowly_in_a_warps_kernel_alone() -> None:
         assert with_zero_exponentials(work, 100).instructions - work.instructions == slots
 
 
+def test_zeros_wait_once_for_each_element_of_a_lane() -> None:
+    def more(cols: int) -> int:
+        x = ((64, cols), "bfloat16")
+        (work,) = launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))
+        return with_zero_exponentials(work, 64 * cols).dims["steps"] - work.dims["steps"]
+
+    # a lane has one of 32 elements, and two of 33
+    assert more(33) == pytest.approx(2 * more(32), abs=1) and more(32) > 0
+
+
+def test_a_row_that_fills_more_of_its_lanes_takes_longer() -> None:
+    # rows of 65 to 128 have room for 4 elements a lane, and 3 or 4 are divided
+    assert chosen(65, "float16")["steps"] == chosen(96, "float16")["steps"]
+    assert chosen(128, "float16")["steps"] > chosen(96, "float16")["steps"]
+
+
 def chosen(cols: int, dtype: str, backward: bool = False) -> dict[str, Any]:
     x = ((64, cols), dtype)
     if backward:

@@ -21,6 +21,11 @@ def test_a_load_takes_clocks_for_its_sectors(step_bytes: int, clocks: int) -> No
     assert load_clocks(step_bytes, step_bytes * 64, 64, 64, 64, 64) == clocks
 
 
+def test_lanes_beyond_the_last_output_load_it_again() -> None:
+    """Four outputs from four sectors in one slot: 2 + 1.15 · 3."""
+    assert load_clocks(128, 256, 2, 2, 2, 2) == 5
+
+
 def test_enlarged_outputs_share_sectors() -> None:
     """Each value is read by 8 neighbouring outputs: 4 sectors, all in one slot: 2 + 1.15 · 3."""
     assert load_clocks(128, 128 * 8, 8, 8, 8, 64) == 5

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from simulator import predict_trace
 from simulator.analysis.fusion_report import explain
 from simulator.errors import InputError
-from simulator.fusion.lowering.layouts import channels_last, needs_copy, to_channels_last
+from simulator.fusion.lowering.layouts import _nodes, channels_last, needs_copy, to_channels_last
 from simulator.fusion.lowering.padding import padded
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
@@ -17,6 +19,8 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved
 from simulator.simulate.traces import Step, simulated
 from simulator.timing.profile import learned
+from simulator.tracing import trace as traced
+from tests.simulator.conftest import Calls
 
 
 def network(name: str, **asked: object) -> Trace:
@@ -127,3 +131,13 @@ def test_graph_breaks_are_named() -> None:
     assert plain.notes[-1] == (
         "compiled by rules like Inductor's, without running it; the optimizer stays eager"
     )
+
+
+def test_nodes_of_a_graph_are_its_arguments_and_what_its_ops_become() -> None:
+    module = nn.Sequential(nn.Conv2d(3, 8, 3), nn.GELU())
+    step = traced(module, (torch.zeros(2, 3, 8, 8),))
+    # the image, the convolution's weight and bias; the convolution, and 7 of a GELU
+    assert _nodes(step, step.ops) == 3 + 1 + 7
+    halves = traced(Calls(lambda _, x: x.chunk(2)[0] + 1), (torch.zeros(4),))
+    # an argument and two unused parameters; a split with its two parts, and a sum
+    assert _nodes(halves, halves.ops) == 3 + (1 + 2) + 1

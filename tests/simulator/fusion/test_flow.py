@@ -1,13 +1,17 @@
 """The minimum cut against scipy's maximum flow and counts by hand."""
 
 import random
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
+from simulator.fusion.passes.cut import _capacity, _weight
 from simulator.fusion.passes.flow import behind
+from simulator.fusion.passes.joint import Joint
 
 Edges = dict[tuple[int, int], int]
 
@@ -48,3 +52,29 @@ def test_it_agrees_with_scipy(seed: int) -> None:
             edges[begin, end] = choose.choice((0, 1, 2, 5, 2**30))
     edges = {pair: size for pair, size in edges.items() if size} or {(0, 1): 1}
     assert behind(edges, nodes, 0, 1) == by_scipy(edges, nodes)
+
+
+@pytest.mark.parametrize(
+    ("op", "distance", "fuses", "weight"),
+    [
+        (-1, 0, True, 1100),  # an input exists in any case
+        (0, 0, True, 2200),  # the first op's result would stay within a kernel
+        (0, 0, False, 1100),
+        (3, 2, False, 1210),  # 1.1 for each step from the backward pass
+        (3, 2, True, 2420),
+        (3, 1000, False, int(1000 * 1.1**100)),
+    ],
+)
+def test_the_weight_of_a_tensor(op: int, distance: int, fuses: bool, weight: float) -> None:
+    joint = SimpleNamespace(
+        tensors=[SimpleNamespace(nbytes=1000, op=op)],
+        distance=[distance],
+        users=[(5,)],
+        readers=[(7,)],
+        fuse=lambda tensor, reader: fuses,
+    )
+    assert _weight(cast(Joint, joint), 0) == weight
+
+
+def test_capacities_are_whole_units_of_at_least_one() -> None:
+    assert [_capacity(weight, 4.0) for weight in (0, 1, 6, 7, 400)] == [0, 1, 2, 2, 100]

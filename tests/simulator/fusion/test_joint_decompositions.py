@@ -14,6 +14,7 @@ from simulator.networks.output import Output
 from simulator.records import Op, Trace
 from simulator.schedule.memory import carried_bytes
 from simulator.tracing import trace
+from tests.simulator.conftest import Calls
 
 H200 = gpu("h200")
 ELEMENTS = 4 * 8 * 16 * 16  # bytes of an image of 4 samples, 8 channels, 16 by 16
@@ -153,3 +154,13 @@ def test_a_gradient_that_two_norms_read_is_widened_once() -> None:
         and op.outputs[0].dtype == "float32"
     ]
     assert len(casts) == 1
+
+
+def test_a_clamp_in_place_of_the_first_ops_result_becomes_one_out_of_place() -> None:
+    row = trace(Calls(lambda _, x: (x * 2).relu_()), (torch.zeros(100),))
+    assert [op.name for op in row.ops] == ["aten.mul.Tensor", "aten.relu_.default"]
+    plain = functional(row)
+    assert [op.name for op in plain.ops] == ["aten.mul.Tensor", "aten.relu.default"]
+    # an input stays in place, since the caller sees it
+    own = trace(Calls(lambda _, x: x.relu_() + 1), (torch.zeros(100),))
+    assert functional(own) is own

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from simulator.fusion import fused
 from simulator.fusion.lowering.arithmetic import in_registers
-from simulator.fusion.lowering.recompute import instructions
+from simulator.fusion.lowering.recompute import _spread, instructions
 from simulator.fusion.node import Node, Recomputed
 from simulator.hardware.gpu import gpu
 from simulator.records import Signature
@@ -95,3 +95,15 @@ def test_a_division_by_a_constant_is_a_product() -> None:
         constant, tensor = _signature(third, x), _signature(torch.div, x, torch.empty(64, 64))
     assert constant.args["instructions"] == (1 + 2) * 4096
     assert tensor.args["instructions"] == (8 + 3) * 4096
+
+
+def test_a_value_beside_a_reduction_is_computed_as_often_as_it_differs() -> None:
+    rows = Node("reduction", 100, 8)
+    # 2 slots for each of 100 rows, and 1 for each of 8 columns
+    assert _spread(Recomputed(200, (100,)), 800, rows) == 200
+    assert _spread(Recomputed(200, (100, 1)), 800, rows) == 200
+    assert _spread(Recomputed(8, (8,)), 800, rows) == 8
+    # a loop over other elements than the reduction's
+    assert _spread(Recomputed(8, (8,)), 400, rows) == 400
+    # rows of one element are no rows: a number is computed for each of them
+    assert _spread(Recomputed(7, ()), 100, Node("reduction", 100, 1)) == 700

@@ -74,6 +74,23 @@ def test_visited_tiles_hold_a_pair(left: int, right: int, shift: int) -> None:
     assert visited_tiles(rows, columns, high, wide, Band(left, right, shift)).tolist() == counts
 
 
+def test_a_band_of_the_own_position_is_one_tile_for_each_row() -> None:
+    assert visited_tiles(5, 8, 1, 2, Band(0, 0, 1)).tolist() == [1, 1, 1, 1, 1]
+    # the third row's position is the last column, and the others are beyond it
+    assert visited_tiles(5, 3, 1, 2, Band(0, 0, 0)).tolist() == [1, 1, 1, 0, 0]
+
+
+def test_the_wider_of_keys_and_values_has_the_kernel_for_wide_heads() -> None:
+    for d, dv, variant in ((64, 64, ""), (64, 80, "_wide"), (80, 64, "_wide")):
+        q, v = ((2, 4, 100, d), "bfloat16"), ((2, 4, 100, dv), "bfloat16")
+        lse = (2, 4, 100), "float32"
+        inputs = dict(grad_out_=v, query=q, key=q, value=v, out=v, logsumexp=lse)
+        name = f"{SDPA}efficient_attention_backward.default"
+        kernels = launches(sig(name, [q, q, v], None, {"is_causal": False}, **inputs), H200)
+        (main,) = (w for w in kernels or () if w.family == "attention")
+        assert main.dims["variant"] == f"efficient_bwd{variant}"
+
+
 def test_few_blocks_of_flash_split_the_keys() -> None:
     main, combine = forward("flash", 1, 24, 1, 792, 128)
     # 24 blocks of 7 times 128 keys on 264 places: 7 splits fill 168 of them, the most

@@ -79,6 +79,10 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         ),
         # small TF32 ones on vector lanes: 100·64·288 = 1.8e6
         (conv("float32", (1, 32, 10, 10), (64, 32, 3, 3), 10), "conv"),
+        # TF32 with up to 64 outputs and a depth of up to 64·9 = 576 is written to NCHW at once
+        (conv("float32", (32, 64, 56, 56), (64, 64, 3, 3), 56), "layout layout conv"),
+        (conv("float32", (32, 64, 56, 56), (68, 64, 3, 3), 56), "layout layout fill conv layout"),
+        (conv("float32", (32, 68, 56, 56), (64, 68, 3, 3), 56), "layout layout fill conv layout"),
         # depthwise
         (conv("float32", (32, 96, 112, 112), (96, 1, 3, 3), 56, stride=2, groups=96), "conv"),
         # channels last: only PyTorch's copy of the weight, which is not

@@ -124,6 +124,32 @@ def test_a_group_has_its_share_of_the_work() -> None:
     assert back.dims["back"] and not to.dims["back"]
 
 
+def test_the_gradient_of_a_first_layers_weight_has_whole_loads_of_channels() -> None:
+    found = kernels(backward(F16, (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    of_weight = [work for work in found if work.family == "conv"][-1]
+    # 3 channels are loaded as 8: 7·7·8 columns, over 32·112·112 pixels
+    assert (of_weight.dims["variant"], of_weight.dims["columns"]) == ("wgrad_first", 392)
+    assert (of_weight.dims["positions"], of_weight.dims["depth"]) == (64, 401408)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "direct"),
+    [
+        # 20·20 = 400 pixels of depth; 64·576·400 = 1.5e7 multiply-adds
+        ((1, 64, 20, 20), (64, 64, 3, 3), True),
+        # 192·576·400 = 4.4e7 are too many for that depth, but not for 14·14 = 196
+        ((1, 64, 20, 20), (192, 64, 3, 3), False),
+        ((1, 64, 14, 14), (392, 64, 3, 3), True),
+    ],
+)
+def test_small_gradients_of_weights_run_on_vector_lanes(
+    x: tuple[int, ...], w: tuple[int, ...], direct: bool
+) -> None:
+    found = kernels(backward(F32, x, w, x[-1]))
+    of_weight = [work for work in found if work.family == "conv"][-1]
+    assert (of_weight.engine == "vector") == direct
+
+
 def test_gradients_are_converted_there_and_back() -> None:
     x, w = (32, 128, 28, 28), (128, 128, 3, 3)
     found = kernels(backward(F16, x, w, 28))

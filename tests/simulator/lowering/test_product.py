@@ -66,6 +66,7 @@ BY_DEPTH = ["fill", "pointwise", "gemm", "pointwise"]
         (dict(m=256, n=768, k=768, dtype="float32"), SPLIT),
         (dict(m=1024, n=3072, k=768, dtype="float32"), PLAIN),
         (dict(m=116, n=64, k=64, dtype="float32", bias=True), BY_DEPTH),
+        (dict(m=116, n=64, k=64, dtype="float32", batch=2, bias=True), PLAIN),  # a batch is whole
         (dict(m=1, n=2496, k=9152, dtype="float32", bias=True), PLAIN),  # a matrix by a vector
         (dict(m=64, n=64, k=64, dtype="tf32"), SPLIT),
         (dict(m=640, n=384, k=1664, batch=9, dtype="tf32"), PLAIN),

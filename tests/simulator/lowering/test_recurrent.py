@@ -155,3 +155,45 @@ def test_a_bias_is_added_to_all_gates_once() -> None:
     # 3 gates of 128, 16 samples, 64 steps: 393,216 numbers of 2 bytes, read and written
     assert (bias.read_bytes, bias.write_bytes) == (786_432, 786_432)
     assert bias.dims["elements"] == 393_216
+    assert bias.instructions == 2 * 393_216
+
+
+def test_the_cell_of_a_step_has_a_number_for_each_state() -> None:
+    op = rnn("lstm", 512, 7, 3, train=True)
+    cell = recurrence(op, recurrences(op)[0], H200)[-1]
+    # 3 samples of 512 states
+    assert (cell.family, cell.dims["elements"], cell.dims["gates"]) == ("pointwise", 1536, 4)
+    assert not cell.dims["back"] and cell.dims["train"]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "back", "variant", "wide"),
+    [
+        # 4 gates · 128² · 4 bytes are the 256 KiB of registers; 4 · 160² · 4 are more
+        (128, False, "forward", 128),
+        (129, False, "spilled", 160),
+        (100, False, "forward", 128),
+        (128, True, "backward", 128),
+    ],
+)
+def test_weights_beyond_the_registers_are_read_at_each_step(
+    hidden: int, back: bool, variant: str, wide: int
+) -> None:
+    op = rnn("lstm", hidden, 64, 16, back=back, train=True)
+    kernel = recurrence(op, recurrences(op)[0], H200)[-1]
+    assert (kernel.dims["variant"], kernel.dims["wide"]) == (variant, wide)
+
+
+@pytest.mark.parametrize(
+    ("batch", "families"),
+    [
+        # 2,048 columns take 32 tiles of 64: from a depth of 1,024 on, 8 to 64 rows are split
+        (7, ["gemm", "pointwise"]),
+        (8, ["gemm", "reduction", "pointwise"]),
+        (64, ["gemm", "reduction", "pointwise"]),
+        (65, ["gemm", "pointwise"]),
+    ],
+)
+def test_a_deep_product_of_some_rows_is_split(batch: int, families: list[str]) -> None:
+    op = rnn("rnn", 2048, 1, batch)
+    assert [k.family for k in recurrence(op, recurrences(op)[0], H200)] == families

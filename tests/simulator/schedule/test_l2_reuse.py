@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from simulator.records import Trace
-from simulator.schedule.l2_reuse import NEVER, Accesses, accesses
+from simulator.records import Signature, Tensor, Trace
+from simulator.schedule.l2_reuse import NEVER, Accesses, _sizes, accesses
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
@@ -62,3 +62,30 @@ def test_l2_serves_what_fits() -> None:
     assert found.hot_share(1199).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
     assert found.hot_share(1200).tolist() == pytest.approx([0.5, 1, 1, 1])
     assert found.hot_share(399).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "sizes"),
+    [
+        # 400 bytes read and 1,200 written are spread to as many as are stated, at least their own
+        ({}, [400, 1200]),
+        ({"stated_bytes": 1599}, [400, 1200]),
+        ({"stated_bytes": 1600}, [400, 1200]),
+        ({"stated_bytes": 4800}, [1200, 3600]),
+    ],
+)
+def test_stated_traffic_is_spread_over_an_op(stated: dict[str, int], sizes: list[int]) -> None:
+    small, large = Tensor((100,), "float32", (1,)), Tensor((300,), "float32", (1,))
+    assert _sizes(Signature("mine.op", (small,), (large,), ("x",), stated)) == sizes
+
+
+def test_an_op_of_no_bytes_has_none_to_spread() -> None:
+    none = Tensor((0,), "float32", (1,))
+    assert _sizes(Signature("mine.op", (none,), (none,), ("x",), {"stated_bytes": 64})) == [0, 0]
+
+
+def test_the_sizes_of_a_long_list_are_those_of_its_tensors() -> None:
+    several = tuple(Tensor((n,), "float32", (1,)) for n in range(1, 41))
+    total = Tensor((7,), "float32", (1,))
+    op = Signature("aten._foreach_norm.Scalar", several, (total,), ("self",) * 40, {})
+    assert _sizes(op) == [4 * n for n in range(1, 41)] + [28]

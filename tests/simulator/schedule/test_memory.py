@@ -13,7 +13,8 @@ from torch.distributed._tools import mem_tracker
 from torch.distributed._tools.mem_tracker import MemTracker
 
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.schedule.memory import memory
+from simulator.records import Op, Phase, Signature, Storage, Trace
+from simulator.schedule.memory import carried_bytes, memory
 from simulator.tracing import trace
 from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
@@ -193,3 +194,44 @@ def test_parts_of_the_peak_add_up() -> None:
 def test_a_network_without_ops() -> None:
     usage = memory(trace(nn.Identity(), (torch.ones(4),)))
     assert usage.peak_bytes == 512 and usage.bytes_at.tolist() == [512]
+
+
+def test_a_pool_of_graphs_keeps_its_largest_size_over_the_step() -> None:
+    module = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64))
+    traced = trace(module, (torch.ones(32, 256),))
+    made = [n for n, s in enumerate(traced.storages) if s.role == "activation"]
+    start, hidden, out = 690688, 32 * 512 * 4, 32 * 64 * 4  # as by hand above
+    # all activations: two hidden tensors at the most, beside weights and input at every op
+    usage = memory(traced, frozenset(made))
+    assert usage.bytes_at.tolist() == [start + 2 * hidden] * 5
+    assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 2 * hidden}
+    # the first hidden tensor alone: beside it, the second one and the output
+    usage = memory(traced, frozenset(made[:1]))
+    assert usage.bytes_at.tolist() == [
+        start + hidden,
+        start + hidden,
+        start + 2 * hidden,
+        start + 2 * hidden,
+        start + 2 * hidden + out,
+    ]
+    assert (usage.peak_op, usage.peak_bytes) == (4, start + 2 * hidden + out)
+    assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 2 * hidden + out}
+
+
+def test_what_the_forward_pass_leaves_to_the_backward_pass() -> None:
+    plain = Signature("aten.relu.default", (), (), (), {})
+    phases: tuple[Phase, ...] = ("forward", "forward", "backward", "optimizer")
+    ops = [Op(plain, "", phase) for phase in phases]
+    storages = [
+        # alive when op 2, the first of the backward pass, begins
+        Storage(1, 0, 3, "activation"), Storage(2, 1, None, "activation"),
+        # freed before it, or allocated later
+        Storage(4, 0, 2, "activation"), Storage(8, 2, 3, "activation"),
+        Storage(16, 3, None, "activation"),
+        # of the step before, of another role, or on the host
+        Storage(32, -1, None, "activation"), Storage(64, 0, None, "gradient"),
+        Storage(128, 0, None, "activation", "cpu"),
+    ]  # fmt: skip
+    step = Trace(ops, storages, "training", None, 1, None, 0, 0, [], "", "")
+    assert carried_bytes(step) == 1 + 2
+    assert carried_bytes(step.with_ops(ops[:2], storages, range(5))) == 0

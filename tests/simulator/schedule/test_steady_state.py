@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.schedule.steady_state import SETTLED, STEPS, Steady, steady
+from simulator.schedule.steady_state import Steady, alone, bounds, steady
 from simulator.schedule.timeline import Clock, Launches, schedule
 
 US = 1e-6
+STEPS, SETTLED = 8, 4  # eight steps are run, the last four are the steady state
 TIMES = st.floats(0.0, 1e-3, allow_subnormal=False)
 ROWS = st.lists(st.tuples(TIMES, TIMES, st.booleans()), min_size=1, max_size=30)
 CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
@@ -79,3 +80,38 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
 def test_the_host_alone() -> None:
     nothing = Launches(np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), 7 * US)
     assert float(steady(nothing, Clock(1.0, 1.0, 1.0, 4)).period_s) == 7 * US
+
+
+@pytest.mark.parametrize(("depth", "last_issue_us"), [
+    # if the host is slow at the last launch, the GPU waits for it
+    (1 << 30, 19 + 300), (60, 19 + 300),
+    # the queue has room for launch 18 when kernel 11 starts
+    (7, 6 + 11 * 10 + 300),
+])  # fmt: skip
+def test_a_single_step_ends_after_its_longest_path_to_the_gpu(
+    depth: int, last_issue_us: int
+) -> None:
+    # the host takes 1 µs a launch and 5 to arrive, a kernel 9 and a gap of 1
+    work = Launches(np.full((1, 20), US), np.full((1, 20), 9 * US), np.zeros(20, np.bool_), 2 * US)
+    clock = Clock(5 * US, US, 0.0, depth)
+    known = bounds(work, clock)
+    assert known.period and known.alone
+    # the first kernel starts after 1 + 5; 20 of 10 each, without the gap after the last
+    assert known.lead_s.item() == pytest.approx(6 * US)
+    assert known.slots_s.item() == pytest.approx(200 * US)
+    assert alone(work, clock, known).item() == pytest.approx(205 * US)
+    host_s = np.append(np.full(19, US), 300 * US)[None]
+    late = Launches(host_s, work.duration_s, work.sync_after, 2 * US)
+    known = bounds(late, clock)
+    # of a queue that never fills: 19 + 300 + 5, less the 19 kernels before
+    assert known.lead_s.item() == pytest.approx((324 - 190) * US)
+    assert alone(late, clock, known).item() == pytest.approx((last_issue_us + 5 + 9) * US)
+
+
+def test_no_step_with_a_sync_has_bounds() -> None:
+    work = Launches(np.full((1, 4), US), np.full((1, 4), 9 * US), np.arange(4) == 1, 0.0)
+    known = bounds(work, Clock(5 * US, US, 3 * US, 100))
+    assert not known.period and not known.alone
+    # 1 + 5, 9, 1 and 9 until the sync, 3 for it; then 1 + 5, 9, 1 and 9
+    end_s = alone(work, Clock(5 * US, US, 3 * US, 100), known).item()
+    assert end_s == pytest.approx((1 + 5 + 9 + 1 + 9 + 3 + 1 + 5 + 9 + 1 + 9) * US)

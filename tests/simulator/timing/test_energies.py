@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import gpu
+from simulator.timing import energies as module
 from simulator.timing.energies import Energies, Voltage, energies, is_measured
 
 H200 = gpu("h200")
@@ -51,6 +52,21 @@ def test_energies_are_carried_by_process_memory_and_limit(
     own = base.clock_hz if name == "gh200" else gpu(name).boost_hz
     assert carried.clock_hz == own
     assert not is_measured(gpu(name))
+
+
+def test_each_figure_has_the_factor_of_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = replace(
+        known("h200"), idle_w=70.0, clocked_w=14.0, busy_w=7.0, tensor_w=21.0, launch_j=0.7,
+        instruction_j=1.0, lane_j=2.0, l2_j_per_byte=3.0, dram_j_per_byte=4.0,
+    )  # fmt: skip
+    monkeypatch.setattr(module, "_measured", lambda gpu_id: base)
+    # half of the H200's 700 W; Ampere's GA100 takes 1.4 times the energy, HBM2e 1.1 times
+    carried = module._carried.__wrapped__("mine", "Ampere GA100", "HBM2e", 350.0, 1.4e9)
+    assert carried is not None and carried.clock_hz == 1.4e9
+    watts = carried.idle_w, carried.clocked_w, carried.busy_w, carried.tensor_w, carried.launch_j
+    assert watts == (35.0, 7.0, 3.5, 10.5, 0.35)
+    joules = carried.instruction_j, carried.lane_j, carried.l2_j_per_byte, carried.dram_j_per_byte
+    assert joules == pytest.approx((1.4, 2.8, 4.2, 4.4))
 
 
 def test_cards_of_an_unknown_kind_have_no_energies() -> None:

@@ -103,6 +103,24 @@ def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_w
     assert float(at_highest) == pytest.approx(100 + 64 + 324, rel=1e-12)
 
 
+def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
+    """A clock of 0.625 of 800 MHz is half of the 1 GHz at which energies are stated: V² is 0.5625.
+    For 2 s, 1.5 s of them busy: 100 W · 2 s; (30 W · 2 s + 50 W · 1.5 s) · 0.5 + 64 J = 131.5 J and
+    32 J on tensor cores, at V²; 1e11 bytes at 0.1 nJ are 10 J."""
+    known = replace(MADE_UP, clocked_w=30, busy_w=50)
+    supply = Supply(known, 500.0, 500.0, 0.8e9, True)
+    kernel = load(1.0, 0.0, 64.0, 1e11, tensor_j=32.0)
+    joules = supply.joules(kernel, np.array(0.625), np.array(1.5), np.array(2.0))
+    assert float(joules) == pytest.approx(200 + 0.5625 * (131.5 + 32) + 10, rel=1e-12)
+
+
+def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
+    """At the lowest clock, 0.1, V² is 0.3025 and 1 s becomes 10 s: 100 + 0.3025 · 400 / 10 W."""
+    kernel = load(1.0, 0.0, 400.0, 0.0)
+    assert float(made_up(112.2).settle(kernel, 0.0, 0.0).clock) > 0.1
+    assert float(made_up(111.6).settle(kernel, 0.0, 0.0).clock) == 0.1
+
+
 def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
     """A product of 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
     known = replace(
@@ -136,6 +154,8 @@ def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone()
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
     own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(own.clock) < 1.0 and not own.is_slower
+    # the second of the kernel stays: 600 J · V² = 400 J, and V = 0.5 + 0.5 · clock
+    assert float(own.clock) == pytest.approx(2 * (2 / 3) ** 0.5 - 1, rel=1e-9)
     lower = made_up(400.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(lower.clock) < float(own.clock)
     assert float(lower.slowdown.vector) == pytest.approx(float(own.clock / lower.clock))

@@ -131,3 +131,17 @@ def test_waves_of_tiles_are_counted_for_each_product() -> None:
     assert columns["waves of 128×128"] == pytest.approx(4 / 3.6)
     # on 100 units they are less than one wave
     assert features(work, 100)["waves of 128×128"] == 1.0
+
+
+def test_means_are_kept_for_each_number_of_units_where_waves_count() -> None:
+    # 198 blocks of 128 × 128: a wave and a half take the time of two on 132 units, of one on 198
+    work = Work("gemm", 1, 1, 1, dims={"b": 198, "m": 128, "n": 128, "k": 8})
+    points, values = [[1.33], [1.0]], [0.4, -0.2]
+    waves = Residual.measured(["waves of 128×128"], [0.1], points, values, 0.4, 0.001)
+    means = [float(waves.of([work], units)[0, 0]) for units in (132, 198, 132)]
+    assert means == pytest.approx([0.4, -0.2, 0.4], abs=0.02)
+    assert len(waves._kept) == 2
+    # sizes alone are the same on every GPU
+    plain = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
+    assert plain.of([work], 132).tolist() == plain.of([work], 198).tolist()
+    assert len(plain._kept) == 1
