@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from simulator.errors import InputError
+from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.spec import Spec, WorkloadKind
 from simulator.planning.spec_file import read
 from simulator.planning.spec_link import keys_of_link
@@ -69,14 +70,15 @@ class Draft:
         return of_table(table)
 
     def of_kind(self, kind: WorkloadKind) -> Draft:
-        """A draft of another kind of workload for the same candidates and prices."""
+        """A draft of another kind of workload for the same candidates and prices, and for the same
+        network if that kind of workload can run it."""
         unchanged = deepcopy(
             {n: self.table[n] for n in ("candidates", "prices") if n in self.table}
         )
         if kind != "serving":
             for choices in _choices(unchanged.get("candidates", {})):
                 choices.pop("splits", None)
-        return of_table(deepcopy(_WORK[kind]) | unchanged)
+        return of_table(work_of(kind, self.table["workload"]["network"]) | unchanged)
 
     def of_trace(self, path: Path) -> Draft:
         """A draft that serves the requests of a CSV file."""
@@ -95,6 +97,25 @@ class Draft:
         for name in ("prompt", "output"):
             draft = draft.put(usual["workload"][name], "workload", name)
         return draft
+
+
+def can_run(kind: WorkloadKind, network: str) -> bool:
+    """Whether a kind of workload can run a network."""
+    if kind == "serving":
+        return f"{network}-decode" in CATALOGUE
+    return kind == "inference" or network not in CATALOGUE or CATALOGUE[network].trains
+
+
+def work_of(kind: WorkloadKind, network: str) -> Table:
+    """The initial plan of a kind of workload with a network if it can run it. The load and the
+    limits of the initial network are left out for another one, except those of a service."""
+    work = deepcopy(_WORK[kind])
+    if network != work["workload"]["network"] and can_run(kind, network):
+        work["workload"]["network"] = network
+        if kind != "serving":
+            work["workload"].pop("batch", None)
+            work = {"workload": work["workload"]}
+    return work
 
 
 def of_table(table: Table) -> Draft:

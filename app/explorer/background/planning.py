@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from app.answers.plan.draft import Draft, checked, first
+from app.answers.plan.draft import Draft, checked
 from app.answers.plan.planned import Candidate, Planned
+from app.answers.plan.scenario_draft import of_scenario
 from app.explorer.background.worker import PLAN, Worker, later
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
@@ -29,7 +30,8 @@ class _CancelledError(RidgepointError):
 
 
 class Planning(QObject):
-    """Plans the session's draft while `watched`; `planned` is the contents of the page."""
+    """Plans the session's draft while `watched`; `planned` is the contents of the page. A session
+    without a plan has that of its current scenario."""
 
     changed = Signal()
     """`planned` has changed."""
@@ -40,7 +42,7 @@ class Planning(QObject):
         super().__init__()
         self.session, self.worker = session, worker
         self.watched = False
-        self.planned = Planned(_draft(session.state))
+        self.planned = Planned(draft_of(session.state))
         self._pause = later(_PAUSE_MS, self._start, self)
         self._soon = later(_SOON_MS, self.changed.emit, self)
         session.changed.connect(self._on_changed)
@@ -52,11 +54,14 @@ class Planning(QObject):
         """Whether a plan is being computed."""
         return self._pause.isActive() or self.worker.busy(_KEY)
 
-    def watch(self) -> None:
-        """Plan from now on, first the current draft."""
-        if not self.watched:
-            self.watched = True
-            self._request()
+    def watch(self, watched: bool) -> None:
+        """Plan from now on, first the current draft; or pause until it is watched again."""
+        self.watched = watched
+        if watched:
+            self._follow_session()
+            now = self.planned
+            if (now.stale or now.plan is None) and not now.error and not self.busy:
+                self._request()
 
     def edit(self, draft: Draft, text: str) -> None:
         """Set the draft. Raises InputError and changes nothing if the planner refuses it."""
@@ -81,10 +86,17 @@ class Planning(QObject):
         self._request()
 
     def _on_changed(self, before: State, after: State) -> None:
-        if before.plan != after.plan:
-            self._show(replace(self.planned, draft=_draft(after)))
-            if self.watched:
-                self._request()
+        if self.watched or before.plan != after.plan:
+            self._follow_session()
+
+    def _follow_session(self) -> None:
+        """Show the session's draft if it is another one, and plan it while `watched`."""
+        draft = draft_of(self.session.state)
+        if draft == self.planned.draft:
+            return
+        self._show(replace(self.planned, draft=draft, stale=bool(self.planned.rows), error=""))
+        if self.watched:
+            self._request()
 
     def _request(self) -> None:
         self.worker.cancel(_KEY)
@@ -150,8 +162,9 @@ class Planning(QObject):
             self._soon.start()
 
 
-def _draft(state: State) -> Draft:
-    return Draft(state.plan) if state.plan else first()
+def draft_of(state: State) -> Draft:
+    """The plan of a session, or that of its current scenario if it has none."""
+    return Draft(state.plan) if state.plan else of_scenario(state.scenario)
 
 
 def _stop(cancelled: Cancelled) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QLocale, Signal
 from PySide6.QtGui import QDoubleValidator
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -17,8 +16,10 @@ from PySide6.QtWidgets import (
 
 from app.explorer.background.advising import GOALS, UNITS
 from app.explorer.state.session import Session
+from app.theme import Theme
 from app.widgets.columns import titled_column
 from app.widgets.elided_label import Elided
+from app.widgets.fields.choice import Choice
 from simulator.analysis.seek import UNDER, SeekResult
 
 
@@ -28,9 +29,9 @@ class Goals(QWidget):
 
     requested = Signal(str, float, str)
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self.session = session
+        self.session, self.theme = session, theme
         self.results: dict[str, SeekResult] = {}
         self.questions: dict[str, str] = {}
         """The questions in words whose search runs or has a result, by goal."""
@@ -77,12 +78,9 @@ class Goals(QWidget):
         label = QLabel(words)
         label.setWordWrap(True)  # so that no label widens the inspector
         label.setProperty("tone", "support")
-        above = QHBoxLayout()
-        above.setSpacing(5)
-        above.addWidget(label)
+        column.addWidget(label)
         if goal == "under":
-            above.addWidget(self._figures(), 1)
-        column.addLayout(above)
+            column.addWidget(self._figures())
         below = QHBoxLayout()
         below.setSpacing(5)
         if goal in UNITS:
@@ -110,17 +108,21 @@ class Goals(QWidget):
         line.addWidget(button)
         return row
 
-    def _figures(self) -> QComboBox:
+    def _figures(self) -> Choice:
         """The figure of the free question, whose unit stands beside its target."""
-        self.figure = QComboBox()
-        self.figure.setAccessibleName("Figure under a limit")
+        self.figure = Choice(self.theme, "Figure under a limit")
         # elided where there is little room, so that it does not widen the inspector
-        policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        policy = Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         self.figure.setSizeAdjustPolicy(policy)
         self.figure.setMinimumContentsLength(6)
         self.figure.addItems([f"{name} under" for name in UNDER])
         self.figure.currentIndexChanged.connect(self._set_unit)
         return self.figure
+
+    def restyle(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self.theme = self.figure.theme = theme
+        self.figure.update()
 
     def _set_unit(self) -> None:
         self.units["under"].setText(UNDER[self._figure][1])

@@ -104,7 +104,7 @@ class Inspector(QScrollArea):
         self.advice = AdvicePanel(session, theme)
         self.column.addWidget(self.applied)
         self.column.addWidget(self.advice)
-        self.goals = Goals(session)
+        self.goals = Goals(session, theme)
         self.column.addWidget(self.goals)
         self.column.addStretch(1)
         self.show_scenario(session.state.scenario)
@@ -177,8 +177,8 @@ class Inspector(QScrollArea):
         for choice in (self.network, self.compiler, self.gpu, self.host):
             choice.theme = theme
             choice.update()
-        self.applied.restyle(theme)
-        self.advice.restyle(theme)
+        for part in (self.applied, self.advice, self.goals):
+            part.restyle(theme)
 
     def _describe(self, resolved: ResolvedScenario) -> None:
         gpu = resolved.gpu

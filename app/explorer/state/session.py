@@ -87,11 +87,12 @@ class Session(QObject):
         scenario: Scenario | None = None,
         workspace: str = "",
         cluster: ClusterChoice | None = None,
+        plan: str = "",
         task: str = "",
     ) -> None:
         """Add a scenario, by default a copy of the current one, and make it current.
 
-        Also set `cluster` and `task` if they are given. Raises InputError if there are four
+        Also set `cluster`, `plan` and `task` if they are given. Raises InputError if there are four
         scenarios.
         """
         now = self.state
@@ -107,6 +108,7 @@ class Session(QObject):
             current=len(now.sides),
             picked=frozenset(),
             cluster=cluster or now.cluster,
+            plan=plan or now.plan,
             task=task or now.task,
         )
         self._push(self._shown(state, workspace), f"add scenario {LETTERS[len(now.sides)]}")

@@ -1,9 +1,9 @@
-"""A combo box with an arrow in the colours of a theme."""
+"""A combo box with an arrow in the colours of a theme. The wheel scrolls what is around it."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QComboBox
 
 from app.theme import Theme
@@ -26,3 +26,6 @@ class Choice(QComboBox):
         x, y = self.width() - 15.0, self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 4, y), QPointF(x, y + 4), QPointF(x + 4, y)])
         painter.end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # else scrolling the inspector would change the scenario

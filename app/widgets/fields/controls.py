@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIntValidator, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QIntValidator,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -46,6 +55,9 @@ class LogSlider(QSlider):
 
     def sizeHint(self) -> QSize:
         return QSize(220, 40)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # else scrolling the inspector would change the scenario
 
     def at(self, value: float) -> float:
         """The x position of a value, in pixels."""

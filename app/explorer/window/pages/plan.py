@@ -9,7 +9,7 @@ from app.answers.cards import Card
 from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.cards import with_gpu
 from app.answers.plan.draft import Draft
-from app.explorer.background.planning import Planning
+from app.explorer.background.planning import Planning, draft_of
 from app.explorer.background.worker import PLAN
 from app.explorer.docks.veil import Veil
 from app.outputs import write
@@ -50,7 +50,7 @@ class PlanPage:
     @property
     def text(self) -> str:
         """The TOML of the plan."""
-        return self.planning.planned.draft.text
+        return draft_of(self.window.session.state).text
 
     def offered(self, card: Card) -> Offer:
         """The effect of dropping a card on the page."""
@@ -64,10 +64,9 @@ class PlanPage:
         return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))
 
     def show(self, shown: bool) -> None:
-        """Show or hide the verdict bar of the plan; start planning when it is first shown."""
+        """Show or hide the verdict bar of the plan; plan while it is shown."""
         self.bar.setVisible(shown)
-        if shown:
-            self.planning.watch()
+        self.planning.watch(shown)
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
@@ -96,7 +95,8 @@ class PlanPage:
             choice = ClusterChoice(f"{row.split}x{row.gpu}", tp=row.split)
         elif row.split > 1:
             name = f"{name}: one of {row.split} GPUs, no collectives"
-        self.window.opening.attempt(lambda: session.add(name, step, planned.page, choice))
+        plan = self.text  # keeps the plan from following the new scenario
+        self.window.opening.attempt(lambda: session.add(name, step, planned.page, choice, plan))
 
     def report(self) -> None:
         """Ask for a file, and write the plan's HTML page to it, rendered in the background."""

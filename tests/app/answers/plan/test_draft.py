@@ -50,6 +50,18 @@ def test_the_sentence_of_a_service():
     assert load_words(first()) == "20,480 tokens a second in, 6,000 out"
 
 
+def test_another_kind_keeps_the_network_if_it_can_run_it():
+    training = first().of_kind("training")
+    assert sentence_text(training) == (
+        "[Train] [llama3-8b] in [bf16] on [115M] [samples] in batches of [the best size] a GPU, "
+        "within [any time], costing at most [any amount]."
+    )
+    untrained = first().put("chain", "workload", "network")  # has no loss
+    assert untrained.of_kind("training").get("workload", "network") == "resnet50"
+    assert untrained.of_kind("serving") == first()
+    assert untrained.of_kind("inference").get("workload", "network") == "chain"
+
+
 def test_another_kind_has_no_replicas_over_several_gpus():
     per_gpu = {"h200": {"splits": [2]}}
     own = first().put([1, 2], "candidates", "splits").put(per_gpu, "candidates", "per_gpu")
@@ -59,7 +71,8 @@ def test_another_kind_has_no_replicas_over_several_gpus():
 
 
 def test_the_sentences_of_the_other_kinds():
-    inference, training = first().of_kind("inference"), first().of_kind("training")
+    images = first().put("resnet50", "workload", "network")
+    inference, training = images.of_kind("inference"), images.of_kind("training")
     assert sentence_text(inference) == (
         "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of [the best size], "
         "each batch within [100 ms], costing at most [any amount]."

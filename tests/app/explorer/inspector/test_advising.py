@@ -99,7 +99,7 @@ def test_words_of_advice(found: FoundAdvice):
 
 def test_goals_are_found_and_applied(advising: Advising):
     session = Session(State((NamedScenario("Today", FIRST),)))
-    goals = Goals(session)
+    goals = Goals(session, DARK)
     advising.goal_found.connect(goals.show_result)
     goals.requested.connect(advising.seek)
     advising.set_scenario(FIRST)
@@ -136,7 +136,7 @@ def _result(batch: int) -> SeekResult:
 
 
 def test_a_result_of_a_question_that_was_changed_is_not_shown():
-    goals = Goals(Session(State((NamedScenario("Today", FIRST),))))
+    goals = Goals(Session(State((NamedScenario("Today", FIRST),))), DARK)
     goals.boxes["under"].setText("10")
     goals.buttons["under"].click()
     goals.figure.setCurrentIndex(2)  # a goal for memory, while the goal for a time is searched
@@ -151,7 +151,7 @@ def test_a_result_of_a_question_that_was_changed_is_not_shown():
 
 def test_the_step_of_a_goal_is_named_by_its_question():
     session = Session(State((NamedScenario("Today", FIRST),)))
-    goals = Goals(session)
+    goals = Goals(session, DARK)
     assert goals.buttons["under"].accessibleName() == "Seek: Largest batch with step alone under"
     goals.boxes["under"].setText("10")
     goals.buttons["under"].click()

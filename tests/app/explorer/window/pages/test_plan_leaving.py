@@ -12,9 +12,11 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.answers.cluster.choice import ClusterChoice
 from app.answers.plan.draft import of_table
+from app.answers.plan.scenario_draft import of_scenario
 from app.explorer.state import session_file
 from app.explorer.window.window import Window
 from simulator.planning import Row
+from simulator.scenario.scenario import Scenario
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import SMALL_PLAN
 from tests.app.explorer.window.plan_driver import answer, settled
@@ -47,6 +49,29 @@ def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Wi
     assert state.sides[-1].name == (
         "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: one of 2 GPUs, no collectives"
     )
+
+
+def test_the_plan_of_a_session_without_one_follows_its_scenario(window: Window):
+    session, page = window.session, window.plan_page
+    session.reset(replace(session.state, plan=""))
+    assert page.planning.planned.draft.get("workload", "network") == "bert-base"
+    session.set_scenario(Scenario("resnet18", training=True), "resnet18")
+    assert page.text == of_scenario(session.state.scenario).text
+    assert not page.planning.busy
+    page.planning.watch(True)
+    assert page.planning.planned.draft.text == page.text and page.planning.busy
+    page.planning.cancel()
+    page.planning.watch(False)
+    assert session.state.plan == ""
+
+
+def test_a_plan_stays_when_a_candidate_of_it_is_opened(planned: Window):
+    session, page = planned.session, planned.plan_page
+    session.reset(replace(session.state, plan="", workspace="Plan"))
+    page.planning.cancel()
+    page.planning.planned = replace(page.planning.planned, stale=False, error="")
+    shown = page.text
+    assert _opened(planned, "bf16").session.state.plan == shown == page.text
 
 
 def test_the_report_of_a_plan_is_written(planned: Window, tmp_path: Path, monkeypatch: Any):
