@@ -14,7 +14,12 @@ from calibration.cases.steps.experts import EXPERTS, MIXTURES
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
 from calibration.cases.steps.packages import PACKAGES, PACKAGES_COMPILED
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
-from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
+from calibration.cases.steps.packages_third import (
+    PACKAGES_FURTHER,
+    PACKAGES_FURTHER_COMPILED,
+    PACKAGES_THIRD,
+    PACKAGES_THIRD_COMPILED,
+)
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
@@ -25,4 +30,6 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "packages_second_compiled": PACKAGES_SECOND_COMPILED,
           "packages_third": PACKAGES_THIRD,
           "packages_third_compiled": PACKAGES_THIRD_COMPILED,
+          "packages_further": PACKAGES_FURTHER,
+          "packages_further_compiled": PACKAGES_FURTHER_COMPILED,
           "own": OWN_CASES, "own_compiled": OWN_COMPILED}  # fmt: skip

@@ -8,6 +8,8 @@ small        `compiled_host`: one kind of host work at a time, launched one by o
              profiler and without it
 chains       `library_calls`: one library call after another, without the profiler
 networks     `compiled`: networks of the catalogue, on the least loaded host measured so far
+wrapped      networks whose wrappers were timed statement by statement (`wrapper_lines`), without
+             the profiler
 unprofiled   networks timed in processes without PyTorch's profiler: a GPT-2 in training, and
              BERT as transformers writes it, on the hosts of two GPUs (`MACHINES`), with the host's
              speed measured in each round
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from math import sqrt
 from statistics import median
@@ -24,7 +27,7 @@ from typing import Any, NamedTuple
 
 from calibration.cases.calls.chains import chain
 from calibration.measure.instruments.host_index import REFERENCE as WORK
-from calibration.record.host_rounds import MACHINES, Round, as_fast, steps
+from calibration.record.host_rounds import MACHINES, Round, as_fast, beside, steps
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS, Timed, timed
 from calibration.validate.trace_fidelity import retrace
@@ -38,17 +41,22 @@ from simulator.tracing import trace
 RULES = 1.25
 """A step is host-bound if its time over the GPU's busy time exceeds this."""
 SMALL = ("compiled_host", "compiled_host_second")
+_WORKLESS = re.compile(r"del |buf\d+ = buf\d+$|stream0 = ")
+"""Statements of a wrapper that only bind or unbind a name; each takes `_WORKLESS_S` seconds."""
+_WORKLESS_S = 40e-9
 _BLOCKS = "blocks"  # parts of the names of small steps that are networks
 
 
 class Compiled(NamedTuple):
     """A step that ran back to back in mode "compiled", and its host at the speed that it had then,
-    with the profiler's hooks if they were active."""
+    with the profiler's hooks if they were active. `warm` is true for loops over one op or one piece
+    of host work."""
 
     name: str
     trace: Trace
     seconds: float
     host: Host
+    warm: bool = False
 
     @property
     def family(self) -> str:
@@ -63,6 +71,7 @@ def compiled_steps() -> Iterator[Compiled]:
     yield from chains()
     for step in _ruled("compiled"):
         yield _compiled(step, _beside(step.host_index))
+    yield from wrapped()
     yield from unprofiled()
 
 
@@ -78,7 +87,8 @@ def small(suite: str = "compiled_host") -> Iterator[Compiled]:
         if step.eager_s and _BLOCKS in step.case["network"]
     ]
     for step in ruled:
-        yield _compiled(step, host.slower(sqrt(median(twins))))
+        warm = _BLOCKS not in step.case["network"]
+        yield _compiled(step, host.slower(sqrt(median(twins))))._replace(warm=warm)
 
 
 def chains() -> Iterator[Compiled]:
@@ -90,7 +100,21 @@ def chains() -> Iterator[Compiled]:
                 module, x = chain(row["call"], int(length))
                 host = find_host().slower(row["host_s"] / reference_s)
                 traced = trace(module, (x,), run="compiled")
-                yield Compiled(f"chain {row['call']}/{length}", traced, seconds, host)
+                yield Compiled(f"chain {row['call']}/{length}", traced, seconds, host, warm=True)
+
+
+def wrapped() -> Iterator[Compiled]:
+    """The networks whose wrappers were timed statement by statement. Statements without work give
+    the time of a reading of the clock in that step, which is subtracted from each."""
+    with gzip.open(MEASUREMENTS / "h200_sxm" / "wrapper_lines.jsonl.gz", "rt") as rows:
+        for row in map(json.loads, rows):
+            if "lines" not in row:
+                continue
+            empty = [seconds for text, seconds in row["lines"] if _WORKLESS.match(text)]
+            clock_s = median(empty) - _WORKLESS_S
+            seconds = sum(each - clock_s for _, each in row["lines"])
+            name = f"{row['case']['name']} by statements"
+            yield Compiled(name, retrace(row["case"]), seconds, beside(row["probes"]))
 
 
 def unprofiled() -> Iterator[Compiled]:

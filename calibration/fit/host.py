@@ -1,41 +1,24 @@
 """Fit a host profile: seconds for each unit of counted work, from host-bound steps.
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
-fit the steps of `calibration.measure.host_truth` on two machines, with each round divided by the
-speed factor of its host in that second, and multiplied by the median of all hosts so far.
+fit the rows of `calibration.fit.host_rows`, with each round divided by the speed factor of its host
+in that second, and multiplied by the median of all hosts so far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from calibration.cases.networks.host import MICRO
+from calibration.fit.host_rows import PHASES, WHOLE, Floats, Row, rows
 from calibration.fit.hosts_seen import MODEL, measured_hosts
-from calibration.record.host_rounds import (
-    MACHINES,
-    Step,
-    few_launches,
-    lines,
-    reference_index,
-    steps,
-)
-from calibration.validate.trace_fidelity import retrace
-from simulator.errors import InputError
-from simulator.hardware.gpu import gpu as find_gpu
-from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, PYTHON, VERSION, Host, Parts
-from simulator.hardware.host_speed import parts
-from simulator.hardware.waits import syncs
-from simulator.records import Trace
-from simulator.schedule.launch_plan import issued
+from calibration.record.host_rounds import lines, reference_index, steps
+from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, VERSION, Host
+from simulator.hardware.host_speed import ON_CPU_MARK, Parts, parts
 
-Floats = NDArray[np.float64]
 LAUNCH_S = 2.5e-6
 """Seconds to launch each further kernel of an op by a call of the driver. The time is not fitted,
 since few steps have such kernels, and since it is uncertain which kernels cuBLAS and cuDNN launch
@@ -44,70 +27,6 @@ for the few rows of these steps.
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such
 loops, and all run with warm caches."""
-_UNCOUNTED_LOOPS = (
-    "ops-bytecode",
-    "ops-attributes",
-    "ops-comprehension",
-    "ops-with",
-    "ops-tosame",
-    "ops-contiguous",
-    "ops-dropout",
-)
-"""Loops without calls: profiling counts only one of their iterations."""
-
-
-class Row(NamedTuple):
-    """A step's counts [COUNTS] and its rounds: the time of each count relative to the reference
-    [rounds, COUNTS], and seconds [rounds]."""
-
-    step: Step
-    counts: Floats
-    times: Floats
-    seconds: Floats
-
-    @property
-    def micro(self) -> bool:
-        network: str = self.step.case["network"]
-        return network.startswith(("ops-", "chain")) or network in MICRO
-
-    def ratio(self, seconds: Floats) -> float:
-        """The ratio of predicted to measured time, at the speed that the host had in each round."""
-        return float(np.median((self.times * self.counts) @ seconds / self.seconds))
-
-
-def totals(trace: Trace) -> Floats:
-    """The counts of a step [COUNTS], including its tail and launches."""
-    plan = issued(trace, find_gpu("h200"))
-    total = np.append(plan.counts.sum(axis=0), plan.launches.sum())
-    for name, field in PYTHON.items():
-        total[COUNTS.index(name)] += getattr(trace, f"tail_{field}")
-    return total
-
-
-def rows(reference: Mapping[str, float]) -> list[Row]:
-    """Every step that can be traced here and does not wait for the GPU. `reference` gives the times
-    of the fixed steps on the reference machine."""
-    table: list[Row] = []
-    traced: dict[str, Floats | None] = {}
-    for step in chain(*map(steps, MACHINES), few_launches(reference)):
-        if step.case["network"].startswith(_UNCOUNTED_LOOPS):
-            continue
-        if step.name not in traced:
-            traced[step.name] = _totals(step)
-        counted = traced[step.name]
-        if counted is not None:
-            times = np.array([[r.host.of(name) for name in COUNTS] for r in step.rounds])
-            table.append(Row(step, counted, times, np.array([r.seconds for r in step.rounds])))
-    return table
-
-
-def _totals(step: Step) -> Floats | None:
-    try:
-        trace = retrace(step.case)
-    except (InputError, ImportError, RuntimeError) as error:
-        print(f"left out: {step.name}: {str(error)[:80]}")
-        return None
-    return None if any(syncs(op.signature) for op in trace.ops) else totals(trace)
 
 
 def fit(of: Sequence[Row]) -> Floats:
@@ -127,15 +46,20 @@ def fit(of: Sequence[Row]) -> Floats:
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
-    """Predicted over measured time of each network, by costs that are fitted without the steps for
-    which `by` gives the same value."""
+    """Predicted over measured time of each whole step of a network, by costs fitted without
+    the rows for which `by` gives the same value."""
     errors: dict[tuple[str, str], float] = {}
-    for group in sorted({by(row) for row in of if not row.micro}):
+    for group in sorted({by(row) for row in of if _whole_network(row)}):
         fitted = fit([row for row in of if by(row) != group])
         for row in of:
-            if by(row) == group and not row.micro:
+            if by(row) == group and _whole_network(row):
                 errors[row.step.machine, row.step.name] = row.ratio(fitted)
     return errors
+
+
+def _whole_network(row: Row) -> bool:
+    on_cpu = row.step.name.endswith(ON_CPU_MARK)
+    return row.part == WHOLE and not row.micro and not on_cpu
 
 
 def report(title: str, ratios: Sequence[float]) -> str:
@@ -155,7 +79,9 @@ def main() -> None:
     of = rows(reference)
     fitted = fit(of)
     report("fitted, micro-cases", [row.ratio(fitted) for row in of if row.micro])
-    report("fitted, networks", [row.ratio(fitted) for row in of if not row.micro])
+    report("fitted, networks", [row.ratio(fitted) for row in of if _whole_network(row)])
+    for phase in PHASES:
+        report(f"fitted, {phase}", [row.ratio(fitted) for row in of if row.part == phase])
     held_out = left_out(of, lambda row: row.step.family)
     for (machine, name), ratio in sorted(held_out.items(), key=lambda item: item[1]):
         print(f"{ratio:6.2f}  {machine}  {name}")
@@ -170,7 +96,8 @@ def main() -> None:
         id=DEFAULT,
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, with an H200 or an H100",
         source=f"the median of {hosts.processes} processes with H200s and H100s; Python 3.12, "
-        f"torch 2.11; times by non-negative least squares over {len(of)} steps; {errors}",
+        f"torch 2.11; times by non-negative least squares over {len(of)} steps and phases; "
+        f"{errors}",
         seconds=seconds,
         latency_s=5e-6,
         sync_s=8e-6,

@@ -98,8 +98,14 @@ def as_fast(times: Parts) -> Host:
 
 def beside(probes: Probes) -> Host:
     """The default host, scaled to the speed that probes measured before and after a step."""
+    return as_fast(probed(probes))
+
+
+def probed(probes: Probes) -> Parts:
+    """The times of the parts, relative to the reference, that probes measured before and after a
+    step."""
     before, after = (speed(each, quiet()) for each in probes)
-    return as_fast(_between(before, after))
+    return _between(before, after)
 
 
 def steps(machine: str, mode: str = "eager") -> Iterator[Step]:

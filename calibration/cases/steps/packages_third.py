@@ -65,3 +65,26 @@ PACKAGES_THIRD_COMPILED: tuple[Case, ...] = tuple(
     for case in [each for each in PACKAGES_THIRD if each.phase == phase][-count:]
 )
 """Compiled steps of some of them, each timed together with its eager twin."""
+
+_FURTHER_TRAINED, _FURTHER_COMPILED = 8, 14
+_MEASURED = {(case.network, case.phase) for case in (*PACKAGES_THIRD, *PACKAGES_THIRD_COMPILED)}
+
+
+def _small(case: Case) -> Case:
+    """A step of few tokens or pictures, which the host most often decides."""
+    return replace(case, batch=1 + _digest(case.network)[5] % 2, seq=min(case.seq, 128))
+
+
+_UNTRAINED = [case for case in _TRAINABLE if (case.network, "training") not in _MEASURED]
+_UNCOMPILED = [
+    case for case in _STEPS if case.network not in {c.network for c in PACKAGES_THIRD_COMPILED}
+]
+PACKAGES_FURTHER: tuple[Case, ...] = tuple(
+    _small(_trained(case)) for case in _UNTRAINED[:_FURTHER_TRAINED]
+)
+"""Small eager training steps of networks whose training was not measured before."""
+PACKAGES_FURTHER_COMPILED: tuple[Case, ...] = tuple(
+    replace(_small(case), mode="compiled")
+    for case in [*_UNCOMPILED[:_FURTHER_COMPILED], *map(_trained, _UNTRAINED[-3:])]
+)
+"""Small compiled steps of networks whose compiled steps were not measured before."""

@@ -21,9 +21,7 @@ class HostCosts:
     backward_s       the backward's node and the call of its code
     gradient_s       a gradient assigned to its weight, and cleared
     triton_s         the wrapper's work for a generated kernel, with the allocation of its result,
-                     but without the driver's call (`Host.launch_s`)
-    backward_triton_s  added per kernel in the backward pass: autograd runs in another thread, with
-                     colder caches, and each kernel has more tensors
+                     but without the driver's call (`Host.launch_s`); the same in both passes
     product_s        a matrix product called from the wrapper, without its launch
     further_product_s  a product with a bias or a batch: cuBLAS looks up a plan in each call
     convolution_s    a convolution
@@ -41,7 +39,6 @@ class HostCosts:
     backward_s: float
     gradient_s: float
     triton_s: float
-    backward_triton_s: float
     product_s: float
     further_product_s: float
     convolution_s: float

@@ -39,8 +39,7 @@ def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
         [op.phase == "optimizer" or parts.eager(index) for index, op in enumerate(trace.ops)], bool
     )
     generated = ~eager & np.array([op.name.startswith("fused.") for op in trace.ops], bool)
-    backward = np.array([op.phase == "backward" for op in trace.ops], bool)
-    triton_s = (costs.triton_s + costs.backward_triton_s * backward) * (number > 0)
+    triton_s = costs.triton_s * (number > 0)
     by_kind_s = _by_kind(trace, costs)
     other_s = host.library_call_s(plan.counts) / speed
     called_s = np.where(np.isnan(by_kind_s), other_s, by_kind_s)
