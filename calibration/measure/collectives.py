@@ -1,9 +1,10 @@
-"""Time NCCL's collectives over all GPUs of this machine, alone and next to kernels.
+"""Time NCCL's collectives over GPUs of this machine, alone and next to kernels.
 
-`python -m calibration.measure.collectives FILE --seconds 100` writes JSON lines: the machine, then
-one line per point. Each protocol is forced by `NCCL_PROTO` in separate processes; "auto" leaves the
-choice to NCCL. NVLink multicast stays off. `message_bytes` is what nccl-tests calls size: the whole
-array of an all-reduce, the gathered array of an all-gather, the input of a reduce-scatter.
+`python -m calibration.measure.collectives FILE --seconds 100 --ranks 4 2` writes JSON lines: the
+machine, then one line per point, for each number of GPUs. Each protocol is forced by `NCCL_PROTO`
+in separate processes; "auto" leaves the choice to NCCL. NVLink multicast stays off. `message_bytes`
+is what nccl-tests calls size: the whole array of an all-reduce, the gathered array of an
+all-gather, the input of a reduce-scatter.
 
     stream_s   back to back on a stream, per call, the slowest rank's median
     graph_s    the same calls replayed from a CUDA graph
@@ -28,10 +29,16 @@ import torch.distributed as dist
 from torch import multiprocessing
 from torch.cuda import nccl
 
+from calibration.cases.case import Step
+from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.timing import period
+
 SIZES = [1024 * 4**i for i in range(11)]
 """Bytes of a message: 1 KiB to 1 GiB."""
 FINE = [2**i for i in range(10, 31)]
-PROTOCOLS = ("auto", "LL", "LL128", "Simple")
+SHARES = {"auto": 4.0, "LL": 1.0, "LL128": 1.0, "Simple": 1.0}
+"""Protocols, each with its share of the time."""
+PROTOCOLS = tuple(SHARES)
 BESIDE_S = 0.02
 """Seconds for which kernels and collectives run at the same time."""
 PORT = 29541
@@ -122,12 +129,15 @@ def kernels() -> dict[str, Call]:
     """Kernels of each kind to run next to a collective."""
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     small = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    tiny = small[:1024, :1024].contiguous()
     long = torch.randn(2**28, device="cuda", dtype=torch.bfloat16)
     out = torch.empty_like(long)
     return {
         "product/8192": lambda: a @ b,
         "product/2048": lambda: small @ small,
+        "product/1024": lambda: tiny @ tiny,
         "copy/512MiB": lambda: out.copy_(long),
+        "copy/16MiB": lambda: out[: 2**23].copy_(long[: 2**23]),
         "gelu/512MiB": lambda: torch.nn.functional.gelu(long),
     }
 
@@ -162,6 +172,7 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
                     "part": "overlap",
                     "collective": name,
                     "message_bytes": size,
+                    "ranks": ranks,
                     "kernel": kernel,
                     "collective_alone_s": collective_s,
                     "kernel_alone_s": one_s,
@@ -194,6 +205,9 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
 
+    if rank == 0:
+        host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
+        say({"part": "host", "protocol": protocol, "ranks": ranks, "host_reference_s": host_s})
     for name, size in points(protocol):
         if slowest(float(time.time() > until)):
             break
@@ -208,7 +222,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
         call()
         repeats = max(3, min(50, int(0.02 / (20e-6 + size / 100e9))))
         row["stream_s"], row["issue_s"] = stream_s(call, repeats)
-        if protocol == "auto" and name in ("all_reduce", "all_gather", "reduce_scatter"):
+        if name != "exchange":
             row["graph_s"] = graph_s(call, repeats)
         say(row)
         del call
@@ -222,21 +236,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument(
+        "--ranks", type=int, nargs="*", help="numbers of GPUs, one after another; default: all"
+    )
     arguments = parser.parse_args()
     until = time.time() + arguments.seconds
-    ranks = torch.cuda.device_count()
+    gpus = torch.cuda.device_count()
     machine = {
         "gpu": torch.cuda.get_device_name(),
-        "ranks": ranks,
+        "ranks": gpus,
         "torch": torch.__version__,
         "nccl": ".".join(map(str, nccl.version())),
     }
     arguments.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
-    for protocol in PROTOCOLS:
+    runs = [(ranks, protocol) for ranks in arguments.ranks or [gpus] for protocol in PROTOCOLS]
+    for i, (ranks, protocol) in enumerate(runs):
         left_s = until - time.time()
         if left_s < 8:
             break
-        share_s = left_s * (0.6 if protocol == "auto" else 1.0)
+        weights = [SHARES[each] for _, each in runs[i:]]
+        share_s = left_s * weights[0] / sum(weights)
         multiprocessing.spawn(  # pyright: ignore
             measure, (ranks, protocol, str(arguments.file), time.time() + share_s), ranks
         )

@@ -11,7 +11,8 @@ launches of its process; their lines hold only `rank_kernels_s`.
     rank_periods_s          each rank's own median, without its wait for other ranks at the end of a
                             block
     peak_bytes              each rank's peak of allocated memory
-    one_gpu                 the same figures of the twin on one GPU, all ranks at once
+    one_gpu                 the same figures of the twin on one GPU, all ranks at once, or
+                            `one_gpu_failed`
     rank_kernels_s          each rank's GPU seconds per step by NCCL kernel, including waits for
                             peers, and of all other kernels
     host_reference_s        the host's fixed work, timed next to the step
@@ -120,7 +121,11 @@ def kernels_s(call: Call) -> dict[str, float]:
 
 def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     """The figures of one step. Raises RuntimeError on all ranks if it fails on one."""
-    row: dict[str, Any] = {"one_gpu": timed(together(lambda: twin(split_step)))}
+    row: dict[str, Any] = {}
+    try:
+        row["one_gpu"] = timed(together(lambda: twin(split_step)))
+    except RuntimeError as error:  # the whole step may need more memory than one GPU has
+        row["one_gpu_failed"] = str(error)
     emptied()
     row |= timed(together(lambda: spread(split_step, rank, ranks)))
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s

@@ -94,4 +94,13 @@ STEPS = (
     ParallelStep("ddp", Case("bert-base", "autocast", "training", 8, 128, "adamw")),
     ParallelStep("ddp", Case("gpt2", "fp32", "training", 2, 512, "sgd")),
     ParallelStep("fsdp", Case("llama3-8b", "bf16", "training", 1, 2048, "adamw")),
+    # steps from 40 on were added for four GPUs
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 4),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 8),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 16),
+    ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 8, 1024)),
+    ParallelStep("tensor", Case("llama3-8b-decode", "bf16", "inference", 64, 1024), graph=True),
+    ParallelStep("fsdp", Case("gpt2-xl", "bf16", "training", 8, 1024, "adamw")),
+    ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 4, 2048, "adamw")),
+    ParallelStep("ddp", Case("llama3-1b", "bf16", "training", 2, 2048, "adamw")),
 )

@@ -40,7 +40,10 @@ def spread(split_step: ParallelStep, rank: int, ranks: int) -> Call:
 
 
 def captured(call: Call) -> Call:
-    """A replay of the CUDA graph of a call."""
+    """A replay of the CUDA graph of a call.
+
+    The replay holds the call: the graph reads its tensors, whose memory must not be reused.
+    """
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -51,7 +54,12 @@ def captured(call: Call) -> Call:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         call()
-    return graph.replay
+
+    def replay() -> Call:
+        graph.replay()
+        return call
+
+    return replay
 
 
 def blocks(module: nn.Module) -> list[nn.Module]:
