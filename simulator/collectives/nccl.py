@@ -15,10 +15,13 @@ import msgspec
 
 from simulator.collectives.group import Group
 
+_MOST_BYTES_A_CHANNEL = 2**24  # 32 of its 8 buffers of 4 MiB together
+
 
 class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """NCCL's own model of a fabric: bus bandwidths, and channels of its rings. `nvls_from` is the
-    smallest number of GPUs for which it reduces in the switch (0: never)."""
+    smallest number of GPUs for which it reduces in the switch (0: never); `send_channels` are the
+    channels that the sends to all peers share (0: unknown)."""
 
     ring_gbytes_per_s: float
     channels: int
@@ -26,6 +29,7 @@ class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ll128_channel_gbytes_per_s: float
     nvls_from: int
     nvls_gbytes_per_s: float
+    send_channels: int = 0
 
 
 class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,3 +140,19 @@ def _channels(protocol: str, message_bytes: int, ranks: int, belief: FabricBelie
     least = constants.threads * constants.bytes_a_thread[protocol]
     least *= ranks if protocol == "LL" else 1
     return max(1, min(belief.channels, ceil(message_bytes / least)))
+
+
+def send_channels(message_bytes: int, group: Group) -> int:
+    """The number of channels of a message to one peer, 0 if unknown: its share of all channels,
+    doubled while a channel would get more than 16 MiB (`calcP2pChannelCount` of src/enqueue.cc)."""
+    belief = tuning().fabrics.get(group.fabric)
+    if belief is None or not belief.send_channels or group.nodes > 1:
+        return 0
+    count = most = belief.send_channels
+    while count * group.ranks > belief.send_channels and count > 1:
+        count //= 2
+    while most * group.ranks > 4 * belief.send_channels and most > 1:
+        most //= 2
+    while message_bytes > count * _MOST_BYTES_A_CHANNEL and count <= most // 2:
+        count *= 2
+    return count

@@ -1,14 +1,16 @@
 """The time of a collective: a latency for each step, the bytes over the busiest link, and a local
 copy.
 
-    LL          base + step·steps + (d0 + d1·steps)·log2(1 + S/1 KiB) + X/B_LL
-    Simple      base + step·steps + (X/B + k·S/n)·(X/X0)^−γ
-    direct      base + d·log2(1 + S/1 KiB) + (X/B + k·S/n)·(X/X0)^−γ
+    LL          base + d0·log2(1 + S/1 KiB) + [k·(step + d1·log2(1 + S/1 KiB)), X/B_LL]
+    Simple      base + [k·step, (X/B + c·S/n)·(X/X0)^−γ]
+    direct      base + d·log2(1 + S/1 KiB) + (X/B + c·S/n)·(X/X0)^−γ
     NVLS        base + X/B·(X/X0)^−γ
 
-S is the message in bytes, n the number of ranks, X the bytes that each rank sends (S·2(n−1)/n,
-S·(n−1)/n or S); k·S/n copies a rank's own part. γ is the ramp up to full bandwidth. The constants
-are fitted per fabric by least squares of ln(measured/predicted); each names its source.
+S is the message in bytes, n the number of ranks, k the number of steps, X the bytes that each rank
+sends (S·2(n−1)/n, S·(n−1)/n or S); c·S/n copies a rank's own part. [latency, transfer] overlap: it
+is their p-norm, with p = 1 their sum. γ is the ramp up to full bandwidth. The constants are fitted
+per fabric by least squares of ln(measured/predicted) (`calibration.fit.collectives`); each names
+its source.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import msgspec
 
 from simulator.cluster.cluster import Cluster
 from simulator.collectives.group import Group, group_of
-from simulator.collectives.nccl import Choice, choose, steps, wire_share
+from simulator.collectives.nccl import Choice, choose, send_channels, steps, wire_share
 from simulator.errors import InputError
 
 KINDS = (
@@ -32,14 +34,16 @@ KINDS = (
 _RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
 _PIPELINED = ("send", "broadcast")
-"""Collectives with the steeper `direct_ramp`, in which no rank waits for the reduction of
-another."""
+"""Collectives with the steeper `direct_ramp` and one step, in which no rank waits for the reduction
+of another."""
 _MOST_DOUBLINGS = {"LL": 6.0, "direct": 9.0}
 
 
 class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fitted constants of a fabric: microseconds, and GB/s by kind.
 
+    ll_overlap, simple_overlap   exponent of the overlap of latency and transfer (1: none)
+    send_channel  of one channel of a send (0: as fast as the links)
     sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
     transferred   the fabric whose constants are scaled; empty if this one was measured
@@ -57,8 +61,8 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     simple_step: float
     ramp: float
     direct_ramp: float
-    direct_base: float
-    direct_d: float
+    direct_base: dict[str, float]
+    direct_d: dict[str, float]
     nvls_base: float
     nvls_bandwidth: float
     bandwidth: dict[str, float]
@@ -66,6 +70,9 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sharing: float
     spread_small: float
     spread_large: float
+    ll_overlap: float = 1.0
+    simple_overlap: float = 1.0
+    send_channel: float = 0.0
     transferred: str = ""
 
 
@@ -169,7 +176,7 @@ def priced(kind: str, message_bytes: int, group: Group, mode: str) -> Collective
         fabric = _faster(fabric, group.link_times)
     if not group.peer_to_peer:
         fabric = _through_host(fabric, constants.host_memory_share)
-    seconds = 1e-6 * _within_us(kind, message_bytes, group, choice, fabric)
+    seconds = 1e-6 * within_us(kind, message_bytes, group, choice, fabric)
     spread = fabric.spread_small if message_bytes <= 2**20 else fabric.spread_large
     if group.nodes > 1:
         seconds = max(seconds, _network_s(kind, message_bytes, group, constants.network))
@@ -189,6 +196,7 @@ def _faster(fabric: Fabric, times: float) -> Fabric:
         bandwidth={k: v * times for k, v in fabric.bandwidth.items()},
         ll_bandwidth=fabric.ll_bandwidth * times,
         nvls_bandwidth=fabric.nvls_bandwidth * times,
+        send_channel=fabric.send_channel * times,
         transferred="links of another speed",
     )
 
@@ -204,35 +212,47 @@ def _through_host(fabric: Fabric, share: float) -> Fabric:
     )
 
 
-def _within_us(
-    kind: str, message_bytes: int, group: Group, choice: Choice, fabric: Fabric
-) -> float:
-    """Microseconds within a node."""
+def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabric: Fabric) -> float:
+    """Microseconds of a collective within a node, in this algorithm and protocol."""
     ranks = group.ranks if group.nodes == 1 else group.ranks_per_node
     if ranks == 1:
         return fabric.ll_base
-    count, sent = steps(kind, ranks), message_bytes * wire_share(kind, ranks)
+    count = 1 if kind in _PIPELINED else steps(kind, ranks)
+    sent = message_bytes * wire_share(kind, ranks)
     shared = 1 + fabric.sharing * (ranks - 2)
     doublings = log2(1 + message_bytes / 1024)
     if choice.protocol == "LL":
-        growth = (fabric.ll_d0 + fabric.ll_d1 * count) * min(doublings, _MOST_DOUBLINGS["LL"])
-        base = fabric.ll_base + fabric.ll_step * count + growth
-        return base + sent / fabric.ll_bandwidth / 1e3 * shared
+        doublings = min(doublings, _MOST_DOUBLINGS["LL"])
+        latency = count * (fabric.ll_step + fabric.ll_d1 * doublings)
+        transfer = sent / fabric.ll_bandwidth / 1e3 * shared
+        overlapped = _overlapped(latency, transfer, fabric.ll_overlap)
+        return fabric.ll_base + fabric.ll_d0 * doublings + overlapped
     ramp = (max(sent, _RAMP_LEAST) / _RAMP_BYTES) ** -(
         fabric.direct_ramp if kind in _PIPELINED else fabric.ramp
     )
     if choice.algorithm == "nvls":
         return fabric.nvls_base + sent / fabric.nvls_bandwidth / 1e3 * ramp
-    moved = (
-        sent / fabric.bandwidth[kind] * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
-    )
+    bandwidth = fabric.bandwidth[kind]
+    if kind == "send" and (channels := send_channels(message_bytes, group)):
+        bandwidth = min(bandwidth, channels * fabric.send_channel or bandwidth)
+    moved = sent / bandwidth * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
     moved *= ramp / 1e3
     if choice.algorithm == "direct":
-        growth = fabric.direct_d * min(doublings, _MOST_DOUBLINGS["direct"])
-        return fabric.direct_base + growth + moved
+        growth = fabric.direct_d[kind] * min(doublings, _MOST_DOUBLINGS["direct"])
+        return fabric.direct_base[kind] + growth + moved
     if choice.protocol == "LL128":
         return fabric.ll128_base + moved / fabric.ll128_share
-    return fabric.simple_base + fabric.simple_step * count + moved
+    return fabric.simple_base + _overlapped(
+        fabric.simple_step * count, moved, fabric.simple_overlap
+    )
+
+
+def _overlapped(first: float, second: float, exponent: float) -> float:
+    """The p-norm of two times: their sum for the exponent 1, nearly the longer one for a large
+    exponent."""
+    if exponent == 1.0:
+        return first + second
+    return (first**exponent + second**exponent) ** (1 / exponent)
 
 
 def _network_s(kind: str, message_bytes: int, group: Group, network: NetworkConstants) -> float:

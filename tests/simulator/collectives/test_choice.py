@@ -120,8 +120,8 @@ def test_a_receive_is_a_send_and_a_barrier_an_all_reduce() -> None:
 def test_an_interval_is_as_wide_up_as_down() -> None:
     large = priced("all_reduce", 2**24, FOUR, "eager")
     low, high = large.interval_s
-    # 8% of ln(measured / predicted)
-    assert (large.seconds / low, high / large.seconds) == pytest.approx((1.08, 1.08))
+    # 6.6% of ln(measured / predicted) on machines that were left out of the fit
+    assert (large.seconds / low, high / large.seconds) == pytest.approx((1.06624, 1.06624))
     network = profile().network.spread
     over = priced("all_reduce", 2**24, TWO_NODES, "eager")
     assert over.interval_s[1] / over.seconds == pytest.approx(1 + max(network, 0.08))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_fabric
 
 from simulator.collectives.group import Group
 from simulator.collectives.nccl import (
     Choice,
     _bus_gbytes_per_s,
     choose,
+    send_channels,
     steps,
     tuning,
     wire_share,
@@ -22,9 +24,9 @@ from simulator.collectives.price import (
     _network_s,
     _network_steps,
     _through_host,
-    _within_us,
     priced,
     profile,
+    within_us,
 )
 
 FOUR = Group(4, 1, "nvlink4", "nvlink", False, True, 8)
@@ -32,7 +34,8 @@ TWO_NODES = Group(16, 2, "nvlink4", "nvlink", False, True, 8, network_bytes_per_
 FABRIC = Fabric(
     source="by hand", ll_base=3, ll_step=2, ll_d0=0.5, ll_d1=0.25, ll_bandwidth=10,
     ll128_base=5, ll128_share=0.8, simple_base=7, simple_step=4, ramp=0.5, direct_ramp=0.25,
-    direct_base=6, direct_d=2, nvls_base=9, nvls_bandwidth=50,
+    direct_base={"all_to_all": 6, "send": 6}, direct_d={"all_to_all": 1, "send": 2}, nvls_base=9,
+    nvls_bandwidth=50,
     bandwidth={"all_reduce": 100, "all_to_all": 40, "send": 50}, copy={"all_reduce": 8,
     "all_to_all": 0, "send": 4}, sharing=0.5, spread_small=0, spread_large=0,
 )  # fmt: skip
@@ -42,7 +45,7 @@ X0 = 500_000_000  # bytes, where there is no ramp
 
 def within(kind: str, message_bytes: int, choice: str, group: Group = FOUR) -> float:
     algorithm, protocol = choice.split()
-    return _within_us(kind, message_bytes, group, Choice(algorithm, protocol, 1), FABRIC)
+    return within_us(kind, message_bytes, group, Choice(algorithm, protocol, 1), FABRIC)
 
 
 def test_ll_pays_steps_doublings_and_bytes() -> None:
@@ -85,6 +88,66 @@ def test_a_send_has_the_steeper_ramp_and_nine_doublings() -> None:
     assert within("send", 1000, "direct Simple", two) == pytest.approx(
         6 + doubled + tiny_us, rel=1e-4
     )
+
+
+def test_the_latency_of_steps_and_the_transfer_overlap() -> None:
+    # with the exponent 2 as the legs of a right triangle: 4 steps of 4 µs of 6, and 7 of 24
+    overlapping = replace_fabric(FABRIC, simple_overlap=2.0, ll_overlap=2.0)
+    size = int(X0 / 1.5)
+    moved_us = (X0 / 100 * 2 + size / 4 * 8 * 1e-3) / 1e3
+    choice = Choice("ring", "Simple", 1)
+    assert within_us("all_reduce", size, FOUR, choice, overlapping) == pytest.approx(
+        7 + (24**2 + moved_us**2) ** 0.5
+    )
+    # LL: 6 steps of 2 + 0.25 · 3 µs, and 7 KiB · 1.5 at 10 GB/s over shared links
+    choice, sent_us = Choice("ring", "LL", 1), 1.5 * 7168 / 10 / 1e3 * 2
+    assert within_us("all_reduce", 7168, FOUR, choice, overlapping) == pytest.approx(
+        3 + 0.5 * 3 + (16.5**2 + sent_us**2) ** 0.5
+    )
+
+
+def test_a_broadcast_passes_through_the_ranks_at_once() -> None:
+    broadcasting = replace_fabric(
+        FABRIC,
+        bandwidth={**FABRIC.bandwidth, "broadcast": 50},
+        copy={**FABRIC.copy, "broadcast": 0},
+        sharing=0.0,
+    )
+    choice = Choice("ring", "LL", 1)
+    # one step however many ranks: 3 + 2 + (0.5 + 0.25) · 3 doublings, and 7 KiB at 10 GB/s
+    for ranks in (2, 4, 8):
+        group = replace(FOUR, ranks=ranks)
+        assert within_us("broadcast", 7168, group, choice, broadcasting) == pytest.approx(
+            3 + 2 + 0.75 * 3 + 0.7168
+        )
+
+
+def test_channels_of_a_send_by_ranks_and_bytes() -> None:
+    """32 channels are shared by the peers; each takes up to 16 MiB, then their number doubles."""
+    mib = 2**20
+    by_ranks = {
+        2: [(1, 16), (256 * mib, 16), (256 * mib + 1, 32)],
+        4: [(1, 8), (128 * mib, 8), (128 * mib + 1, 16), (256 * mib + 1, 32), (2**40, 32)],
+        8: [(1, 4), (64 * mib, 4), (64 * mib + 1, 8), (2**40, 16)],
+    }
+    for ranks, sizes in by_ranks.items():
+        group = replace(FOUR, ranks=ranks)
+        assert [(size, send_channels(size, group)) for size, _ in sizes] == sizes
+    assert send_channels(1, replace(FOUR, fabric="pcie4")) == 0  # unknown
+    assert send_channels(1, TWO_NODES) == 0
+
+
+def test_a_send_of_few_channels_is_as_fast_as_they_are() -> None:
+    # 8 channels of 4 GB/s are slower than links of 50 GB/s, 16 are not
+    slow = replace_fabric(FABRIC, send_channel=4.0, ramp=0.0, direct_ramp=0.0, sharing=0.0)
+    choice, mib = Choice("direct", "Simple", 1), 2**20
+
+    def moved_us(size: int) -> float:
+        copied_us = size / 4 * 4 * 1e-6
+        return within_us("send", size, FOUR, choice, slow) - 6 - 2 * 9 - copied_us
+
+    assert moved_us(128 * mib) == pytest.approx(128 * mib / 32 / 1e3)
+    assert moved_us(129 * mib) == pytest.approx(129 * mib / 50 / 1e3)
 
 
 def test_a_rank_alone_sends_nothing() -> None:
@@ -145,7 +208,7 @@ def test_small_messages_take_few_channels() -> None:
 def test_a_collective_over_nodes_is_the_longer_part_and_its_steps() -> None:
     constants, group = profile(), replace(TWO_NODES, network_latency_s=3e-6)
     taken = priced("all_gather", 2**30, group, "eager")
-    inside_s = 1e-6 * _within_us(
+    inside_s = 1e-6 * within_us(
         "all_gather", 2**30, group, taken.choice, constants.fabrics["nvlink4"]
     )
     network_s = _network_s("all_gather", 2**30, group, constants.network)

@@ -10,41 +10,50 @@ from simulator.collectives import collective_time
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parents[3]
-MEASURED = ROOT / "calibration" / "measurements" / "h200_sxm_x2" / "collectives.jsonl.gz"
+MEASUREMENTS = ROOT / "calibration" / "measurements"
+MACHINES = {2: "h200_sxm_x2", 4: "h100_sxm_x4"}
 
 
-def rows() -> list[dict]:
-    """GPU seconds measured on two H200s, without those that the host determines."""
-    with gzip.open(MEASURED, "rt", encoding="utf-8") as file:
+def rows(ranks: int) -> list[dict]:
+    """GPU seconds measured on two H200s or four H100s, without those that the host determines."""
+    path = MEASUREMENTS / MACHINES[ranks] / "collectives.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
-    rows = [r for r in lines if r.get("protocol") == "auto" and r["collective"] != "exchange"]
+    rows = [r for r in lines if r.get("protocol") == "auto" and r.get("ranks") == ranks]
+    rows = [r for r in rows if r["part"] == "collective" and r["collective"] != "exchange"]
     for row in rows:
         row["seconds"] = row.get("graph_s") or row["stream_s"]
     return [r for r in rows if "graph_s" in r or r["stream_s"] > 1.4 * r["issue_s"]]
 
 
-def errors(least: int, most: int) -> np.ndarray:
-    two = cluster("2xh200")
+def errors(ranks: int, least: int, most: int) -> np.ndarray:
+    machine = cluster(f"{ranks}xh200")
     errors = []
-    for r in rows():
+    for r in rows(ranks):
         if least < r["message_bytes"] <= most:
             kind = "send" if r["collective"] == "send_receive" else r["collective"]
-            errors.append(collective_time(kind, r["message_bytes"], two).seconds / r["seconds"] - 1)
+            modelled = collective_time(kind, r["message_bytes"], machine)
+            errors.append(modelled.seconds / r["seconds"] - 1)
     return np.abs(np.array(errors))
 
 
-def test_large_collectives_are_as_measured():
-    messages = errors(2**20, 2**40)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_large_collectives_are_as_measured(ranks: int):
+    messages = errors(ranks, 2**20, 2**40)
     assert messages.size > 35
     assert np.median(messages) < 0.04
     assert np.quantile(messages, 0.9) < 0.10
 
 
-def test_small_collectives_are_as_measured():
-    messages = errors(0, 2**20)
-    assert messages.size == 33  # 3 collectives · 11 sizes of a graph
-    assert np.median(messages) < 0.12
-    assert np.quantile(messages, 0.9) < 0.30
+@pytest.mark.parametrize(
+    ("ranks", "count"),
+    [(2, 33), (4, 51)],  # 3 collectives of 11 sizes in a graph; and 3 more of 6 sizes
+)
+def test_small_collectives_are_as_measured(ranks: int, count: int):
+    messages = errors(ranks, 0, 2**20)
+    assert messages.size == count
+    assert np.median(messages) < 0.06
+    assert np.quantile(messages, 0.9) < 0.15
 
 
 @pytest.mark.parametrize(
