@@ -1,4 +1,4 @@
-"""Compare steps over two H200s with predictions made before the measurement.
+"""Compare steps over several GPUs of one host with predictions made before the measurement.
 
 The predictions are those of the code before the measurement (`predicted_steps.jsonl.gz`), or of the
 current code. Errors are |predicted / measured − 1|; slow-down is the ratio of the period to that of
@@ -12,11 +12,27 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-MEASURED = Path(__file__).parents[1] / "measurements" / "h200_sxm_x2"
+MEASUREMENTS = Path(__file__).parents[1] / "measurements"
+
+
+class Machine(NamedTuple):
+    """GPUs of one host that ran the steps: their folder, and the file of the steps that had been
+    predicted."""
+
+    folder: str
+    steps: str
+
+
+MACHINES = {
+    "2xh200": Machine("h200_sxm_x2", "parallel_steps_second"),
+    "4xh100": Machine("h100_sxm_x4", "parallel_steps"),
+}
+"""The machines by cluster."""
+FIRST = "2xh200"
 KINDS = {
     "ddp": "DDP",
     "fsdp": "FSDP2",
@@ -30,38 +46,39 @@ INTERVAL = "in the 80% interval"
 Row = dict[str, Any]
 
 
-def rows(name: str) -> list[Row]:
-    """The lines of a file without the one of the machine."""
-    with gzip.open(MEASURED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+def rows(name: str, machine: str = FIRST) -> list[Row]:
+    """The lines of a machine's file without the first one, which describes it."""
+    path = MEASUREMENTS / MACHINES[machine].folder / f"{name}.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         return [row for row in map(json.loads, file) if "case" in row or "part" in row]
 
 
-def predicted_before() -> dict[int, Row]:
+def predicted_before(machine: str = FIRST) -> dict[int, Row]:
     """The predictions that were written before the measurement, by step."""
-    return {row["step"]: row for row in rows("predicted_steps") if "period_s" in row}
+    each = rows("predicted_steps", machine)
+    return {row["step"]: row for row in each if "period_s" in row}
 
 
-def measured(predictions: Mapping[int, Row]) -> list[Row]:
+def measured(predictions: Mapping[int, Row], machine: str = FIRST) -> list[Row]:
     """The measured steps that have a prediction."""
     return [
         row
-        for row in rows("parallel_steps_second")
+        for row in rows(MACHINES[machine].steps, machine)
         if "period_s" in row and row["step"] in predictions
     ]
 
 
-def errors(how: str, predictions: Mapping[int, Row]) -> dict[str, list[float]]:
+def errors(how: str, predictions: Mapping[int, Row], machine: str = FIRST) -> dict[str, list[float]]:
     """The errors of the steps of a kind by figure; for the interval 1 if it contains the period,
     else 0."""
     by_figure: dict[str, list[float]] = {name: [] for name in (*FIGURES, INTERVAL)}
-    for row in measured(predictions):
+    for row in measured(predictions, machine):
         if row["how"] != how:
             continue
         p = predictions[row["step"]]
-        ratios = {
-            "period": p["period_s"] / row["period_s"],
-            "slow-down over one GPU": _slow_down(p) / _slow_down(row),
-        }
+        ratios = {"period": p["period_s"] / row["period_s"]}
+        if "one_gpu" in row:  # the whole step may not fit on one GPU
+            ratios["slow-down over one GPU"] = _slow_down(p) / _slow_down(row)
         if not row["graph"]:
             ratios["peak memory"] = max(p["peak_bytes"]) / max(row["peak_bytes"])
         for name, ratio in ratios.items():
@@ -75,12 +92,14 @@ def _slow_down(row: Row) -> float:
     return row["period_s"] / row["one_gpu"]["period_s"]
 
 
-def table(predictions: Mapping[int, Row]) -> Iterator[str]:
+def table(predictions: Mapping[int, Row], machine: str = FIRST) -> Iterator[str]:
     """The lines of a Markdown table: median and 90th percentile of the errors of each kind."""
     yield f"| what | steps | {' | '.join(FIGURES)} | {INTERVAL} |"
     yield "|---" * (3 + len(FIGURES)) + "|"
     for how, name in KINDS.items():
-        each = errors(how, predictions)
+        each = errors(how, predictions, machine)
+        if not each["period"]:
+            continue
         cells = [
             "{:.1f} / {:.0f}%".format(*(100 * np.quantile(each[figure], (0.5, 0.9))))
             for figure in FIGURES
