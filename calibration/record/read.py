@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,15 @@ class Timed(msgspec.Struct, frozen=True):
     """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` is the
     period of a compiled step's eager twin in the same process. `host_index` holds the times of the
     fixed host suite in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
-    `profiled` is true if PyTorch's profiler had run in the process before the step was timed, and
-    `twin_profiled` if it had run before the twin and the rounds were timed
-    (`calibration.record.profiler_hooks`)."""
+    `gpu_busy_s` and `kernel_count` are NaN if the case was not profiled. `profiled` is true if
+    PyTorch's profiler had run in the process before the step was timed, and `twin_profiled` if it
+    had run before the twin and the rounds were timed (`calibration.record.profiler_hooks`)."""
 
     case: dict[str, Any]
     period_s: float
     latency_s: float
     gpu_busy_s: float
-    kernel_count: int
+    kernel_count: float
     peak_bytes: int
     launches: list[tuple[str, int]]
     host_index: dict[str, float]
@@ -87,8 +88,8 @@ def timed(suite: str, gpu: str = "h200_sxm") -> Iterator[Timed]:
                     row["case"],
                     row["period"]["median_s"],
                     row["latency"]["median_s"],
-                    row["gpu_busy_s"],
-                    row["kernels"],
+                    row.get("gpu_busy_s", nan),
+                    row.get("kernels", nan),
                     row["peak_bytes"],
                     row.get("launches", []),
                     host,

@@ -68,7 +68,9 @@ def measured(predictions: Mapping[int, Row], machine: str = FIRST) -> list[Row]:
     ]
 
 
-def errors(how: str, predictions: Mapping[int, Row], machine: str = FIRST) -> dict[str, list[float]]:
+def errors(
+    how: str, predictions: Mapping[int, Row], machine: str = FIRST
+) -> dict[str, list[float]]:
     """The errors of the steps of a kind by figure; for the interval 1 if it contains the period,
     else 0."""
     by_figure: dict[str, list[float]] = {name: [] for name in (*FIGURES, INTERVAL)}

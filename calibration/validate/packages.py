@@ -6,7 +6,8 @@ of predicted over measured if it was measured: the period with the host's speed 
 before and after the step (`calibration.record.host_rounds.beside`), the period with the default
 host, GPU-busy time, kernels. `--write FILE` stores the predictions with the default host as JSON
 lines, gzipped if the name ends in `.gz`; `--before FILE` compares such a file with the measurements
-instead and traces nothing. No fit uses these cases. Both packages must be installed.
+instead and traces nothing. `--gpu h100_sxm` names the measured GPU. No fit uses these cases. Both
+packages must be installed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +54,7 @@ def hosts(row: Recording | Timed | None) -> dict[str, Host]:
 
 
 def predictions(
-    case: Case, by_name: dict[str, Host]
+    case: Case, by_name: dict[str, Host], gpu: str
 ) -> Iterator[tuple[str, dict[str, Prediction] | str]]:
     """The predictions of a case for each timed mode, by the host's name, or the error."""
     for mode in modes(case):
@@ -60,7 +62,10 @@ def predictions(
             traced = retrace(case.record(), mode)
             yield (
                 mode,
-                {name: predict_trace(traced, mode=mode, host=h) for name, h in by_name.items()},
+                {
+                    name: predict_trace(traced, gpu=gpu, mode=mode, host=h)
+                    for name, h in by_name.items()
+                },
             )
         except Exception as error:  # a network may raise any error
             yield mode, f"{type(error).__name__}: {str(error)[:300]}"
@@ -102,11 +107,11 @@ def figures(name: str, mode: str, p: Prediction) -> Row:
     }
 
 
-def measured(suite: str) -> dict[str, Recording | Timed]:
-    """The measured cases of a suite by name; none if it was not measured."""
+def measured(suite: str, gpu: str) -> dict[str, Recording | Timed]:
+    """The cases of a suite that were measured on a GPU, by name; none if it was not measured."""
     try:
-        recorded = [] if "compiled" in suite else list(recordings(suite))
-        return {row.name: row for row in recorded or timed(suite)}
+        recorded = [] if "compiled" in suite else list(recordings(suite, gpu))
+        return {row.name: row for row in recorded or timed(suite, gpu)}
     except FileNotFoundError:
         return {}
 
@@ -116,7 +121,7 @@ def compared(
 ) -> Iterator[Outcome]:
     """Predicted over measured figures of one mode of a measured case. Periods are grouped by phase
     and by their measured bottleneck: the host if the period is more than `HOST_BOUND` times the
-    GPU's busy time."""
+    GPU's busy time, which is the predicted one for a step that was not profiled."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
         graph = getattr(row, "graph", None) or {}
@@ -124,7 +129,9 @@ def compared(
             return
         period_s, busy_s = graph["period"]["median_s"], graph["gpu_busy_s"]
         kernels = graph["kernels"]
-    bound = "host" if period_s > HOST_BOUND * busy_s else "GPU"
+    profiled = not isnan(busy_s)
+    bound_s = busy_s if profiled else by_host[DEFAULT].gpu_busy_s
+    bound = "host" if period_s > HOST_BOUND * bound_s else "GPU"
     for host, p in by_host.items():
         low_s, high_s = p.interval_s
         yield Outcome(
@@ -136,8 +143,9 @@ def compared(
             measured_s=period_s,
         )
     p = by_host[DEFAULT]
-    yield Outcome(row.name, mode, "GPU busy", p.gpu_busy_s / busy_s)
-    yield Outcome(row.name, mode, "kernels", p.kernel_count / kernels)
+    if profiled:
+        yield Outcome(row.name, mode, "GPU busy", p.gpu_busy_s / busy_s)
+        yield Outcome(row.name, mode, "kernels", p.kernel_count / kernels)
 
 
 def main() -> None:
@@ -145,6 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("pattern", nargs="?", default="", help="regular expression on names")
     parser.add_argument("--suites", nargs="+", choices=SUITES, help="default: the packages'")
+    parser.add_argument("--gpu", default="h200_sxm", help="id of the GPU that was measured")
     parser.add_argument("--write", type=Path, help="file for the predictions")
     parser.add_argument("--before", type=Path, help="file of stored predictions")
     options = parser.parse_args()
@@ -152,10 +161,10 @@ def main() -> None:
     predicted: list[Row] = []
     outcomes: list[Outcome] = []
     for suite in options.suites or (SECOND if stored else FIRST):
-        known = measured(suite)
+        known = measured(suite, options.gpu)
         for case in (c for c in SUITES[suite] if re.search(options.pattern, c.name)):
             row = known.get(case.name)
-            for mode, by_host in _of(case, row, stored):
+            for mode, by_host in _of(case, row, stored, options.gpu):
                 if isinstance(by_host, str):
                     print(f"{case.name} {mode}: {by_host}", flush=True)
                     predicted.append({"case": case.name, "mode": mode, "failed": by_host})
@@ -174,11 +183,14 @@ def main() -> None:
 
 
 def _of(
-    case: Case, row: Recording | Timed | None, stored: Mapping[tuple[str, str], Before] | None
+    case: Case,
+    row: Recording | Timed | None,
+    stored: Mapping[tuple[str, str], Before] | None,
+    gpu: str,
 ) -> Iterator[tuple[str, Mapping[str, Prediction | Before] | str]]:
     """The predictions of a case by mode, from the current code or as stored."""
     if stored is None:
-        yield from predictions(case, hosts(row))
+        yield from predictions(case, hosts(row), gpu)
         return
     for mode in modes(case):
         p = stored.get((case.name, mode))

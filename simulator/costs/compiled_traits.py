@@ -192,7 +192,7 @@ TRAITS: dict[str, Traits] = {
     "where": Traits(slots=2, recompute="listed"),
     **_same(
         """
-        _convolution _convolution.deprecated _cudnn_rnn addbmm addmv addr chain_matmul conv1d
+        _convolution _convolution.deprecated addbmm addmv addr chain_matmul conv1d
         conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d.input conv_transpose3d.input
         convolution einsum gru_cell linalg_multi_dot linalg_vecdot linear lstm_cell matmul mv
         prelu rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention

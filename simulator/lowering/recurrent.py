@@ -1,7 +1,7 @@
 """Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three per step.
 
 Observed on an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
-250 steps, in float32 and float16, uni- and bidirectional.
+250 steps, in float32 and float16, uni- and bidirectional; on an H100 bidirectional bfloat16 LSTMs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
     A narrow layer is one kernel, whose blocks share the batch and keep W_hh, or part of it, in
     registers. A wide single float16 LSTM layer in training was observed to be spread over the SMs.
-    Otherwise every step launches its product and its cell.
+    Otherwise, and always in bfloat16, every step launches its product and its cell.
     """
     d = work.dims
-    itemsize = op["input"].itemsize
+    itemsize, one_kernel = op["input"].itemsize, op["input"].dtype != "bfloat16"
     forward = d["direction"] == "fwd"
     gates = d["b"] * d["gates"] * d["hidden"]
-    if _is_persistent(work, itemsize):
+    if one_kernel and _is_persistent(work, itemsize):
         persistent = replace(work, dims=_persistent_dims(work, itemsize))
         if not forward:
             return _elementwise(gates, itemsize), persistent  # the last cell, before the loop
@@ -45,7 +45,7 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
         return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
     lstm = d["kind"] == "lstm" and d["train"]
-    if alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
+    if one_kernel and alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
         padding_copy = replace(work, dims=_persistent_dims(work, itemsize) | {"variant": "spread"})
         state = _elementwise(d["b"] * d["hidden"], itemsize)
         # flags for the synchronization between the SMs
@@ -86,6 +86,7 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     whole, forward = replace(work, family="gemm"), "backward" not in op.name
     itemsize, hidden = op["input"].itemsize, op.args["hidden_size"]
     is_persistent = hidden <= (_WIDEST if forward else _WIDEST_BACK)
+    is_persistent &= op["input"].dtype != "bfloat16"
     if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or is_persistent:
         return product(op, whole, gpu)
     sizes, x = op.arg("batch_sizes", []), op["input"].shape

@@ -61,8 +61,13 @@ class _Layer(NamedTuple):
 
 @cost("aten._cudnn_rnn.default")
 def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
-    """For each layer and direction: the product of the inputs, then the recurrence."""
+    """For each layer and direction: the product of the inputs, then the recurrence. Before them the
+    weights are copied into one buffer, if they are not its views."""
     launches = [*_steps_first(op, op["input"])]
+    weights = op.tensors("weight")
+    if weights and op.get("weight_buf") is None:
+        launches.append(fill(sum(w.numel for w in weights), op["input"].itemsize))
+        launches += [clone(w) for w in weights]
     layers = _layers(op)
     for index, layer in enumerate(layers):
         width = layer.gates * layer.hidden

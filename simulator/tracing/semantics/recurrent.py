@@ -68,23 +68,20 @@ def _cudnn(
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     hx, cx = states
+    weights = params
+    if _is_cast(params):
+        weights = _cast_weights(params)
+        x, hx, cx = (None if t is None else t.to(torch.float16) for t in (x, hx, cx))
     hidden, projected = hx.shape[-1], 0
     if kind == "lstm" and cx is not None and cx.shape[-1] != hidden:
         hidden, projected = cx.shape[-1], hidden
-    recorder = situation.recorder
-    with recorder.paused():  # on a GPU the weights are views of one flat buffer
-        size = sum(p.numel() for p in params)
-        flat = torch.empty((size,), dtype=params[0].dtype, device=x.device)
-        recorder.storages.own_view(flat)
-        has_dropout = train and dropout > 0
-        state = _dropout_state(situation, x) if has_dropout else None
-    weight_buf = torch.empty((0,), dtype=params[0].dtype, device=x.device)
-    weight_buf.set_(cast(Any, flat.untyped_storage()))
+    has_dropout = train and dropout > 0
+    state = _dropout_state(situation, x) if has_dropout else None
     return aten._cudnn_rnn(
         x,
-        params,
+        weights,
         4 if has_biases else 2,
-        weight_buf,
+        _flat_weights(situation, weights),
         hx,
         cx,
         _MODES[kind],
@@ -100,9 +97,38 @@ def _cudnn(
     )[:3]
 
 
+def _is_cast(params: list[Tensor]) -> bool:
+    """Whether autocast casts the layer, which it does to float16 whatever its own dtype
+    (`_cudnn_rnn_cast_reflatten`, ATen/autocast_mode.cpp)."""
+    return torch.is_autocast_enabled("cuda") and params[0].dtype is torch.float32
+
+
+def _cast_weights(params: list[Tensor]) -> list[Tensor]:
+    """The weights in float16, copied into a buffer that is first filled with zeros."""
+    size = sum(p.numel() for p in params)
+    torch.zeros((size,), dtype=torch.float16, device=params[0].device)
+    return [p.to(torch.float16) for p in params]
+
+
+def _flat_weights(situation: Situation, weights: list[Tensor]) -> Tensor | None:
+    """The buffer whose views the weights are on a GPU; None in bfloat16, since
+    `nn.RNNBase.flatten_parameters` asks `torch.backends.cudnn.is_acceptable`, which refuses it."""
+    if weights[0].dtype is torch.bfloat16:
+        return None
+    device = weights[0].device
+    recorder = situation.recorder
+    with recorder.paused():
+        size = sum(w.numel() for w in weights)
+        flat = torch.empty((size,), dtype=weights[0].dtype, device=device)
+        recorder.storages.own_view(flat)
+    weight_buf = torch.empty((0,), dtype=weights[0].dtype, device=device)
+    return weight_buf.set_(cast(Any, flat.untyped_storage()))
+
+
 def _dropout_state(situation: Situation, x: Tensor) -> Tensor:
     """cuDNN's generator state: 24 bytes for each of 2048 threads of each SM."""
-    state = x.new_empty(((situation.gpu.units or 1) * 2048 * 24,), dtype=torch.uint8)
+    with situation.recorder.paused():
+        state = x.new_empty(((situation.gpu.units or 1) * 2048 * 24,), dtype=torch.uint8)
     situation.recorder.storages.own(state, "buffer")
     return state
 
@@ -113,7 +139,7 @@ def cudnn_rnn(
     x: Tensor,
     weight: list[Tensor],
     weight_stride0: int,
-    weight_buf: Tensor,
+    weight_buf: Tensor | None,
     hx: Tensor,
     cx: Tensor | None,
     mode: int,
@@ -145,7 +171,11 @@ def cudnn_rnn(
         state_bytes = batch * hidden * directions * 4
         reserve = saved * steps * state_bytes + num_layers * state_bytes + 256
     reserved = x.new_empty((reserve,), dtype=torch.uint8)
-    return out, torch.empty_like(hx), cy, reserved, weight_buf.detach()
+    if weight_buf is None:  # the weights are copied into a new buffer
+        flat = x.new_empty((sum(w.numel() for w in weight),))
+    else:
+        flat = weight_buf.detach()
+    return out, torch.empty_like(hx), cy, reserved, flat
 
 
 @shape_rule("_cudnn_rnn_backward")
@@ -154,7 +184,7 @@ def cudnn_rnn_backward(
     x: Tensor,
     weight: list[Tensor],
     weight_stride0: int,
-    weight_buf: Tensor,
+    weight_buf: Tensor | None,
     hx: Tensor,
     cx: Tensor | None,
     output: Tensor,

@@ -111,7 +111,9 @@ def test_a_size_that_no_vector_divides_is_refused() -> None:
 
 
 def test_repeats_that_the_unrolling_would_round_are_refused() -> None:
-    with pytest.raises(ValueError, match="repeats=33 must be whole 32s and warps_per_sm=6"):
+    with pytest.raises(
+        ValueError, match="repeats=33: expected a multiple of 32; warps_per_sm=6: a multiple of 4"
+    ):
         arithmetic.cuda_fma_chains("fp32", chains=1, warps_per_sm=6, repeats=33)
 
 

@@ -143,11 +143,14 @@ def test_how_a_kernel_was_configured() -> None:
 def test_host_constants_come_back_from_steps_made_of_them() -> None:
     random = np.random.default_rng(0)
     counts = random.integers(0, 50, (30, len(COSTS))).astype(float)
-    costs = np.array(
-        [3e-5, 8e-7, 6e-7, 1e-3, 9e-6, 7e-6, 5e-6, 8e-6, 1.2e-5, 9e-6, 1.3e-5, 7e-6, 1e-5]
-    )
+    costs = np.array([3e-5, 8e-7, 6e-7, 1e-3, 9e-6, 7e-6, 5e-6, 8e-6, 1.2e-5, 9e-6, 1.3e-5, 7e-6])
     rest = random.uniform(0, 1e-4, 30)
-    assert fit(counts, rest, counts @ costs + rest) == pytest.approx(costs, rel=1e-2)
+    seconds = counts @ costs + rest
+    assert fit(counts, rest, seconds, np.ones(30)) == pytest.approx(costs, rel=1e-2)
+    # a loop that counts for nothing may take any time
+    weights, wrong = np.ones(30), seconds.copy()
+    weights[:10], wrong[:10] = 1e-6, 2 * seconds[:10]
+    assert fit(counts, rest, wrong, weights) == pytest.approx(costs, rel=1e-2)
 
 
 def test_the_limit_of_compiled_versions_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

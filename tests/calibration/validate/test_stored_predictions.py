@@ -59,7 +59,7 @@ def test_steps_without_a_measurement_are_listed_alone(
     path.write_text(
         json.dumps({**row, "interval_s": [1e-3, 3e-3], "gpu_busy_s": 1e-3, "kernels": 9}) + "\n"
     )
-    monkeypatch.setattr(packages, "measured", lambda suite: {})
+    monkeypatch.setattr(packages, "measured", lambda suite, gpu: {})
     monkeypatch.setattr(
         sys, "argv", ["packages", "own-ppo.*inference/b256s0$", "--before", str(path)]
     )

@@ -158,3 +158,21 @@ def test_cell_backwards_sum_their_biases() -> None:
     assert main.write_bytes == 12288 + 3072
     # 16·192·4 to 192·4
     assert (bias.read_bytes, bias.write_bytes) == (12288, 768)
+
+
+def test_weights_that_are_no_views_of_a_buffer_are_copied_into_one() -> None:
+    """In bfloat16: zeros for all weights, then a copy of each, before the products."""
+    weights = [((192, 32), "float16"), ((192, 48), "float16")]
+    op = sig(
+        "aten._cudnn_rnn.default",
+        Y,
+        None,
+        {"mode": 2, "hidden_size": 48, "num_layers": 1, "weight_stride0": 2},
+        input=X,
+        weight=weights,
+        hx=((1, 16, 48), "float16"),
+    )
+    fill, first, second, *products = launched(op)
+    assert fill.write_bytes == 2 * (192 * 32 + 192 * 48)
+    assert [w.write_bytes for w in (first, second)] == [2 * 192 * 32, 2 * 192 * 48]
+    assert [w.family for w in products] == ["rnn_input", "rnn"]

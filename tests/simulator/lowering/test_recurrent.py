@@ -197,3 +197,13 @@ def test_weights_beyond_the_registers_are_read_at_each_step(
 def test_a_deep_product_of_some_rows_is_split(batch: int, families: list[str]) -> None:
     op = rnn("rnn", 2048, 1, batch)
     assert [k.family for k in recurrence(op, recurrences(op)[0], H200)] == families
+
+
+def test_bfloat16_is_never_one_kernel() -> None:
+    """Recorded on an H100: an LSTM of 48 in both directions over 32 steps of bfloat16 launches 32
+    products and 32 cells a direction, forward and backward; in float16 it is one kernel."""
+    for back in (False, True):
+        op = rnn("lstm", 48, 32, 64, dtype="bfloat16", both=True, train=True, back=back)
+        assert [len(recurrence(op, work, H200)) for work in recurrences(op)] == [64, 64]
+    half = rnn("lstm", 48, 32, 64, dtype="float16", both=True)
+    assert [len(recurrence(half, work, H200)) for work in recurrences(half)] == [1, 1]
