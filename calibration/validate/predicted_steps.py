@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from calibration.cases.steps.parallel import STEPS, ParallelStep
+from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.programs.parallel_programs import spread, twin
 from simulator.cluster import Cluster, cluster
 from simulator.collectives import collective_time
 from simulator.collectives.price import KINDS
 from simulator.errors import InputError
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
+from simulator.hardware.host_speed import ON_CPU_MARK
 from simulator.parallel.predict_step import predict_step
 from simulator.parallel.prediction import ParallelPrediction
 
@@ -40,9 +44,18 @@ def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
     return make
 
 
-def predicted(step: ParallelStep, where: Cluster | str) -> ParallelPrediction:
+def predicted(
+    step: ParallelStep, where: Cluster | str, host: Host | None = None
+) -> ParallelPrediction:
     """The prediction of a step; on a cluster of one GPU that of its twin."""
-    return predict_step(program(step), where, mode="cuda_graph" if step.graph else "eager")
+    mode = "cuda_graph" if step.graph else "eager"
+    return predict_step(program(step), where, host=host, mode=mode)
+
+
+def host_beside(reference_s: float) -> Host:
+    """The default host at the speed at which its fixed work took `reference_s` next to a step."""
+    default = find_host()
+    return default.slower(reference_s / default.reference[REFERENCE.name + ON_CPU_MARK])
 
 
 def figures(p: ParallelPrediction) -> dict[str, Any]:
@@ -63,13 +76,13 @@ def figures(p: ParallelPrediction) -> dict[str, Any]:
     }
 
 
-def predicted_row(place: int, machine: Cluster) -> dict[str, Any]:
+def predicted_row(place: int, machine: Cluster, host: Host | None = None) -> dict[str, Any]:
     """The figures of a step and of its twin on one GPU, or the error."""
     step = STEPS[place]
     row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
     try:
-        row |= figures(predicted(step, machine))
-        row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}"))
+        row |= figures(predicted(step, machine, host))
+        row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}", host))
     except InputError as error:
         row["failed"] = str(error)
     return row

@@ -16,21 +16,28 @@ import sys
 import numpy as np
 
 from calibration.cases.steps.parallel import parallel_step
-from calibration.validate.blind_steps import Row, measured, predicted_before, rows, table
-from calibration.validate.predicted_steps import predicted, predicted_row
+from calibration.validate.blind_steps import (
+    FIRST,
+    MACHINES,
+    Row,
+    measured,
+    predicted_before,
+    rows,
+    table,
+)
+from calibration.validate.predicted_steps import host_beside, predicted, predicted_row
 from simulator.cluster import cluster
 from simulator.collectives import collective_time
 from simulator.errors import InputError
 
-CLUSTER = "2xh200"
 HOST_BOUND = 1.4  # below this multiple of the host's seconds, a measured time counts as host-bound
 
 
-def collectives() -> None:
-    """Print the median and 90th percentile of the error by collective and size."""
-    errors: dict[tuple[str, str], list[float]] = {}
-    machine = cluster(CLUSTER)
-    for row in rows("collectives"):
+def collectives(machine: str) -> None:
+    """Print the median and 90th percentile of the error by collective, size and number of GPUs."""
+    errors: dict[tuple[int, str, str], list[float]] = {}
+    whole = cluster(machine)
+    for row in rows("collectives", machine):
         if row["part"] != "collective" or row["protocol"] != "auto":
             continue
         kind = "send" if row["collective"] == "send_receive" else row["collective"]
@@ -38,27 +45,30 @@ def collectives() -> None:
         alone = "graph_s" in row or seconds > HOST_BOUND * row["issue_s"]
         if kind == "exchange" or not alone:
             continue
-        modelled = collective_time(kind, row["message_bytes"], machine).seconds
+        ranks = tuple(range(row["ranks"]))
+        modelled = collective_time(kind, row["message_bytes"], whole, ranks).seconds
         size = "over 1 MiB" if row["message_bytes"] > 2**20 else "to 1 MiB"
-        for key in ((size, kind), (size, "all")):
+        for of in (kind, "all"):
+            key = row["ranks"], size, of
             errors.setdefault(key, []).append(abs(modelled / seconds - 1))
-    print("| size | collective | points | median | p90 |\n|--|--|--|--|--|")
-    for (size, kind), each in sorted(errors.items()):
+    print("| GPUs | size | collective | points | median | p90 |\n|--|--|--|--|--|--|")
+    for (ranks, size, kind), each in sorted(errors.items()):
         middle, high = np.quantile(each, (0.5, 0.9))
-        print(f"| {size} | {kind} | {len(each)} | {middle:.1%} | {high:.1%} |")
+        print(f"| {ranks} | {size} | {kind} | {len(each)} | {middle:.1%} | {high:.1%} |")
 
 
-def steps(named: str) -> None:
+def steps(named: str, machine: str) -> None:
     """Print the period, the slow-down over the twin on one GPU and the peak memory of each step."""
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
-    for row in rows("parallel_steps"):
+    one = f"1x{machine.partition('x')[2]}"
+    for row in rows("parallel_steps", machine):
         step = parallel_step(row)
         if named not in step.name or "period_s" not in row:
             continue
         try:
-            p = predicted(step, CLUSTER)
-            alone = predicted(step, "1xh200") if "one_gpu" in row else None
+            p = predicted(step, machine)
+            alone = predicted(step, one) if "one_gpu" in row else None
         except InputError as error:
             print(f"| {step.name} | {error} |")
             continue
@@ -74,35 +84,40 @@ def steps(named: str) -> None:
         )
 
 
-def blind(before_alone: bool) -> None:
+def blind(machine: str, before_alone: bool, beside: bool) -> None:
     """Print the errors of the steps that were predicted before they were measured."""
-    before = predicted_before()
-    print(f"\nAs predicted before measuring, {len(measured(before))} steps:\n")
-    print(*table(before), sep="\n", flush=True)
-    if not before_alone:
-        machine = cluster(CLUSTER)
-        now: dict[int, Row] = {}
-        for row in measured(before):
-            now[row["step"]] = predicted_row(row["step"], machine)
-            print(row["step"], parallel_step(row).name, file=sys.stderr, flush=True)
-        now = {step: row for step, row in now.items() if "one_gpu" in row}
-        print("\nAs predicted now:\n")
-        print(*table(now), sep="\n")
+    before = predicted_before(machine)
+    count = len(measured(before, machine))
+    print(f"\nAs predicted before measuring, {count} steps:\n")
+    print(*table(before, machine), sep="\n", flush=True)
+    if before_alone:
+        return
+    whole = cluster(machine)
+    now: dict[int, Row] = {}
+    for row in measured(before, machine):
+        host = host_beside(row["host_reference_s"]) if beside else None
+        now[row["step"]] = predicted_row(row["step"], whole, host)
+        print(row["step"], parallel_step(row).name, file=sys.stderr, flush=True)
+    now = {step: row for step, row in now.items() if "one_gpu" in row}
+    print("\nAs predicted now:\n")
+    print(*table(now, machine), sep="\n")
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--machine", choices=MACHINES, default=FIRST)
     parser.add_argument("--steps", metavar="NAME", help="only the steps whose names contain this")
+    parser.add_argument("--beside", action="store_true", help="the host's speed beside each step")
     parser.add_argument(
         "--before", action="store_true", help="leave out the predictions of the current code"
     )
     options = parser.parse_args()
     if options.steps is None:
-        collectives()
-        blind(options.before)
+        collectives(options.machine)
+        blind(options.machine, options.before, options.beside)
     else:
-        steps(options.steps)
+        steps(options.steps, options.machine)
 
 
 if __name__ == "__main__":
