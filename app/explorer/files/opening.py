@@ -114,8 +114,8 @@ class Opening(QObject):
             offers={
                 "Restore": lambda: self.attempt(lambda: self.files.restore(autosave)),
                 "Discard": lambda: self.attempt(lambda: autosave.unlink(missing_ok=True)),
-                "Not now": lambda: None,
             },
+            dismiss="Not now",
         )
 
     def attempt(self, run: Callable[[], object]) -> bool:
