@@ -169,3 +169,13 @@ def test_a_shortcut_to_another_page_leaves_no_ring_on_the_button_of_this_one(win
     focus = QApplication.focusWidget()
     assert focus is None or not window.buttons.isAncestorOf(focus)
     window.session.show("Explore")
+
+
+def test_the_head_names_the_scenario_on_the_pages_that_draw_it(window: Window):
+    wait(window.worker)
+    shown: dict[str, str] = {}
+    for page in ("Plan", "Map", "Lessons", "Compare", "Explore"):
+        window.session.show(page)
+        shown[page] = window.head.subject.toolTip() or window.head.subject.text()
+    assert "H200" in shown["Map"] and shown["Map"] == shown["Explore"] == shown["Compare"]
+    assert shown["Plan"] == shown["Lessons"] == window.files.title  # of the file alone
