@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.answer import BatchRegimes, batch_and_seq
+from app.answers.answer import Answer, BatchRegimes, batch_and_seq
 from app.answers.changes import gpu_of, with_field, with_network
 from app.explorer.background.advising import Advising
 from app.explorer.inspector.advice_panel import AdvicePanel
@@ -69,6 +69,8 @@ class Inspector(QScrollArea):
         self.session, self.theme = session, theme
         self.labels: dict[str, QLabel] = {}
         self._along_of: Scenario | None = None
+        self._own_sizes: tuple[str, int | None, int | None] = ("", None, None)
+        """A network of a file with the batch and sequence that it chose itself."""
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -121,8 +123,10 @@ class Inspector(QScrollArea):
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
+        if scenario.network == self._own_sizes[0]:
+            batch, seq = batch or self._own_sizes[1], seq or self._own_sizes[2]
         no_seq = fixed or f"{resolved.request.network} has no sequence, or its length is fixed"
-        self.batch.put(None if saved else batch or 1, fixed)
+        self.batch.put(None if saved else batch, fixed or "known once the network is traced")
         self.seq.put(None if saved else seq, no_seq if seq is None else "")
         entry = CATALOGUE.get(resolved.request.network)
         refused = (
@@ -146,6 +150,13 @@ class Inspector(QScrollArea):
         self._show_gpu(scenario, resolved.gpu)
         self._select(self.host, resolved.host.id, resolved.host.id)
         self._describe(resolved)
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show the batch and the sequence that a network of a file chose itself."""
+        network = answer.scenario.network
+        if network not in CATALOGUE and answer.scenario.trace_file is None:
+            self._own_sizes = network, answer.subject.batch, answer.subject.seq
+            self.show_scenario(self.session.state.scenario)
 
     def follow(self, advising: Advising) -> None:
         """Show advice and the results of goal seek."""

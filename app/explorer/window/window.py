@@ -204,6 +204,7 @@ class Window(QMainWindow):
         if self.answering.up_to_date:
             self.banner.clear("prediction")
         self.verdict.show_answer(answer)
+        self.inspector.show_answer(answer)
         self.panels.draw()
         self.status.count(answer)
         self.staleness.drawn()

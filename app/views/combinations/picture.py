@@ -40,6 +40,8 @@ class LinesPicture(Canvas):
         self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
         self.axis = 0
         self.stale = False
+        self.failure = ""
+        """The reason why there are no combinations of the current scenario."""
         self.shares: dict[str, float] = {}
         self.groups: tuple[GroupSummary, ...] = ()
         self.figure = self.by = ""
@@ -59,9 +61,14 @@ class LinesPicture(Canvas):
         if [c.name for c in before] != [c.name for c in table.columns]:
             self._brush_from = self._dragged_title = None  # the dragged axis moved or vanished
         self.axis = min(self.axis, len(table.columns) - 1)
-        self.table, self.stale = table, False
+        self.table, self.stale, self.failure = table, False, ""
         self.fastest_first, self.over = fastest_first, None
         self.group(self.by)
+
+    def fail(self, reason: str) -> None:
+        """Show the reason in place of the combinations of an earlier scenario."""
+        self.table, self.stale, self.over, self.failure = None, False, None, reason
+        self.update()
 
     def group(self, by: str) -> None:
         """Colour the lines by the values of an axis, or by regime if there is no such axis."""
@@ -113,8 +120,8 @@ class LinesPicture(Canvas):
     def draw(self, paint: Paint) -> None:
         theme, table = self.theme, self.table
         if table is None or not len(table):
-            words = "Predicting all combinations …" if table is None else "No combination can run."
-            paint.text(self.width() / 2, self.height() / 2, words, theme.ink3, align=0.5)
+            waiting = self.failure or "Predicting all combinations …"
+            self.paint_message(paint, waiting if table is None else "No combination can run.")
             return
         paint.painter.setOpacity(0.6 if self.stale else 1.0)
         ys = self.heights(table)
