@@ -69,8 +69,8 @@ class Inspector(QScrollArea):
         self.session, self.theme = session, theme
         self.labels: dict[str, QLabel] = {}
         self._along_of: Scenario | None = None
-        self._own_sizes: tuple[str, int | None, int | None] = ("", None, None)
-        """A network of a file with the batch and sequence that it chose itself."""
+        self._own: Answer | None = None
+        """The last answer of a network of a file, which may choose its sizes and dtype itself."""
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -123,8 +123,9 @@ class Inspector(QScrollArea):
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
-        if scenario.network == self._own_sizes[0]:
-            batch, seq = batch or self._own_sizes[1], seq or self._own_sizes[2]
+        own = self._own if self._own and self._own.scenario.network == scenario.network else None
+        if own is not None:
+            batch, seq = batch or own.subject.batch, seq or own.subject.seq
         no_seq = fixed or f"{resolved.request.network} has no sequence, or its length is fixed"
         self.batch.put(None if saved else batch, fixed or "known once the network is traced")
         self.seq.put(None if saved else seq, no_seq if seq is None else "")
@@ -135,7 +136,13 @@ class Inspector(QScrollArea):
             else {}
         )
         precisions = dict.fromkeys(_PRECISIONS, fixed) if saved else {}
-        self.precision.put(resolved.request.dtype, precisions)
+        dtype = resolved.request.dtype
+        if own is not None and own.scenario.dtype == scenario.dtype and not own.scenario.whatifs:
+            made = own.subject.dtype
+            if made != dtype:
+                why = f"{own.subject.name} makes its weights {made} itself; apply a precision card"
+                precisions, dtype = dict.fromkeys(_PRECISIONS, why), made
+        self.precision.put(dtype, precisions)
         compiled = compiles(resolved.mode)
         self.mode.put("compiled" if compiled else resolved.mode)
         for widget in (self.compiler, self.labels["Mode of torch.compile"]):
@@ -155,7 +162,7 @@ class Inspector(QScrollArea):
         """Show the batch and the sequence that a network of a file chose itself."""
         network = answer.scenario.network
         if network not in CATALOGUE and answer.scenario.trace_file is None:
-            self._own_sizes = network, answer.subject.batch, answer.subject.seq
+            self._own = answer
             self.show_scenario(self.session.state.scenario)
 
     def follow(self, advising: Advising) -> None:
