@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
@@ -37,8 +36,6 @@ class Docks(QMainWindow):
         self._afloat: list[Panel] = []
         self._afloat_state: QByteArray | None = None
         self._rearrange = later(0, self._follow_size, self)
-        self._clicked = ""
-        self._focus_clicked = later(0, self._focus, self)
 
     def reset(self) -> None:
         """Apply the default layout. Explore has one for its size; another workspace has a wide
@@ -176,10 +173,6 @@ class Docks(QMainWindow):
                 self._follow_size()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
-        if isinstance(event, QChildEvent) and event.polished():
-            bar = event.child()
-            if isinstance(bar, QTabBar):
-                bar.tabBarClicked.connect(partial(self._tab_clicked, bar))
         return done
 
     def minimumSizeHint(self) -> QSize:
@@ -211,16 +204,6 @@ class Docks(QMainWindow):
         for group in explore_layout.groups(self.panels, wide):
             shown = next((panel for panel in front if panel in group), group[0])
             shown.visibilityChanged.emit(True)
-
-    def _tab_clicked(self, bar: QTabBar, at: int) -> None:
-        self._clicked = bar.tabText(at)
-        self._focus_clicked.start()  # once Qt shows the panel
-
-    def _focus(self) -> None:
-        """Give the focus to the view of the clicked tab, whose keys then work at once."""
-        for panel in self.panels:
-            if panel.windowTitle() == self._clicked and panel.inside is not None:
-                panel.inside.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def _tidy(self) -> None:
         """Hide the tab bars of former groups, which Qt leaves in place."""
