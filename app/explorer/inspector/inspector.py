@@ -70,7 +70,7 @@ class Inspector(QScrollArea):
         self.labels: dict[str, QLabel] = {}
         self._along_of: Scenario | None = None
         self._own: Answer | None = None
-        """The last answer of a network of a file, which may choose its sizes and dtype itself."""
+        """The last answer of a file's network, which may choose sizes and dtype itself."""
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -99,9 +99,12 @@ class Inspector(QScrollArea):
         self.edit_gpu.setProperty("look", "quiet")
         self.edit_gpu.setAccessibleName("Edit the GPU")
         self.edit_gpu.setToolTip("Edit the figures of this GPU, or create your own")
-        self.gpu = self._choice("GPU", [], self._gpu, beside=self.edit_gpu)
+        row = QHBoxLayout()  # side by side, which leaves the first advice its place
+        row.setSpacing(8)
+        self.gpu = self._choice("GPU", [], self._gpu, self.edit_gpu, row)
         self.list_gpus()
-        self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
+        self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v), None, row)
+        self.column.addLayout(row)
         self.applied = AppliedList(session, theme)
         self.advice = AdvicePanel(session, theme)
         self.column.addWidget(self.applied)
@@ -230,19 +233,30 @@ class Inspector(QScrollArea):
         self.gpu.setItemText(self.gpu.currentIndex(), card.name)
 
     def _choice(
-        self, name: str, values: list[str], chosen: Any, beside: QWidget | None = None
+        self,
+        name: str,
+        values: list[str],
+        chosen: Any,
+        beside: QWidget | None = None,
+        row: QHBoxLayout | None = None,
     ) -> Choice:
         control = Choice(self.theme, name)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         control.setSizeAdjustPolicy(policy)  # long names are elided and do not widen the panel
-        control.setMinimumContentsLength(8)
+        control.setMinimumContentsLength(5 if row else 8)
         for value in values:
             control.addItem(value, value)
         control.activated.connect(lambda index: chosen(control.itemData(index)))
-        self._labelled(name, control, beside)
+        self._labelled(name, control, beside, row)
         return control
 
-    def _labelled(self, name: str, control: QWidget, beside: QWidget | None = None) -> None:
+    def _labelled(
+        self,
+        name: str,
+        control: QWidget,
+        beside: QWidget | None = None,
+        row: QHBoxLayout | None = None,
+    ) -> None:
         column = QVBoxLayout()
         column.setSpacing(4)
         label = self.labels[name] = QLabel(name)
@@ -253,7 +267,10 @@ class Inspector(QScrollArea):
             head.addWidget(beside)
         column.addLayout(head)
         column.addWidget(control)
-        self.column.addLayout(column)
+        if row is None:
+            self.column.addLayout(column)
+        else:
+            row.addLayout(column, 2 if row.count() else 3)  # GPUs have the longer names
 
     @staticmethod
     def _select(box: QComboBox, value: str, words: str) -> None:
