@@ -123,10 +123,11 @@ class Opening(QObject):
         try:
             run()
         except RidgepointError as error:
-            self.banner.say(str(error))
+            self.banner.say(str(error), about="file")
             return False
         except OSError as error:
-            self.banner.say(f"{error.strerror}: {error.filename}; choose another path")
+            words = f"{error.strerror}: {error.filename}; choose another path"
+            self.banner.say(words, about="file")
             return False
         return True
 
