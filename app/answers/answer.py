@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from app.answers.figures import Totals, totals
-from app.answers.subject import Subject, to_full_text
+from app.answers.subject import Subject, dtype_of, to_full_text
 from simulator.analysis.regimes import Shift, next_shift
 from simulator.analysis.sweep import sweep
 from simulator.errors import InputError
@@ -58,7 +58,8 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     name = name.partition(".")[0] if request.saved else name
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // batch) if batch else 1
-    return Subject(trace, name, batch or trace.samples, seq, request.dtype, words, forwards)
+    dtype = request.dtype if request.saved else dtype_of(request, trace)
+    return Subject(trace, name, batch or trace.samples, seq, dtype, words, forwards)
 
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:

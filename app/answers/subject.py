@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.analysis.compare import Waterfall
     from simulator.prediction import Prediction
     from simulator.records import Trace
+    from simulator.scenario.resolved import TraceRequest
 
 __all__ = [
     "Scenario", "Subject", "data_sizes", "heading_of", "predict",
@@ -31,6 +32,7 @@ __all__ = [
 NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by rules"
 """The start of the note that --exact fell back to rules."""
 
+_NO_FLOATS = "no floats"
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
@@ -63,7 +65,7 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
     check_data_sizes(scenario.data_sizes, as_traced)
     name, batch, seq = facts(resolved.request, resolved.gpu)
     trace = trace_resolved(resolved)
-    dtype = _dtype(as_traced) if resolved.request.saved else resolved.request.dtype
+    dtype = dtype_of(resolved.request, as_traced)
     users_network = not (resolved.request.saved or resolved.request.network in CATALOGUE)
     if users_network and seq is not None and not takes_sequence(as_traced, seq):
         seq = None
@@ -157,6 +159,16 @@ def _refuse_fixed(scenario: Scenario, path: Path) -> None:
         )
 
 
+def dtype_of(request: TraceRequest, trace: Trace) -> str:
+    """The dtype of a step: that of the request, unless a file's network may choose its own."""
+    if request.saved:
+        return _dtype(trace)
+    if request.network in CATALOGUE or request.dtype.startswith("autocast"):
+        return request.dtype
+    found = _dtype(trace)
+    return request.dtype if found == _NO_FLOATS else found
+
+
 def _dtype(trace: Trace) -> str:
     """The floating-point dtype of most ops of a trace."""
     signatures, rows = trace.signatures
@@ -165,7 +177,7 @@ def _dtype(trace: Trace) -> str:
         for tensor in signatures[row].inputs[:1]:
             counts[tensor.dtype] = counts.get(tensor.dtype, 0) + 1
     known = {dtype: n for dtype, n in counts.items() if dtype in _SHORT}
-    return _SHORT[max(known, key=lambda dtype: known[dtype])] if known else "no floats"
+    return _SHORT[max(known, key=lambda dtype: known[dtype])] if known else _NO_FLOATS
 
 
 def sizes(options: list[str]) -> dict[str, Any]:

@@ -7,6 +7,12 @@ from app.quantities import data, number, percent, scaled, seconds
 from app.scenes.launches import LaunchGroup
 from simulator.prediction import Prediction
 
+_BELOW_DRAM = {
+    "vector": "by instructions: special functions take several",
+    "tensor": "by tiles that reach less than the peak",
+}
+"""What limits a compute-bound launch at whose intensity DRAM is the lower roof, by engine."""
+
 
 def ridge(a: LaunchGroup, p: Prediction) -> float:
     """FLOPs per byte above which the engine, rather than DRAM, is the limit."""
@@ -17,15 +23,28 @@ def intensity(a: LaunchGroup, p: Prediction) -> Formula:
     """FLOPs over bytes, compared with the ridge."""
     peak = f"{scaled(a.peak_flops_per_s, 'FLOP/s')} / {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}"
     at = ridge(a, p)
-    limit = "arithmetic" if a.intensity > at else "memory"
+    best, other = ("arithmetic", "memory") if a.intensity > at else ("memory", "compute")
+    predicted = "" if a.regime != other else f"\nPredicted: {other}-bound, {limit(a)}."
     return Formula(
         "Intensity",
         "FLOPs / DRAM bytes",
         intensity_sum(a),
         f"Ridge = peak / bandwidth = {peak} = {number(at)} FLOP/byte: "
-        f"at best, {limit} is the limit.",
+        f"at best, {best} is the limit.{predicted}",
         "03-intensity",
     )
+
+
+def limit(a: LaunchGroup) -> str:
+    """What a launch waits for, with the reason if the roof at its intensity suggests another."""
+    if a.regime == "overhead":
+        return "by the fixed time of each launch"
+    dram = a.roof == "DRAM"
+    if a.regime == "memory":
+        return "by DRAM bandwidth" if dram else "by memory traffic, below the peak bandwidth"
+    if not dram:
+        return f"by arithmetic on the {a.engine} unit"
+    return _BELOW_DRAM[a.engine]
 
 
 def intensity_sum(a: LaunchGroup) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.answers.cluster.page import Clustered
-from app.quantities import between, count_of, number, percent, seconds_unit
+from app.quantities import between, count_of, data, number, percent, scaled, seconds_unit
 from app.scenes.plan.headline import Figure
 from simulator.formats.numbers import short
 
@@ -23,7 +23,11 @@ def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
         interval=(low / answer.period_s, high / answer.period_s),
     )
     per_s = answer.samples_per_s
-    tokens = "" if answer.seq is None else count_of(per_s * answer.seq, "tokens/s")
+    tokens_per_s = per_s * (answer.seq or 0)
+    if tokens_per_s >= 1e6:
+        tokens = scaled(tokens_per_s, " tokens/s")  # "11.6 M tokens/s"
+    else:
+        tokens = count_of(tokens_per_s, "tokens/s") if tokens_per_s else ""
     throughput = Figure("Throughput", short(per_s, 3), "samples/s", tokens)
     share = clustered.efficiency
     replicas = answer.layout.dp
@@ -39,13 +43,14 @@ def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
     )
     capacity = answer.cluster.gpu.memory_bytes
     need = answer.largest.needed_bytes
+    needed, binary = data(need).split(" ")
     memory = Figure(
         "Memory per rank",
-        short(need / 1e9, 3),
-        f"of {short(capacity / 1e9, 3)} GB",
-        f"fits, {percent(need / capacity)} used"
+        needed,
+        binary,
+        f"fits, {percent(need / capacity)} of {data(capacity)}"
         if answer.fits
-        else f"does not fit: {short((need - capacity) / 1e9, 3)} GB more than the GPU has",
+        else f"does not fit: {data(need - capacity)} more than the GPU has",
         not answer.fits,
     )
     moving, moving_unit = seconds_unit(answer.communication_s)

@@ -42,7 +42,12 @@ def saved_sum(scene: FusionScene, trial: Trial) -> str:
         return ""
     same = len(set(terms)) == 1
     each = f"{len(terms)} × {data(terms[0])}" if same else " + ".join(map(data, terms))
-    return f"{trial.count} × ({each}) = {data(total)}" if trial.count > 1 else f"{each}"
+    written = f"{trial.count} × ({each})" if trial.count > 1 else each
+    rest = trial.bytes_saved - total
+    if data(total) != data(trial.bytes_saved):  # else the sum would contradict the bytes saved
+        written += f" {'+' if rest > 0 else '−'} {data(abs(rest))} of other traffic"
+        return f"{written} = {data(trial.bytes_saved)}"
+    return f"{written} = {data(total)}" if trial.count > 1 else written
 
 
 def _noun(count: int) -> str:

@@ -38,7 +38,7 @@ class Ceiling:
         sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
         measured = self.measured_flops_per_s
         whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
-        return whole, sheet, sheet.rpartition(" ")[0]
+        return whole, sheet, sheet.removesuffix("FLOP/s")  # "989 T", as on the axis
 
 
 @dataclass(frozen=True)

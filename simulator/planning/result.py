@@ -20,7 +20,8 @@ class Row:
     hold. `front` is true if no other candidate is as good in cost, latency, energy and count, and
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
-    `queues` of sequences: one, or one for each GPU."""
+    `queues` of sequences: one, or one for each GPU. `at_capacity` is true if the plan asks for as
+    many samples a second as each candidate carries."""
 
     gpu: str
     name: str
@@ -63,6 +64,7 @@ class Row:
     chance: float | None = None
     binds: str = ""
     front: bool = False
+    at_capacity: bool = False
 
     @property
     def configuration(self) -> str:
@@ -105,11 +107,13 @@ class Row:
 
     @property
     def cost(self) -> float:
-        """The figure that ranks candidates: USD, else GPU-hours, else GPUs."""
+        """The figure that ranks candidates: USD, else GPU-hours, else GPUs; of as many samples at
+        capacity, where an hour of one candidate does more than an hour of another."""
+        work = self.per_s if self.at_capacity and self.per_s else 1.0
         for value in (self.usd_total, self.usd_per_h, self.gpu_hours):
             if value is not None:
-                return value
-        return float(self.count)
+                return value / work
+        return self.count / work
 
 
 @dataclass(frozen=True)

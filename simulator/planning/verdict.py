@@ -54,9 +54,9 @@ def _time(row: Row) -> float:
 
 def _figures(row: Row) -> tuple[float, float, float, float]:
     far = float("inf")
-    cost = row.usd_total if row.usd_total is not None else row.usd_per_h
+    cost = far if row.usd_total is None and row.usd_per_h is None else row.cost
     joules = row.joules_per_unit
-    return far if cost is None else cost, _time(row), far if joules is None else joules, row.count
+    return cost, _time(row), far if joules is None else joules, row.count
 
 
 def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
@@ -67,6 +67,8 @@ def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
     energy = (other.watts or 0.0) / 1000 * energy_usd_per_kwh / other.count
     if row.usd_total is not None and other.gpu_hours:
         each = row.usd_total / other.gpu_hours
+    elif row.at_capacity and other.per_s:
+        each = row.cost * other.per_s / other.count
     else:
         each = row.usd_per_h / other.count
     if each <= energy:

@@ -21,6 +21,7 @@ from app.drawing import (
     elided,
     fitting,
 )
+from app.quantities import data
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _PAD, _HEAD, _GAP, _SWITCH = 10.0, 26.0, 8.0, 30.0
@@ -250,6 +251,6 @@ def rank_of(answer: ClusterAnswer, number: int) -> RankAnswer:
 
 def _tooltip(answer: ClusterAnswer, number: int) -> str:
     rank = rank_of(answer, number)
-    need = f"{rank.needed_bytes / 1e9:.3g} GB"
+    need = data(rank.needed_bytes)
     same = f", as all of {ranks_words(rank.ranks)}" if len(rank.ranks) > 1 else ""
     return f"GPU {number}: {need}{same}"

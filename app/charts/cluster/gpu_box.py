@@ -7,9 +7,8 @@ from app.answers.cluster.words import PARTS
 from app.charts.cluster.ranks import PART_INKS, rank_seconds
 from app.drawing import Box, Item, Metrics, Pattern, Rectangle, Text, fitting
 from app.drawing.colours import PatternKind
-from app.quantities import percent, seconds
+from app.quantities import data, percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
-from simulator.formats.numbers import short
 
 _TALL, _LOW, _LINE_PX = 74.0, 34.0, 16.0
 
@@ -82,7 +81,7 @@ def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) ->
     items.append(Rectangle(filled, "danger" if used > 1 else "ink3", radius=2))
     y = track.bottom + 11
     if y + 6 <= inner.bottom:
-        need = f"{short(rank.needed_bytes / 1e9, 3)} GB"
+        need = data(rank.needed_bytes)
         words = fitting(metrics, inner.width, f"{need}, {percent(used)} of memory", need, "")
         if words:
             items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))

@@ -6,9 +6,8 @@ from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.words import role_words
 from app.drawing import Box, Drawing, Item, Metrics, Mix, Pattern, Rectangle, Text
 from app.drawing.colours import Colour
-from app.quantities import percent
+from app.quantities import data, percent
 from app.theme import SUPPORT_PX
-from simulator.formats.numbers import short
 
 _BAR, _TOP, ROW_PX = 12.0, 20.0, 19.0
 _STRENGTHS = (0.95, 0.75, 0.58, 0.44, 0.34, 0.26, 0.2)
@@ -23,7 +22,7 @@ def memory_drawing(answer: ClusterAnswer, width: float, height: float, metrics: 
     """A bar over the capacity, and a row for each role; what does not fit is hatched."""
     rank, capacity = answer.largest, float(answer.cluster.gpu.memory_bytes)
     whole = max(capacity, float(rank.needed_bytes))
-    need = f"{short(rank.needed_bytes / 1e9, 3)} of {short(capacity / 1e9, 3)} GB"
+    need = f"{data(rank.needed_bytes)} of {data(capacity)}"
     over = rank.needed_bytes > capacity
     items: list[Item] = [
         Text(0, 8, "Memory per rank", "ink", SUPPORT_PX, 600),
@@ -44,7 +43,7 @@ def memory_drawing(answer: ClusterAnswer, width: float, height: float, metrics: 
     for (role, nbytes), strength in zip(rank.memory, _STRENGTHS, strict=False):
         items.append(Rectangle(Box(0, y - 5, 10, 10), Mix("ink2", strength, "bg1"), radius=2))
         items.append(Text(17, y, role_words(role), "ink2", SUPPORT_PX))
-        figure = f"{short(nbytes / 1e9, 3)} GB" if nbytes >= 1e9 else f"{nbytes / 1e6:,.0f} MB"
+        figure = data(nbytes)
         items.append(Text(width, y, figure, "ink", SUPPORT_PX, anchor="end"))
         y += ROW_PX
     title = f"{need}, {percent(rank.needed_bytes / capacity)}"

@@ -17,7 +17,7 @@ from app.drawing import (
     Text,
     elided,
 )
-from app.drawing.items import Anchor
+from app.drawing.items import SHARES_LEFT, Anchor
 from app.scenes.pixel_scale import Scale
 from app.scenes.plan.tornado import Bar, TornadoScene
 from app.theme import LABEL_PX, SUPPORT_PX
@@ -60,12 +60,13 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
         items.append(Text(x, plot.top - 8, words, "ink3", anchor="middle"))
     title = elided(metrics, f"{scene.figure}, {word}", names + left)
     items.append(Text(0, plot.top - 8, title, "ink3"))
+    values: list[Text] = []
     for at, bar in enumerate(bars):
         y = plot.top + ROW_PX * (at + 0.5)
         name = elided(metrics, f"{bar.name[0].upper()}{bar.name[1:]}", names, SUPPORT_PX)
         items.append(Text(0, y, name, "ink2", SUPPORT_PX))
         items += _bar(bar, scene, across, unit, y)
-        items += _end_names(bar, scene, across, unit, y, width, metrics)
+        values += _end_names(bar, scene, across, unit, y, width, metrics)
     now = across.at(scene.now_s / unit)
     items.append(Line(((now, plot.top - 2), (now, plot.bottom)), "ink", 1.6))
     words = f"{short(scene.now_s / unit)} now"
@@ -73,12 +74,15 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
     if limit is not None and limit >= low:
         x = across.at(limit / unit)
         items.append(Line(((x, plot.top - 2), (x, plot.bottom)), "danger", 1.6))
+        grounds = [_ground(text, metrics) for text in values]  # a value may lie on the line
+        items += [Rectangle(box, "bg1") for box in grounds if box.left < x < box.right]
         wide = metrics.width(words, LABEL_PX, 600) / 2
         words = f"limit {short(limit / unit)}"
         other = metrics.width(words, LABEL_PX, 600) / 2
         middle = min(x, width - other)
         if abs(middle - now) > wide + other + 6:
             items.append(Text(middle, plot.top - 24, words, "danger", LABEL_PX, 600, "middle"))
+    items += values
     hidden = len(scene.bars) - len(bars)
     still = scene.still + hidden
     if still and height >= plot.bottom + 16:
@@ -143,9 +147,9 @@ def _end_names(
     y: float,
     width: float,
     metrics: Metrics,
-) -> list[Item]:
+) -> list[Text]:
     """The values of the assumption at both ends, left and right of its bar."""
-    items: list[Item] = []
+    items: list[Text] = []
     now = across.at(scene.now_s / unit)
     sides: tuple[tuple[float, Anchor], ...] = (-_GAP, "end"), (_GAP, "start")
     for end, (gap, anchor) in zip(_named_ends(bar, scene.now_s), sides, strict=True):
@@ -161,6 +165,13 @@ def _end_names(
             x = min(now + 6, width - metrics.width(words, LABEL_PX))
             items.append(Text(x, y, words, "danger", LABEL_PX))
     return items
+
+
+def _ground(text: Text, metrics: Metrics) -> Box:
+    """The box of a text, with 2 pixels at both sides."""
+    wide, high = metrics.width(text.words, text.px), metrics.height(text.px)
+    left = text.x - SHARES_LEFT[text.anchor] * wide
+    return Box(left - 2, text.y - high / 2, wide + 4, high)
 
 
 def _tooltip(bar: Bar) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QApplication, QMainWindow
 
 from app.explorer.docks.panel import Panel
 from app.explorer.docks.workspaces import Workspaces, from_base64, to_base64
@@ -27,6 +27,10 @@ class Layout:
         """Show a workspace with its side panels. Returns the name of the workspace shown."""
         if self.shown:
             self._frames[self.shown] = to_base64(self.window.saveState())
+        focus = QApplication.focusWidget()
+        parts = (self.workspaces, *self.beside)
+        if focus is not None and any(part.isAncestorOf(focus) for part in parts):
+            self.window.setFocus()  # else Qt gives it to the button of another workspace
         self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
         return self.shown

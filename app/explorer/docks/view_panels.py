@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.answers.subject import to_full_text
@@ -58,6 +58,8 @@ class ViewPanels(QObject):
         self._placed = later(0, self._draw_visible, self)
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
+        self._clicked: View | None = None
+        self._focus = later(0, self._focus_clicked, self)
         self._idle.timeout.connect(self._draw_visible)
         session.changed.connect(self._session_changed)
         for offered in VIEWS:
@@ -102,7 +104,14 @@ class ViewPanels(QObject):
     def _shown(self, offered: Offered) -> None:
         if offered in self._cancelled:
             self._stale.add(offered)
-        self.view(offered)
+        self._clicked = self.view(offered)
+        if QApplication.mouseButtons() & Qt.MouseButton.LeftButton:  # on the tab of the panel
+            self._focus.start()
+
+    def _focus_clicked(self) -> None:
+        """Give the focus to the view of a clicked tab, whose keys then work at once."""
+        if self._clicked is not None:
+            self._clicked.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def _load_next(self) -> None:
         while self._unloaded:

@@ -25,11 +25,10 @@ class Banner(QFrame):
         row.addWidget(self.label, 1)
         self.offers = QHBoxLayout()
         row.addLayout(self.offers)
-        for words, name, clicked in (
-            ("Copy", "Copy the message", self.copy),
-            ("Dismiss", "Dismiss the message", self.hide),
-        ):
-            row.addWidget(_button(words, name, clicked))
+        self.copying = _button("Copy", "Copy the message", self.copy)
+        self.dismissing = _button("Dismiss", "Dismiss the message", self.hide)
+        row.addWidget(self.copying)
+        row.addWidget(self.dismissing)
         self.hide()
 
     def say(
@@ -38,8 +37,10 @@ class Banner(QFrame):
         about: str = "",
         wrong: bool = True,
         offers: Mapping[str, Callable[[], object]] | None = None,
+        dismiss: str = "Dismiss",
     ) -> None:
-        """Show a message, as an error if `wrong`, with a button for each of `offers`."""
+        """Show a message, as an error if `wrong`, with a button for each of `offers` and one that
+        hides it, with the text `dismiss`. A question cannot be copied."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")
         self.style().unpolish(self)
@@ -52,6 +53,8 @@ class Banner(QFrame):
                 widget.deleteLater()
         for name, done in (offers or {}).items():
             self.offers.addWidget(_button(name, name, lambda done=done: self._accept(done)))
+        self.copying.setVisible(wrong or not offers)
+        self.dismissing.setText(dismiss)
         self.label.setText(words)
         self.setAccessibleDescription(words)
         self.show()

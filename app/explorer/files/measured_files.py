@@ -42,7 +42,10 @@ class MeasuredFiles:
             else:
                 self.session.set_measured(str(path))
 
-        self.answering.worker.ask(_KEY, work, done, lambda error: self.banner.say(str(error)), SLOW)
+        def failed(error: object) -> None:
+            self.banner.say(str(error), about="file")
+
+        self.answering.worker.ask(_KEY, work, done, failed, SLOW)
 
     def _refuse(self, path: Path, measured: Overlay) -> None:
         p, (ops, time) = measured.prediction, map(percent, _shares(measured))
@@ -51,6 +54,7 @@ class MeasuredFiles:
             f"{p.trace.phase} step in mode {p.mode}, and {time} of its kernel time is in these "
             "ops; expected at least half of each; choose the network, step and mode of the "
             "measurement, and open the trace again",
+            about="file",
             offers={"Overlay anyway": lambda: self.session.set_measured(str(path))},
         )
 

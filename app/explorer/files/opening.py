@@ -114,8 +114,8 @@ class Opening(QObject):
             offers={
                 "Restore": lambda: self.attempt(lambda: self.files.restore(autosave)),
                 "Discard": lambda: self.attempt(lambda: autosave.unlink(missing_ok=True)),
-                "Not now": lambda: None,
             },
+            dismiss="Not now",
         )
 
     def attempt(self, run: Callable[[], object]) -> bool:
@@ -123,10 +123,11 @@ class Opening(QObject):
         try:
             run()
         except RidgepointError as error:
-            self.banner.say(str(error))
+            self.banner.say(str(error), about="file")
             return False
         except OSError as error:
-            self.banner.say(f"{error.strerror}: {error.filename}; choose another path")
+            words = f"{error.strerror}: {error.filename}; choose another path"
+            self.banner.say(words, about="file")
             return False
         return True
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.answer import BatchRegimes, batch_and_seq
+from app.answers.answer import Answer, BatchRegimes, batch_and_seq
 from app.answers.changes import gpu_of, with_field, with_network
 from app.explorer.background.advising import Advising
 from app.explorer.inspector.advice_panel import AdvicePanel
@@ -69,6 +69,8 @@ class Inspector(QScrollArea):
         self.session, self.theme = session, theme
         self.labels: dict[str, QLabel] = {}
         self._along_of: Scenario | None = None
+        self._own: Answer | None = None
+        """The last answer of a file's network, which may choose sizes and dtype itself."""
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(INSPECTOR_WIDTH - 2)
@@ -97,9 +99,12 @@ class Inspector(QScrollArea):
         self.edit_gpu.setProperty("look", "quiet")
         self.edit_gpu.setAccessibleName("Edit the GPU")
         self.edit_gpu.setToolTip("Edit the figures of this GPU, or create your own")
-        self.gpu = self._choice("GPU", [], self._gpu, beside=self.edit_gpu)
+        row = QHBoxLayout()  # side by side, which leaves the first advice its place
+        row.setSpacing(8)
+        self.gpu = self._choice("GPU", [], self._gpu, self.edit_gpu, row)
         self.list_gpus()
-        self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v))
+        self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v), None, row)
+        self.column.addLayout(row)
         self.applied = AppliedList(session, theme)
         self.advice = AdvicePanel(session, theme)
         self.column.addWidget(self.applied)
@@ -121,8 +126,11 @@ class Inspector(QScrollArea):
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""
         batch, seq = batch_and_seq(scenario)
+        own = self._own if self._own and self._own.scenario.network == scenario.network else None
+        if own is not None:
+            batch, seq = batch or own.subject.batch, seq or own.subject.seq
         no_seq = fixed or f"{resolved.request.network} has no sequence, or its length is fixed"
-        self.batch.put(None if saved else batch or 1, fixed)
+        self.batch.put(None if saved else batch, fixed or "known once the network is traced")
         self.seq.put(None if saved else seq, no_seq if seq is None else "")
         entry = CATALOGUE.get(resolved.request.network)
         refused = (
@@ -131,7 +139,13 @@ class Inspector(QScrollArea):
             else {}
         )
         precisions = dict.fromkeys(_PRECISIONS, fixed) if saved else {}
-        self.precision.put(resolved.request.dtype, precisions)
+        dtype = resolved.request.dtype
+        if own is not None and own.scenario.dtype == scenario.dtype and not own.scenario.whatifs:
+            made = own.subject.dtype
+            if made != dtype:
+                why = f"{own.subject.name} makes its weights {made} itself; apply a precision card"
+                precisions, dtype = dict.fromkeys(_PRECISIONS, why), made
+        self.precision.put(dtype, precisions)
         compiled = compiles(resolved.mode)
         self.mode.put("compiled" if compiled else resolved.mode)
         for widget in (self.compiler, self.labels["Mode of torch.compile"]):
@@ -146,6 +160,13 @@ class Inspector(QScrollArea):
         self._show_gpu(scenario, resolved.gpu)
         self._select(self.host, resolved.host.id, resolved.host.id)
         self._describe(resolved)
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show the batch and the sequence that a network of a file chose itself."""
+        network = answer.scenario.network
+        if network not in CATALOGUE and answer.scenario.trace_file is None:
+            self._own = answer
+            self.show_scenario(self.session.state.scenario)
 
     def follow(self, advising: Advising) -> None:
         """Show advice and the results of goal seek."""
@@ -212,19 +233,30 @@ class Inspector(QScrollArea):
         self.gpu.setItemText(self.gpu.currentIndex(), card.name)
 
     def _choice(
-        self, name: str, values: list[str], chosen: Any, beside: QWidget | None = None
+        self,
+        name: str,
+        values: list[str],
+        chosen: Any,
+        beside: QWidget | None = None,
+        row: QHBoxLayout | None = None,
     ) -> Choice:
         control = Choice(self.theme, name)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         control.setSizeAdjustPolicy(policy)  # long names are elided and do not widen the panel
-        control.setMinimumContentsLength(8)
+        control.setMinimumContentsLength(5 if row else 8)
         for value in values:
             control.addItem(value, value)
         control.activated.connect(lambda index: chosen(control.itemData(index)))
-        self._labelled(name, control, beside)
+        self._labelled(name, control, beside, row)
         return control
 
-    def _labelled(self, name: str, control: QWidget, beside: QWidget | None = None) -> None:
+    def _labelled(
+        self,
+        name: str,
+        control: QWidget,
+        beside: QWidget | None = None,
+        row: QHBoxLayout | None = None,
+    ) -> None:
         column = QVBoxLayout()
         column.setSpacing(4)
         label = self.labels[name] = QLabel(name)
@@ -235,7 +267,10 @@ class Inspector(QScrollArea):
             head.addWidget(beside)
         column.addLayout(head)
         column.addWidget(control)
-        self.column.addLayout(column)
+        if row is None:
+            self.column.addLayout(column)
+        else:
+            row.addLayout(column, 2 if row.count() else 3)  # GPUs have the longer names
 
     @staticmethod
     def _select(box: QComboBox, value: str, words: str) -> None:

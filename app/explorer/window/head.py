@@ -21,6 +21,8 @@ from app.explorer.window.history_button import HistoryButton
 from app.widgets.elided_label import Elided
 
 _NARROW_PX = 1180
+OWN_QUESTION = ("Cluster", "Plan", "Lessons")
+"""The workspaces that show another question than the current scenario."""
 
 
 class WorkspaceButtons(QWidget):
@@ -96,6 +98,11 @@ class Head(QWidget):
         self.commands.setAccessibleName("Commands")
         row.addWidget(self.commands)
         self.menus, self.workspaces = menus, workspaces
+
+    def show_subject(self, title: str, answer: Answer | None, workspace: str) -> None:
+        """Show the title of the file, and the subject of an answer on the pages that draw it."""
+        lines = subject_lines(answer) if answer and workspace not in OWN_QUESTION else ("",)
+        self.subject.say(*("   ".join(part for part in (title, line) if part) for line in lines))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window, leave out the name, which the title bar shows too, and move the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -45,6 +45,8 @@ class SideCard(QWidget):
         super().__init__()
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
+        self.painted: Shown | None = None
+        """What is drawn: the last answer, dimmed, until the next one comes."""
         self.setFixedHeight(SIDE_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -59,7 +61,11 @@ class SideCard(QWidget):
 
     def put(self, shown: Shown) -> None:
         """Show a scenario."""
-        self.shown = shown
+        before = self.painted
+        self.shown = self.painted = shown
+        unanswered = shown.answer is None and not shown.reason
+        if before is not None and before.name == shown.name and before.answer and unanswered:
+            self.painted = replace(shown, answer=before.answer, stale=True)
         self.setAccessibleName(f"Scenario {shown.letter}, {shown.name}")
         self.setAccessibleDescription(self.sentence())
         self.setToolTip(f"{shown.name}\n{self.sentence()}")
@@ -161,7 +167,7 @@ class SideCard(QWidget):
             done()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        shown, theme = self.shown, self.theme
+        shown, theme = self.painted, self.theme
         if shown is None:
             return
         painter = QPainter(self)

@@ -33,7 +33,7 @@ from app.explorer.window.dialogs.palette import view_keys
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
 from app.explorer.window.gpu_editing import GpuEditing
-from app.explorer.window.head import Head, WorkspaceButtons, subject_lines
+from app.explorer.window.head import OWN_QUESTION, Head, WorkspaceButtons
 from app.explorer.window.menus import Menus
 from app.explorer.window.pages.cluster import ClusterPage
 from app.explorer.window.pages.lessons import LessonsPage
@@ -45,7 +45,7 @@ from app.explorer.window.status import Status
 from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
 
-_WITHOUT_VERDICT = ("Compare", "Cluster", "Plan", "Lessons")
+_WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
 """Workspaces without the verdict bar: their views show the prediction, or let the user guess it."""
 
 
@@ -183,6 +183,7 @@ class Window(QMainWindow):
         self.strip.setVisible(shown in WITH_SIDES)
         for page in self.pages:
             page.show(shown == page.workspace)
+        self._show_subject()
         self._advise()
 
     def _failed(self, reason: str) -> None:
@@ -203,6 +204,7 @@ class Window(QMainWindow):
         if self.answering.up_to_date:
             self.banner.clear("prediction")
         self.verdict.show_answer(answer)
+        self.inspector.show_answer(answer)
         self.panels.draw()
         self.status.count(answer)
         self.staleness.drawn()
@@ -216,12 +218,8 @@ class Window(QMainWindow):
             self.advising.set_scenario(answer.scenario)
 
     def _show_subject(self) -> None:
-        answer = self.answering.answer
-        lines = subject_lines(answer) if answer else ("",)
-        title = self.files.title
-        self.head.subject.say(
-            *("   ".join(part for part in (title, line) if part) for line in lines)
-        )
+        workspace = self.session.state.workspace
+        self.head.show_subject(self.files.title, self.answering.answer, workspace)
 
     def _show_side(self) -> None:
         """Show the name of the current scenario above the inspector."""

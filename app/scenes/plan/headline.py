@@ -114,7 +114,7 @@ def _load(spec: Spec, row: Row) -> Figure | None:
             return None
         return Figure("Throughput", number(row.per_s), "a second", f"in batches of {row.batch:.0f}")
     load_per_s = row.per_s or spec.rate_per_s
-    note = "" if not load_per_s else f"{short(most / load_per_s, 2)}× the load"
+    note = "" if not load_per_s or row.at_capacity else f"{short(most / load_per_s, 2)}× the load"
     return Figure(
         "Carries at most", short(most, 3), "a second", note, bool(load_per_s and most < load_per_s)
     )

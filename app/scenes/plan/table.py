@@ -21,7 +21,7 @@ Cell = tuple[str, str]
 class Column:
     """A column: `head` is its title in two lines, `px` its width, `least_px` its width without
     secondary texts. If there is too little room, columns of the highest `rank` are left out
-    first.
+    first, so that the cost, which ranks the candidates, stays to the last.
     """
 
     head: tuple[str, str]
@@ -44,7 +44,7 @@ def columns(spec: Spec) -> tuple[Column, ...]:
     hourly = Column(("USD", "an hour"), 54, 3, lambda row: (_money(row.usd_per_h), ""))
     millions = ("USD per", f"M {unit}s")
     px = 54 if unit == "token" else 64
-    million = Column(millions, px, 1, lambda row: (_money(row.usd_per_million), ""))
+    million = Column(millions, px, 0, lambda row: (_money(row.usd_per_million), ""))
     energy = Column(("J per", unit), 56, 5, lambda row: (_plain(row.joules_per_unit), ""))
     most = Column(("carries", "a second"), 56, 4, lambda row: (_plain(row.largest_rate_per_s), ""))
     if kind == "serving":
@@ -52,18 +52,18 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         return (
             hourly,
             million,
-            Column(token, 122, 0, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 56),
+            Column(token, 122, 1, lambda row: _ms(row.per_token_s, row.per_token_interval_s), 56),
             Column(("First,", "ms"), 50, 2, lambda row: (_ms(row.first_token_s, None)[0], "")),
             most,
             energy,
         )
     size = Column(("Batch", "a GPU"), 50, 1, lambda row: (_plain(row.batch), ""))
     if kind == "training":
-        total = Column(("USD", "in all"), 64, 1, lambda row: (_money(row.usd_total), ""))
-        takes = Column(("Takes,", "80%"), 150, 0, _duration, 70)
+        total = Column(("USD", "in all"), 64, 0, lambda row: (_money(row.usd_total), ""))
+        takes = Column(("Takes,", "80%"), 150, 1, _duration, 70)
         return hourly, total, size, takes, energy
     batch = Column(
-        ("A batch,", "ms"), 122, 0, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
+        ("A batch,", "ms"), 122, 1, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
     )
     return hourly, million, size, batch, most, energy
 

@@ -208,7 +208,12 @@ class Split(ClusterView):
         choice = question.choice
         if self.sentence.put(sentence(question)):
             insert_before(self.steppers["dp"].less, self.sentence.fields)
-        parts = "and", more_field(question), "; other clusters:", own_cluster_field(question)
+        parts = (
+            "with",
+            more_field(question),
+            ", on a cluster by name or file:",
+            own_cluster_field(question),
+        )
         if self.more.put(parts):
             insert_before(self.retry, self.more.fields)
         try:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from app.answers.cluster.page import Clustered
 from app.answers.cluster.scaling import WhatIf
 from app.answers.cluster.words import what_if_words
-from app.quantities import change, seconds
+from app.quantities import change, data, seconds
 from app.views.cluster.text_row import TextRow
 
 
@@ -55,7 +55,7 @@ class WhatIfRows(QWidget):
         button.setToolTip(f"+{each.text}")
         button.clicked.connect(lambda: self.applied.emit(each.text))
         effect = change(before_s, each.period_s)
-        figures = f"{effect}, to {seconds(each.period_s)}, {each.needed_bytes / 1e9:.3g} GB"
+        figures = f"{effect}, to {seconds(each.period_s)}, {data(each.needed_bytes)}"
         row = TextRow(name, figures, button)
         self.column.addWidget(row)
         self.rows.append(row)

@@ -23,8 +23,6 @@ class AxesMenu:
 
     def __init__(self, strip: Strip, changed: Callable[[list[str], list[str]], None]) -> None:
         self.changed = changed
-        self.axes: dict[str, QAction] = {}
-        self.figures: dict[str, QAction] = {}
         self.button = strip.button("Axes ▾", "Choose the axes", lambda: None)
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)
@@ -32,15 +30,32 @@ class AxesMenu:
         self.button.setMenu(self.menu)
         self.button.setStyleSheet("QToolButton::menu-indicator { image: none; }")
 
+    @property
+    def axes(self) -> dict[str, QAction]:
+        """The entries of axes by name."""
+        return self._entries("axis")
+
+    @property
+    def figures(self) -> dict[str, QAction]:
+        """The entries of figures by name."""
+        return self._entries("figure")
+
+    def _entries(self, kind: str) -> dict[str, QAction]:
+        # asked of the menu each time: a stored QAction may become invalid in Python alone
+        actions = [(action.data(), action) for action in self.menu.actions()]
+        return {data[1]: action for data, action in actions if data and data[0] == kind}
+
     def fill(self, side: Side, axes: Sequence[str], figures: Sequence[str]) -> None:
         """List the axes that a side has, with the named axes and figures ticked."""
         offered = list(values(side))
         if offered != list(self.axes):
             self.menu.clear()
             self._head("Combine values of")
-            self.axes = {name: self._action(axis_name(name)) for name in offered}
+            for name in offered:
+                self._action(axis_name(name), "axis", name)
             self._head("Show")
-            self.figures = {name: self._action(name) for name in FIGURES}
+            for name in FIGURES:
+                self._action(name, "figure", name)
         for actions, ticked in ((self.axes, axes), (self.figures, figures)):
             for name, action in actions.items():
                 with QSignalBlocker(action):
@@ -49,16 +64,17 @@ class AxesMenu:
     def _head(self, words: str) -> None:
         self.menu.addAction(words).setEnabled(False)
 
-    def _action(self, words: str) -> QAction:
+    def _action(self, words: str, kind: str, name: str) -> None:
         action = self.menu.addAction(words)
+        action.setData((kind, name))
         action.setCheckable(True)
-        action.toggled.connect(lambda _: self._toggled(action))
-        return action
+        action.toggled.connect(lambda _: self._toggled(kind, name))
 
-    def _toggled(self, action: QAction) -> None:
+    def _toggled(self, kind: str, name: str) -> None:
         axes = [name for name, entry in self.axes.items() if entry.isChecked()]
         figures = [name for name, entry in self.figures.items() if entry.isChecked()]
         if not axes or len(axes) + len(figures) < _LEAST:
+            action = self._entries(kind)[name]
             with QSignalBlocker(action):
                 action.setChecked(True)
             return

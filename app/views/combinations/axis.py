@@ -12,7 +12,6 @@ from app.widgets.paint import Paint, elided, width
 
 TOP, FOOT = 48.0, 34.0
 _BAR_PX, _BAR_HIGH_PX = 44.0, 5.0
-TITLE_GAP = 8.0
 _TICKS, _SHARES = 4, (0.0, 0.25, 0.5, 0.75, 1.0)
 Brush = tuple[float, float]
 
@@ -30,36 +29,32 @@ def scale_of(column: CombinationColumn, height: float) -> Scale:
     return Scale(low / 1.05, max(high, 1.001 * low) * 1.05, foot, TOP, True)
 
 
-def staggered(columns: tuple[CombinationColumn, ...], apart: float) -> bool:
-    """Return whether titles on one line would overlap."""
-    return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > apart for c in columns)
-
-
 def draw_axis(
     paint: Paint,
     column: CombinationColumn,
     x: float,
     height: float,
-    apart: float,
-    beside: float,
+    title_room: float,
+    value_room: float,
     low: bool,
     here: bool,
     brush: Brush | None,
 ) -> None:
-    """Draw an axis at pixel `x`. `apart` is the distance to the next axis, `beside` the width for
-    values, `low` puts the title on the second line, and `here` marks the axis that has the keyboard
-    focus."""
+    """Draw an axis at pixel `x`. `title_room` and `value_room` are the widths for its title and
+    its values, `low` puts the title on the second line, and `here` marks the axis that has the
+    keyboard focus."""
     theme, scale, foot = paint.theme, scale_of(column, height), height - FOOT
     paint.line([(x, TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
-    room = (2 if low or staggered((column,), apart) else 1) * apart - TITLE_GAP
     ink = theme.ink if column.words else theme.ink2
-    paint.text(x, TOP - (16 if low else 33), column.name, ink, SUPPORT_PX, 600, 0.5, room=room)
-    places = _places(column, scale)
+    paint.text(
+        x, TOP - (16 if low else 33), column.name, ink, SUPPORT_PX, 600, 0.5, room=title_room
+    )
+    values = places(column, scale)
     fit = max(1, int((foot - TOP) / 15))
-    for value in places[:: max(1, -(-len(places) // fit))]:
+    for value in values[:: max(1, -(-len(values) // fit))]:
         words, side = column.value_text(value), -7 if column.words else 7
-        if width(words) > beside - 14:
-            words = elided(words, beside - 14)
+        if width(words) > value_room - 14:
+            words = elided(words, value_room - 14)
         align = 1.0 if side < 0 else 0.0
         paint.pill(x + side, scale.at(value), words, theme.ink2, LABEL_PX, 400, align)
     if brush is not None:
@@ -106,7 +101,7 @@ def next_brush(column: CombinationColumn, scale: Scale, brush: Brush | None, ste
     return float(ends[place]), float(ends[place + 1])
 
 
-def _places(column: CombinationColumn, scale: Scale) -> list[float]:
+def places(column: CombinationColumn, scale: Scale) -> list[float]:
     """The values that are written beside an axis."""
     if column.words:
         return [float(place) for place in range(len(column.words))]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QSize
 
 from app.scenes.combinations.importance import GroupSummary
-from app.scenes.combinations.table import CombinationColumn, CombinationTable
+from app.scenes.combinations.table import CombinationColumn, CombinationTable, in_sentence
 from app.scenes.pixel_scale import Floats, Scale
-from app.theme import Theme, ordered_colours
+from app.theme import LABEL_PX, Theme, ordered_colours
 from app.views.combinations.axis import (
     FOOT,
     TOP,
@@ -18,13 +18,13 @@ from app.views.combinations.axis import (
     draw_median,
     draw_share,
     scale_of,
-    staggered,
 )
 from app.views.combinations.lines import Lines, ordered_styles
+from app.views.combinations.spacing import Spacing, spacing
 from app.widgets.canvas import CARD_LINE, Canvas, Card
 from app.widgets.paint import Paint
 
-_LEFT, _RIGHT, _REACH, _NEAR = 74.0, 74.0, 14.0, 6.0
+_REACH, _NEAR = 14.0, 6.0
 
 
 class LinesPicture(Canvas):
@@ -40,10 +40,13 @@ class LinesPicture(Canvas):
         self.fastest_first: NDArray[np.int64] = np.zeros(0, np.int64)
         self.axis = 0
         self.stale = False
+        self.failure = ""
+        """The reason why there are no combinations of the current scenario."""
         self.shares: dict[str, float] = {}
         self.groups: tuple[GroupSummary, ...] = ()
         self.figure = self.by = ""
         self._brush_from: tuple[int, float] | None = None
+        self._spacing: tuple[CombinationTable | None, QSize, Spacing] | None = None
         self._dragged_title: tuple[int, int] | None = None
 
     def show_table(self, table: CombinationTable, fastest_first: NDArray[np.int64]) -> None:
@@ -58,9 +61,14 @@ class LinesPicture(Canvas):
         if [c.name for c in before] != [c.name for c in table.columns]:
             self._brush_from = self._dragged_title = None  # the dragged axis moved or vanished
         self.axis = min(self.axis, len(table.columns) - 1)
-        self.table, self.stale = table, False
+        self.table, self.stale, self.failure = table, False, ""
         self.fastest_first, self.over = fastest_first, None
         self.group(self.by)
+
+    def fail(self, reason: str) -> None:
+        """Show the reason in place of the combinations of an earlier scenario."""
+        self.table, self.stale, self.over, self.failure = None, False, None, reason
+        self.update()
 
     def group(self, by: str) -> None:
         """Colour the lines by the values of an axis, or by regime if there is no such axis."""
@@ -91,14 +99,17 @@ class LinesPicture(Canvas):
         return scale_of(column, self.height())
 
     @property
-    def apart(self) -> float:
-        """Pixels between neighbouring axes."""
-        count = len(self.table.columns) if self.table else 2
-        return (self.width() - _LEFT - _RIGHT) / max(1, count - 1)
+    def spacing(self) -> Spacing:
+        """The places of the axes."""
+        table, size = self.table, self.size()
+        if self._spacing is None or self._spacing[0] is not table or self._spacing[1] != size:
+            columns = table.columns if table else ()
+            self._spacing = table, size, spacing(columns, size.width(), size.height())
+        return self._spacing[2]
 
     def across(self, at: int) -> float:
         """The x coordinate of an axis."""
-        return _LEFT + at * self.apart
+        return self.spacing.xs[at]
 
     def heights(self, table: CombinationTable) -> Floats:
         """The y coordinates of rows at the axes [rows, columns]."""
@@ -109,19 +120,19 @@ class LinesPicture(Canvas):
     def draw(self, paint: Paint) -> None:
         theme, table = self.theme, self.table
         if table is None or not len(table):
-            words = "Predicting all combinations …" if table is None else "No combination can run."
-            paint.text(self.width() / 2, self.height() / 2, words, theme.ink3, align=0.5)
+            waiting = self.failure or "Predicting all combinations …"
+            self.paint_message(paint, waiting if table is None else "No combination can run.")
             return
         paint.painter.setOpacity(0.6 if self.stale else 1.0)
         ys = self.heights(table)
-        xs = [self.across(at) for at in range(len(table.columns))]
+        spaces = self.spacing
+        xs = list(spaces.xs)
         names = tuple(column.name for column in table.columns)
         brushes = names, tuple(sorted(self.brushes.items()))
         self.lines.draw(paint, self.size(), xs, ys, self.matching, brushes)
         if self.over is not None:
             points = [(x, float(y)) for x, y in zip(xs, ys[int(self.over)], strict=True)]
             paint.line(points, theme.ink, 2.4, casing=theme.bg1)
-        low = staggered(table.columns, self.apart)
         for at, column in enumerate(table.columns):
             here = at == self.axis and self.hasFocus()
             draw_axis(
@@ -129,28 +140,29 @@ class LinesPicture(Canvas):
                 column,
                 xs[at],
                 self.height(),
-                self.apart,
-                self._room(at, column),
-                low and bool(at % 2),
+                spaces.title_room[at],
+                spaces.value_room[at],
+                spaces.low[at],
                 here,
                 self.brushes.get(at),
             )
             if column.name in self.shares:
                 share = self.shares[column.name]
-                draw_share(paint, xs[at], self.height(), share, self.apart)
+                draw_share(paint, xs[at], self.height(), share, spaces.nearest)
             if column.name == self.figure:
                 self._draw_medians(paint, column, xs[at])
+        named = [
+            x for x, column in zip(xs, table.columns, strict=True) if column.name in self.shares
+        ]
+        if named:
+            left = max(named) + max(spaces.nearest / 2, 24)
+            words = f"of the spread of {in_sentence(self.figure)}"
+            room = self.width() - left - 4
+            paint.text(left, self.height() - 10, words, theme.ink3, LABEL_PX, room=room)
         if self._dragged_title is not None and self._dragged_title[0] != self._dragged_title[1]:
             x = self.across(self._dragged_title[1])
             paint.line([(x, 4), (x, self.height() - FOOT)], theme.b, 2.4)
         paint.painter.setOpacity(1.0)
-
-    def _room(self, at: int, column: CombinationColumn) -> float:
-        """The pixels beside an axis for its values: choices are at its left, figures at its
-        right."""
-        count = len(self.table.columns) if self.table else 0
-        outside = at == (0 if column.words else count - 1)
-        return _LEFT if outside else self.apart
 
     def _draw_medians(self, paint: Paint, column: CombinationColumn, x: float) -> None:
         columns = self.table.columns if self.table else ()
@@ -192,17 +204,17 @@ class LinesPicture(Canvas):
             or self.axis_at(at) is not None
         ):
             return None
-        place = (at.x() - _LEFT) / max(1.0, self.apart)
-        left = min(max(int(place), 0), len(table.columns) - 2)
+        xs = self.spacing.xs
+        left = int(np.searchsorted(xs, at.x(), "right")) - 1
         rows = np.flatnonzero(self.matching)
-        if not 0 <= place <= len(table.columns) - 1 or not rows.size:
+        if not 0 <= left < len(xs) - 1 or not rows.size:
             return None
+        along = (at.x() - xs[left]) / max(1.0, xs[left + 1] - xs[left])
         ends = [self.scale(c).many(c.values[rows]) for c in table.columns[left : left + 2]]
-        away = np.abs(ends[0] + (ends[1] - ends[0]) * (place - left) - at.y())
+        away = np.abs(ends[0] + (ends[1] - ends[0]) * along - at.y())
         best = int(np.argmin(away))
         return int(rows[best]) if away[best] < _NEAR else None
 
     def nearest(self, at: QPointF) -> int:
         """The axis nearest to a point."""
-        count = len(self.table.columns) if self.table else 1
-        return int(np.argmin([abs(self.across(n) - at.x()) for n in range(count)]))
+        return int(np.argmin([abs(x - at.x()) for x in self.spacing.xs]))

@@ -67,7 +67,7 @@ class Combinations(StripView):
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.side = sides[current]
-        self.canvas.stale = True
+        self.canvas.stale, self.canvas.failure = True, ""
         self.canvas.update()
         figures = [name for name in FIGURES if name in self.order]
         self.axes.fill(self.side, self.chosen(), figures)
@@ -97,6 +97,10 @@ class Combinations(StripView):
         if isinstance(result, CombinationTable):
             self.table = result
             self._arrange()
+
+    def fail(self, reason: str) -> None:
+        self.table = None
+        self.canvas.fail(f"No combinations.\n{reason}")
 
     def fastest(self) -> int | None:
         """The matching row with the most samples per second, or None."""
@@ -178,7 +182,7 @@ class Combinations(StripView):
         if new_axes and self.side is not None:
             count = prod(map(len, axes_of(self.side, names).values()))
             self.status.say(f"Predicting {plain(count)} …")
-            self.canvas.stale = True
+            self.canvas.stale, self.canvas.failure = True, ""
             self.canvas.update()
             self.question_changed.emit()
         else:

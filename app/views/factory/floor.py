@@ -150,7 +150,7 @@ class FactoryFloor(Canvas):
         still(paint, self.plan, f)
         rows = (
             "All figures come from the prediction.",
-            "Filled symbols are busy, outlined ones idle.",
+            "Filled is busy, outlined is idle.",
             f"1 s of animation = {seconds(f.span_s / RUN_S, 2)} of real time.",
         )
         caption(paint, self.plan.caption, self.title, rows)

@@ -9,7 +9,7 @@ from app.scenes.factory import Factory
 from app.theme import BODY_PX, FIGURE_PX, LABEL_PX, SUPPORT_PX
 from app.views.factory.motion import orders_per_sheet
 from app.views.factory.plan import Plan, cells
-from app.widgets.paint import Paint, elided, faint, width
+from app.widgets.paint import Paint, elided, faint, fitting, width
 from simulator.prediction import Regime
 
 BOXES = 60
@@ -32,22 +32,17 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     )
     _desks(paint, plan, f)
     paint.box(plan.tray, theme.bg2, theme.line2, 8, wide=1.2)
-    _words(
-        paint,
-        plan.tray,
-        "In-tray",
-        f"holds {f.prediction.host.depth:,}, {orders_per_sheet(f)} per sheet",
+    holds = f"holds {f.prediction.host.depth:,}"
+    _words(paint, plan.tray, "In-tray", f"{holds}, {orders_per_sheet(f)} per sheet", holds)
+    most = (
+        (f"at most {f.queue_most:,} waiting", f"{f.queue_most:,} waiting")
+        if f.queue_most
+        else ("0 waiting: floor is faster", "0 waiting")
     )
-    most = f"at most {f.queue_most:,} waiting" if f.queue_most else "0 waiting: floor is faster"
-    paint.text(
-        plan.tray.left() + 12,
-        plan.tray.bottom() - 14,
-        most,
-        over,
-        LABEL_PX,
-        500,
-        room=plan.tray.width() - 20,
-    )
+    room = plan.tray.width() - 20
+    words = fitting(room, *most, weight=500)
+    x, y = plan.tray.left() + 12, plan.tray.bottom() - 14
+    paint.text(x, y, words, over, LABEL_PX, 500, room=room)
     y = plan.tray.center().y()
     ends = [(plan.managers.right(), y), (plan.tray.left(), y)]
     paint.line(ends, theme.overhead.fill, dashed=True)
@@ -57,14 +52,14 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.box(plan.floor, theme.bg2, theme.a, 8, wide=1.8)
     card = f.prediction.gpu
     l2 = f"on-chip memory: {data(card.l2_bytes)} of L2" if card.l2_bytes else "on-chip memory"
-    _words(paint, plan.floor, "Floor", f"{card.name}, {l2}")
+    _words(paint, plan.floor, "Floor", f"{card.name}, {l2}", card.name)
     paint.box(plan.staging, theme.bg1, theme.line2, 6)
-    room = plan.staging.width() - 20
+    room = plan.staging.width() - 16
     per_kernel = f.traffic_bytes / max(1, f.prediction.kernel_count)
     for y, words, tone, px, weight in (
         (15, "Staging", theme.ink, SUPPORT_PX, 600),
-        (32, f"{data(f.traffic_bytes)}/step", theme.ink2, LABEL_PX, 400),
-        (47, f"{data(per_kernel)} each", theme.ink2, LABEL_PX, 400),
+        (32, _per(data(f.traffic_bytes), "/step", room), theme.ink2, LABEL_PX, 400),
+        (47, _per(data(per_kernel), " each", room), theme.ink2, LABEL_PX, 400),
     ):
         paint.text(
             plan.staging.left() + 10, plan.staging.top() + y, words, tone, px, weight, room=room
@@ -72,11 +67,23 @@ def still(paint: Paint, plan: Plan, f: Factory) -> None:
     _machines(paint, plan, f)
 
 
-def _orders(f: Factory) -> str:
+def _per(figure: str, unit: str, room: float) -> str:
+    """A figure, with its unit if that fits."""
+    return fitting(room, f"{figure}{unit}", figure)
+
+
+def _orders(f: Factory) -> tuple[str, ...]:
+    """The orders of a step, from the longest text to the shortest."""
     kernels = f.prediction.kernel_count
     if f.orders >= kernels:
-        return f"the host: {kernels:,} orders, one at a time"
-    return f"the host: {f.orders:,} order{'s' * (f.orders != 1)} for {kernels:,} kernels"
+        orders = f"{kernels:,} orders"
+        return f"the host: {orders}, one at a time", f"{orders}, one at a time", orders
+    orders = f"{f.orders:,} order{'s' * (f.orders != 1)}"
+    return (
+        f"the host: {orders} for {kernels:,} kernels",
+        f"{orders} for {kernels:,} kernels",
+        orders,
+    )
 
 
 def _building(
@@ -85,7 +92,7 @@ def _building(
     edge: str,
     regime: Regime,
     name: str,
-    says: str,
+    says: tuple[str, ...],
     rate: str,
     below: str,
 ) -> None:
@@ -100,11 +107,13 @@ def _building(
         box.right() - 14, box.top() + 38, below, theme.ink2, LABEL_PX, align=1.0
     ).left()
     room = min(right, low) - box.left() - 44
-    paint.text(box.left() + 34, box.top() + 38, says, theme.ink2, LABEL_PX, room=room)
+    words = fitting(room, *says)
+    paint.text(box.left() + 34, box.top() + 38, words, theme.ink2, LABEL_PX, room=room)
 
 
-def _words(paint: Paint, box: QRectF, name: str, says: str) -> None:
+def _words(paint: Paint, box: QRectF, name: str, *texts: str) -> None:
     room = box.width() - 24
+    says = fitting(room, *texts)
     paint.text(box.left() + 14, box.top() + 20, name, paint.theme.ink, FIGURE_PX, 600, room=room)
     paint.text(box.left() + 14, box.top() + 38, says, paint.theme.ink2, LABEL_PX, room=room)
 
@@ -164,14 +173,9 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
         if f.waits[0].seconds > 0.02 * p.period_s
         else "and the next is already waiting"
     )
-    paint.text(
-        x,
-        y + 8,
-        f"A kernel takes {seconds(kernel_s)} on average, {waits}",
-        theme.ink2,
-        LABEL_PX,
-        room=room,
-    )
+    takes = f"A kernel takes {seconds(kernel_s)}"
+    words = fitting(room, f"{takes} on average, {waits}", f"{takes}, {waits}", takes)
+    paint.text(x, y + 8, words, theme.ink2, LABEL_PX, room=room)
 
 
 def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
@@ -188,7 +192,7 @@ def _warehouse(paint: Paint, plan: Plan, f: Factory) -> None:
     paint.text(
         box.left() + 14,
         box.top() + 38,
-        f"memory: {data(used)} of {whole}",
+        fitting(room, f"memory: {data(used)} of {whole}", f"{data(used)} of {whole}", data(used)),
         theme.ink2,
         LABEL_PX,
         room=room,
@@ -224,15 +228,19 @@ def _road(paint: Paint, plan: Plan, f: Factory) -> None:
     rows = (
         (-52, "Trucks", theme.ink, FIGURE_PX, 600),
         (-33, f"road: {scaled(p.gpu.bandwidth_bytes_per_s, 'B/s')}", theme.ink2, LABEL_PX, 400),
-        (-16, f"{scaled(per_s, 'B/s')}, {percent(f.road_use)}", theme.memory.ink, SUPPORT_PX, 600),
+        (-16, scaled(per_s, "B/s"), theme.memory.ink, SUPPORT_PX, 600),
     )
     for up, words, tone, px, weight in rows:
+        if up == -16:
+            words = fitting(room, f"{words}, {percent(f.road_use)}", words, px=px, weight=weight)
         paint.text(middle, road.top() + up, elided(words, room, px, weight), tone, px, weight, 0.5)
-    for index, words in enumerate(("one truck = 10%", "of the bandwidth")):
+    for index, texts in enumerate(
+        (("one truck = 10%", "truck = 10%"), ("of the bandwidth", "of bandwidth"))
+    ):
         paint.text(
             middle,
             road.bottom() + 16 + 15 * index,
-            elided(words, room),
+            elided(fitting(room, *texts), room),
             theme.ink2,
             LABEL_PX,
             align=0.5,
@@ -253,14 +261,9 @@ def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
     busy = number(f.machines_use * f.units, 2)
     use = f"{percent(f.machines_use)} of peak, equal to {busy} at full speed"
     low = paint.text(right, box.top() + 36, use, theme.ink2, LABEL_PX, align=1.0).left()
-    paint.text(
-        box.left() + 32,
-        box.top() + 36,
-        name,
-        theme.ink2,
-        LABEL_PX,
-        room=min(edge, low) - box.left() - 40,
-    )
+    room = min(edge, low) - box.left() - 40
+    words = fitting(room, name, f"{f.units} multiprocessors", f"{f.units} units", f"{f.units}")
+    paint.text(box.left() + 32, box.top() + 36, words, theme.ink2, LABEL_PX, room=room)
 
 
 def caption(paint: Paint, area: QRectF, title: str, rows: tuple[str, ...]) -> None:

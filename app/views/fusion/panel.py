@@ -110,15 +110,17 @@ def _listed(names: list[str]) -> str:
 def _summary(scene: FusionScene) -> list[str]:
     """The bytes that a scene moves with its current fusion, followed by their derivation."""
     saved, fewer = saved_by_fusion(scene)
-    unfused = f"{data(scene.bytes)} with one kernel per op"
-    less = f", minus {data(saved)} saved by fusion" if saved > 0 else ""
+    derived = ", with one kernel per op"
+    if saved > 0:
+        saves = f"minus {data(saved)} saved by fusion"
+        derived = f": {data(scene.bytes)} with one kernel per op, {saves}"
     kernels = f"Kernels: {scene.launches:,}"
     if fewer:
         kernels += f" unfused, {scene.launches - fewer:,} fused"
     time = seconds(sum(block.seconds for block in scene.blocks.values()))
     return [
         data(scene.bytes - saved),
-        f"through DRAM: {unfused}{less}",
+        f"through DRAM{derived}",
         kernels,
         f"GPU time, unfused: {time}",
         "",

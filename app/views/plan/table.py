@@ -97,7 +97,7 @@ class CandidateTable(Canvas):
                 wide = width(ends, LABEL_PX)
                 paint.text(right, y, ends, quiet, LABEL_PX, align=1.0)
                 right -= wide + 6
-            weight = 600 if column.rank == 1 else 400
+            weight = 600 if column.rank == 0 else 400
             paint.text(right, y, figure, ink, SUPPORT_PX, weight, align=1.0)
         limits, binds = self._ends()
         colour = {"fits": theme.ink, "uncertain": theme.c}.get(row.status, theme.danger)

@@ -40,13 +40,26 @@ class MapCanvas(Canvas):
         self.home: Spot | None = None
         self.dragged = False
         self.stale = False
+        self.failure = ""
+        """The reason why there is no map of the current scenario."""
         self._background: tuple[object, QImage] | None = None
         self.setMinimumSize(330, 280)
 
     def show_chart(self, chart: Chart, home: Spot | None) -> None:
         """Draw a map with the scenario at the point `home`."""
         self.chart, self.stale, self.over = chart, False, None
+        self.failure = ""
         self.put(home)
+
+    def fail(self, reason: str) -> None:
+        """Show the reason in place of the map of an earlier scenario."""
+        self.chart, self.stale, self.over, self.failure = None, False, None, reason
+        self.put(None)
+
+    def fade(self) -> None:
+        """Fade the map until that of another scenario is ready."""
+        self.stale, self.failure = True, ""
+        self.update()
 
     def put(self, home: Spot | None) -> None:
         """Move the scenario to a point; the cursor follows unless it is dragged."""
@@ -99,8 +112,8 @@ class MapCanvas(Canvas):
 
     def _draw_message(self, paint: Paint, chart: Chart | None) -> None:
         """Show that the map is being computed, or the reason of a refusal."""
-        words = f"No map.\n{chart.refused}" if chart else "Predicting over both axes …"
-        self.paint_message(paint, words)
+        waiting = self.failure or "Predicting over both axes …"
+        self.paint_message(paint, f"No map.\n{chart.refused}" if chart else waiting)
 
     def _ground(self, paint: Paint, frame: Frame) -> None:
         """Paint the ground from an image, cached until its content changes."""

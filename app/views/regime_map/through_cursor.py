@@ -53,8 +53,13 @@ class ThroughCursor(QWidget):
     def fade(self) -> None:
         """Fade the sweeps, which belong to a previous scenario."""
         for canvas in self.slices:
-            canvas.stale = True
-            canvas.update()
+            canvas.wait()
+
+    def fail(self) -> None:
+        """Show that there is no map to draw lines of."""
+        self.chart = None
+        for canvas in self.slices:
+            canvas.fail("No map.")
 
     def show_spot(
         self, chart: Chart, side: Side, spot: Spot, shifts: tuple[tuple[Shift, ...] | None, ...]

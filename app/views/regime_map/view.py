@@ -91,8 +91,7 @@ class RegimeMap(View):
             self.map.put(self.chart.spot(*self._places(side)))
             self._slice()
             return
-        self.map.stale = True
-        self.map.update()
+        self.map.fade()
         self.through.fade()
 
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
@@ -111,6 +110,12 @@ class RegimeMap(View):
         if self.seek.requested:
             return _or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
         return None
+
+    def fail(self, reason: str) -> None:
+        if self.map.chart is None or self.map.stale:  # else a later part of the answer failed
+            self.chart = None
+            self.map.fail(f"No map.\n{reason}")
+            self.through.fail()
 
     def answer(self, result: Any) -> None:
         side = self.side
@@ -233,6 +238,7 @@ class RegimeMap(View):
         self.names = (x, y)
         self._fill_menus()
         self.map.chart, self.map.spot = None, None
+        self.map.failure = ""
         self.chart = None
         self._slice()
         self.map.update()

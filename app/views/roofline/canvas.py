@@ -11,7 +11,7 @@ from app.charts.roofline.frame import Frame
 from app.charts.roofline.marks import Mark, marks
 from app.charts.roofline.roofline import frame_of, roofline
 from app.drawing import Drawing
-from app.formulas.launches import achieved, intensity_sum, ridge
+from app.formulas.launches import achieved, intensity_sum, limit, ridge
 from app.quantities import number, percent, seconds
 from app.scenes.launches import LaunchGroup
 from app.scenes.pixel_scale import Scale
@@ -102,6 +102,7 @@ class RooflineCanvas(DrawingCanvas):
                 ),
                 ("Intensity", f"{intensity_sum(a)}, ridge {number(ridge(a, p))}"),
                 ("Achieved", f"{achieved(a).sum}, {percent(a.of_roof)} of the {a.roof} roof"),
+                ("Limited", limit(a)),
                 ("Shape", f"{a.shape}, {a.dtype} {a.engine}"),
                 ("Source", source),
             ),

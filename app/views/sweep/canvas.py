@@ -31,18 +31,26 @@ class SweepCanvas(DrawingCanvas):
         self.sweep: Curves | None = None
         self.head: tuple[str, str] = ("", "")
         self.stale = False
+        self.failure = ""
+        """The reason why there is no sweep of the current scenario."""
         self.setMinimumSize(300, 140)
 
     def show_curves(self, curves: Curves) -> None:
         """Draw a sweep."""
         self.sweep, self.stale, self.over = curves, False, None
+        self.failure = ""
+        self.redraw()
+
+    def fail(self, reason: str) -> None:
+        """Show the reason in place of the curves of an earlier scenario."""
+        self.sweep, self.stale, self.over, self.failure = None, False, None, reason
         self.redraw()
 
     def wait(self) -> None:
         """Fade the curves until new curves arrive. Repeated calls, as during a slider's drag, do
         not repaint."""
         if not self.stale or self.over is not None:
-            self.stale, self.over = True, None
+            self.stale, self.over, self.failure = True, None, ""
             self.update()
 
     # the drawing
@@ -66,7 +74,9 @@ class SweepCanvas(DrawingCanvas):
         x, theme = _LEFT, self.theme
         for words, ink, weight in zip(self.head, (theme.ink, theme.ink3), (600, 400), strict=True):
             x = paint.text(x, 10, words, ink, SUPPORT_PX, weight).right() + 8
-        if self.sweep is None:
+        if self.failure:
+            self.paint_message(paint, self.failure)
+        elif self.sweep is None:
             words, middle = "Predicting along the axis …", QRectF(self.rect()).center()
             paint.text(middle.x(), middle.y(), words, theme.ink3, align=0.5)
         elif self.first is None:

@@ -75,6 +75,9 @@ class Sweep(StripView):
             has_measured = any(curve.measured for curve in result.curves)
             self.status.setText(f"× measured    {_BAND}" if has_measured else _BAND)
 
+    def fail(self, reason: str) -> None:
+        self.canvas.fail(f"No sweep over {NAMES[self.axis].lower()}.\n{reason}")
+
     def formula(self, at: QPoint) -> Formula | None:
         first, over = self.canvas.first, self.canvas.over
         row = None if first is None else first.row(first.here) if over is None else int(over)

@@ -90,7 +90,11 @@ class TimelineCanvas(TimelinePicture):
         if over:
             place = min(max(over.place + by, 0), slices.count - 1)
         else:
-            place = min(slices.within(*self.span).start, slices.count - 1)
+            place = slices.within(*self.span).start
+            if self.highlighted:  # the slice beside the first picked kernel
+                begin = self.lanes.prediction.schedule.start_s[self.highlighted[0]]
+                place = max(int(np.searchsorted(slices.begin_s, begin)) + by, 0)
+            place = min(place, slices.count - 1)
         self._move_to(Spot(over.lane if over else "gpu", place))
 
     def _move_to(self, spot: Spot) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter
 
 from app.theme import Theme
+
+_LEFT_PX, _ARROW_PX = 9, 27
+"""Pixels at the left of the text, and of the arrow at its right."""
 
 
 class Choice(QComboBox):
@@ -18,9 +21,21 @@ class Choice(QComboBox):
         self.setAccessibleName(name)
         self.setMaxVisibleItems(18)
 
+    def shown_text(self) -> str:
+        """The current text, elided in its middle to the width of the box."""
+        room, middle = self._text_box().width(), Qt.TextElideMode.ElideMiddle
+        return self.fontMetrics().elidedText(self.currentText(), middle, room)
+
+    def _text_box(self) -> QRect:
+        return self.rect().adjusted(_LEFT_PX, 0, -_ARROW_PX, 0)
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        painter = QPainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.setPen(QColor(self.theme.ink if self.isEnabled() else self.theme.ink3))
+        painter.drawText(self._text_box(), Qt.AlignmentFlag.AlignVCenter, self.shown_text())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self.theme.ink2), 1.6))
         x, y = self.width() - 15.0, self.height() / 2 - 1.5

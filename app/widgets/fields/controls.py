@@ -167,7 +167,9 @@ class Number(QWidget):
         """Show a value; None disables the control, for a reason."""
         self.setEnabled(value is not None)
         self.setToolTip(reason)
-        if value is not None:
+        if value is None:
+            self.box.clear()  # a former value would be read as the current one
+        else:
             with QSignalBlocker(self.slider):
                 self.slider.setValue(value)
             if self.box.text() != str(value):

@@ -43,7 +43,10 @@ def from_file(wanted: Wanted) -> Loaded:
     module, args, kwargs = _parts(label, result)
     if args is not None:
         if wanted.batch or wanted.seq:
-            raise InputError(f"{label} returns its own inputs: leave batch and seq out")
+            raise InputError(
+                f"{label} returns its own inputs: leave batch and seq out, or let a function "
+                "example_inputs(module, batch, seq) of the file make them"
+            )
         return Loaded(module, args, kwargs, Facts(label))
     make: Any = getattr(module, "example_inputs", None)
     function: Any = getattr(code, "example_inputs", None)

@@ -20,12 +20,12 @@ def inferred(
     interval."""
     limits = spec.limits
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
-    rate = spec.rate_per_s or c["samples_per_s"]
-    needed = ceil(rate / (c["samples_per_s"] / high) - 1e-9) if spec.rate_per_s else 1
+    needed = ceil((spec.rate_per_s or 0.0) / (c["samples_per_s"] / high) - 1e-9)
     choices = spec.candidates.counts_of(card.id)
     counts = [n for n in choices if n >= needed]
     count = counts[0] if counts else max(choices)
     carried = c["samples_per_s"] * count
+    rate = spec.rate_per_s or carried
     utilisation = min(rate / carried, 1.0)
     drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)
     paid = bill(card, count, drawn.watts, spec.prices)
@@ -68,6 +68,7 @@ def inferred(
             joules_per_unit=joules,
             co2_g_per_h=paid.co2_g_per_h,
             binds=binds,
+            at_capacity=not spec.rate_per_s,
         )
     ]
 

@@ -128,6 +128,22 @@ def test_the_tornado_crosses_the_limit():
     assert tornado_scene(read(SERVE), plan_of(RESTS[4:])) is None
 
 
+def test_a_value_on_the_line_of_the_limit_is_drawn_over_it():
+    near = Assumption("time of a step", "as predicted", "profile", "× 0.9", "× 1.18", 0.025, 0.047)
+    scene = tornado_scene(read(SERVE), plan_of((near,)))
+    assert scene is not None and scene.limit_s == 0.05
+    items = list(leaves(tornado_drawing(scene, 480, tornado_height(scene), TABULATED).items))
+    value = next(i for i in items if isinstance(i, Text) and i.words == "× 1.18")
+    line = next(i for i in items if isinstance(i, Line) and i.colour == "danger")
+    box = text_box(value)
+    assert box.left < line.points[0][0] < box.right
+    ground = next(
+        i for i in items if isinstance(i, Rectangle) and i.fill == "bg1" and i.box.left < box.left
+    )
+    assert items.index(line) < items.index(ground) < items.index(value)
+    assert ground.box.right > box.right
+
+
 def test_of_two_ends_on_one_side_the_farther_one_is_named():
     budget = Assumption("token budget", "512", "your spec", "256", "1024", 0.034, 0.040)
     scene = tornado_scene(read(SERVE), plan_of((budget,)))

@@ -17,7 +17,7 @@ from app.explorer.window.explaining import Explanation
 from app.explorer.window.verdict.bar import VerdictBar
 from app.formulas.columns import COLUMN_FORMULAS
 from app.formulas.formula import Formula, title_of
-from app.formulas.launches import achieved, intensity
+from app.formulas.launches import achieved, intensity, limit
 from app.formulas.step import metrics
 from app.lessons import packaged
 from app.quantities import number, scaled
@@ -68,6 +68,12 @@ def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
         "at best, arithmetic is the limit."
     )
     assert "at best, memory is the limit" in intensity(launch(flops=10**9), h200).means
+    # left of the ridge, yet compute-bound: the card and the formula say why
+    erf = launch(flops=10**9, engine="vector", roof="DRAM")
+    assert limit(erf) == "by instructions: special functions take several"
+    assert intensity(erf, h200).means.endswith(f"Predicted: compute-bound, {limit(erf)}.")
+    assert "Predicted" not in intensity(launch(), h200).means
+    assert limit(launch()) == "by arithmetic on the tensor unit"
     # two launches in 20 µs: 3.1e9 / 10e-6 = 310e12
     assert achieved(launch()).sum == "3.10 GFLOP / 10.0 µs = 310 TFLOP/s"
     assert achieved(launch(flops=0)).sum == "12.0 MiB / 10.0 µs = 1.26 TB/s"  # 12582912 / 10e-6

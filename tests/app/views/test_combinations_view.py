@@ -2,6 +2,7 @@
 selected.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,9 +16,12 @@ from app.answers.side import Side
 from app.scenes.combinations.axes import MOST_POINTS, axes_of, usual, values
 from app.scenes.combinations.table import FIGURES, combined
 from app.scenes.sweep.curves import CancelledError
-from app.theme import Theme
+from app.theme import SUPPORT_PX, Theme
+from app.views.combinations.axis import places
 from app.views.combinations.lines import segments
+from app.views.combinations.spacing import OUTSIDE
 from app.views.combinations.view import Combinations
+from app.widgets.paint import width
 from simulator.prediction import REGIMES
 from simulator.scenario.scenario import Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
@@ -267,3 +271,28 @@ def test_lines_that_run_together_are_drawn_once() -> None:
         [np.tile(np.linspace(0, 9, 10), 200), np.zeros(2000)], axis=1
     )  # 0 to 9, to three pixels
     assert [s.y1() for s in segments([0.0, 1.0], many)] == [0, 3, 6, 9]
+
+
+def test_numbers_stand_whole_and_titles_apart_in_a_narrow_panel(shown: Any, side: Side) -> None:
+    canvas = shown(Combinations, (side,), size=(540, 400)).canvas
+    table, spaces = canvas.table, canvas.spacing
+    assert spaces.xs[0] == OUTSIDE and spaces.xs[-1] == canvas.width() - OUTSIDE
+    for at, each in enumerate(table.columns):
+        if not each.words:
+            texts = [each.value_text(v) for v in places(each, canvas.scale(each))]
+            assert max(width(text) for text in texts) <= spaces.value_room[at] - 14, each.name
+    titles = [
+        (c.name, x, low) for c, x, low in zip(table.columns, spaces.xs, spaces.low, strict=True)
+    ]
+    for line in (False, True):
+        same = [(name, x) for name, x, low in titles if low == line]
+        for (left, x), (right, other) in pairwise(same):
+            half = (width(left, SUPPORT_PX, 600) + width(right, SUPPORT_PX, 600)) / 2
+            assert other - x > half, (left, right)
+
+
+def test_gaps_are_as_even_as_the_texts_allow(shown: Any, side: Side) -> None:
+    spaces = shown(Combinations, (side,), size=(1000, 500)).canvas.spacing
+    gaps = [right - left for left, right in pairwise(spaces.xs)]
+    # GPU names need more than the others, which share the rest evenly
+    assert len({round(gap, 6) for gap in gaps}) <= 2

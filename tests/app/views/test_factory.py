@@ -12,12 +12,15 @@ from PySide6.QtTest import QTest
 from app.answers.side import Side
 from app.scenes.factory import factory
 from app.theme import DARK, LIGHT, Theme
+from app.views.factory import paint
 from app.views.factory.help import improvements
 from app.views.factory.lanes import Lane, lanes_of
 from app.views.factory.motion import TRUCKS, average
 from app.views.factory.paint import BOXES
 from app.views.factory.plan import cells, plan
 from app.views.factory.view import Factory
+from app.widgets import paint as widget_paint
+from app.widgets.paint import elided
 from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, svg
 
@@ -207,3 +210,20 @@ def test_improvements_are_predicted_and_can_be_applied(shown: Any, side: Side):
     view.help.rows[0].findChild(type(view.play_button)).click()
     assert emitted == [offered[0].scenario]
     assert improvements(side.scenario, side.prediction, lambda: True) == ()
+
+
+def test_no_text_is_cut_in_a_small_window(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window of 980 × 700 pixels leaves the page 964 × 505; the step is the first example's."""
+    cut: list[str] = []
+
+    def recorded(words: str, room: float, *rest: Any, **named: Any) -> str:
+        short = elided(words, room, *rest, **named)
+        cut.extend([words] if short != words else [])
+        return short
+
+    for module in (paint, widget_paint):
+        monkeypatch.setattr(module, "elided", recorded)
+    scenario = Scenario("bert-base", batch=64, seq=128, dtype="bf16")
+    view = shown(Factory, (Side("A", "Today", scenario, predict(scenario)),), size=(964, 505))
+    picture(view)
+    assert cut == []

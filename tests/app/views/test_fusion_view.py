@@ -118,9 +118,23 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
     assert lines[0] == "Why it may be fused"
     assert lines[1] == "✓ layer norm reads what add makes: 12.0 MiB not read again"
     assert len(lines) == 3
-    assert f"{trial.count} × (2 × 12.0 MiB) = " in view.panel.details.text()
+    # the fused norm does not write mean and deviation: 64 · 128 · 2 · 4 B = 64 KiB a kernel
+    assert trial.count == 4
+    written = "4 × (2 × 12.0 MiB) + 256 KiB of other traffic = 96.2 MiB"
+    assert written in view.panel.details.text()
     view.canvas.choose(frozenset())
     assert view.canvas.preview is view.canvas.scene and view.panel.reasons.isHidden()
+
+
+def test_the_sum_of_the_saved_bytes_is_the_figure_above_it(view: FusionView, bert: Side) -> None:
+    assert "through DRAM, with one kernel per op" in view.panel.details.text()  # said once
+    for names in (("up", "gelu"), ("add", "layer norm")):
+        view.canvas.choose(frozenset(_op(view, name) for name in names))
+        _answered(view, bert)
+        assert view.trial is not None
+        written = view.panel.details.text().splitlines()[0]
+        assert view.panel.figure.text() == f"−{written.rpartition(' = ')[2]}", written
+    assert "× (" in written
 
 
 def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from app.answers.side import Side
 from app.scenes.launches import launch_groups
-from app.scenes.roofline import overhead_parts, roof
+from app.scenes.roofline import Ceiling, overhead_parts, roof
 from app.theme import DARK, LIGHT
 from app.views.roofline.view import Roofline
 from simulator.hardware.gpu import gpu
@@ -34,6 +34,14 @@ def test_ceilings_are_those_of_the_hardware_file(tiny_prediction: Prediction) ->
     assert drawn.label(dram) == "HBM 4.80 TB/s, measured 4.37"
     # the tiny network computes in fp32: 66.9 TFLOP/s over 4.8 TB/s
     assert drawn.ridge == pytest.approx(66.9 / 4.8, rel=1e-9)
+
+
+def test_the_shortest_name_of_a_ceiling_keeps_its_power_of_ten() -> None:
+    # one GPU may have 2.52 PFLOP/s and 157 TFLOP/s, which "2.52" and "157" would confuse
+    names = [
+        Ceiling("bf16 tensor", rate, None, True).labels[2] for rate in (2.52e15, 157e12, 989e12)
+    ]
+    assert names == ["bf16 tensor 2.52 P", "bf16 tensor 157 T", "bf16 tensor 989 T"]
 
 
 def test_identical_launches_add_up(tiny_prediction: Prediction) -> None:

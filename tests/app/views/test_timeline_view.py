@@ -164,6 +164,21 @@ def test_keys_zoom_pan_fit_and_walk(shown: Any, side: Side) -> None:
     assert emitted[-1] == frozenset() and canvas.over is None
 
 
+def test_the_walk_begins_beside_the_picked_kernel(shown: Any, side: Side) -> None:
+    view = shown(Timeline, (side,))
+    canvas, slices = view.canvas, view.canvas.lanes.gpu
+    kernel = side.prediction.kernel_count // 2
+    view.pick(frozenset([int(side.prediction.columns.op_of[kernel])]))
+    begin = side.prediction.schedule.start_s[canvas.highlighted[0]]
+    at = int(np.flatnonzero(slices.begin_s == begin)[0])
+    assert 0 < at < slices.count - 1
+    QTest.keyClick(canvas, Qt.Key.Key_Comma)
+    assert canvas.over == Spot("gpu", at - 1)
+    canvas.show_over(None)
+    QTest.keyClick(canvas, Qt.Key.Key_Period)
+    assert canvas.over == Spot("gpu", at + 1)
+
+
 def test_a_click_picks_and_a_drag_sums(shown: Any, side: Side) -> None:
     view = shown(Timeline, (side,))
     canvas, p = view.canvas, side.prediction

@@ -117,3 +117,19 @@ def test_it_is_drawn_high_and_low(strip: SideStrip, low: bool):
     strip.resize(800, 100)
     picture = strip.cards[1].grab().toImage()
     assert picture.height() == (48 if low else 84) and not picture.allGray()
+
+
+def test_a_card_keeps_its_figures_dimmed_until_the_next_answer(strip: SideStrip) -> None:
+    know(strip, FIRST, GRAPH)
+    card = strip.cards[0]
+    answered = card.shown
+    assert answered is not None and answered.answer is not None
+    card.put(replace(answered, answer=None))
+    assert card.painted == replace(answered, stale=True)
+    assert card.sentence() == "not predicted yet" and card.changed() == ""
+    card.put(replace(answered, answer=None))  # asked again before the answer came
+    assert card.painted == replace(answered, stale=True)
+    card.put(replace(answered, answer=None, reason="too large"))
+    assert card.painted == card.shown
+    card.put(replace(answered, name="Other", answer=None))
+    assert card.painted == card.shown

@@ -149,7 +149,8 @@ def test_a_factory_may_bring_inputs(nets: str) -> None:
     assert tuple(load(f"{nets}:pair").args[0].shape) == (4, 4)
     assert list(load(f"{nets}:triple").kwargs) == ["x"]
     assert refused(f"{nets}:pair", batch=2) == (
-        "nets.py:pair returns its own inputs: leave batch and seq out"
+        "nets.py:pair returns its own inputs: leave batch and seq out, or let a function "
+        "example_inputs(module, batch, seq) of the file make them"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QPainter, QPalette
 from PySide6.QtWidgets import (
     QDialog,
@@ -108,6 +108,12 @@ class CommandRows(QStyledItemDelegate):
         words = painter.fontMetrics().elidedText(command.name, Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(box.adjusted(left - box.left(), 0, 0, 0), int(middle), words)
         painter.restore()
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """As wide as the list, whatever the text: long names are elided."""
+        return QSize(0, super().sizeHint(option, index).height())
 
 
 class CommandPalette(QDialog):

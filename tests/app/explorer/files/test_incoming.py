@@ -131,12 +131,16 @@ def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     save(left, State((NamedScenario("Lost", replace(FIRST, batch=5)),)))
     opening.offer_recovery()
     assert opening.banner.label.text().startswith("Ridgepoint closed unexpectedly ")
-    buttons = [opening.banner.offers.itemAt(at).widget() for at in range(3)]  # pyright: ignore
+    buttons = [opening.banner.offers.itemAt(at).widget() for at in range(2)]  # pyright: ignore
     texts = [button.text() for button in buttons]  # pyright: ignore
-    assert texts == ["Restore", "Discard", "Not now"]
+    assert texts == ["Restore", "Discard"]
+    banner = opening.banner  # "Not now" takes the place of "Dismiss"; nobody copies a question
+    assert banner.dismissing.text() == "Not now" and banner.copying.isHidden()
     buttons[1].click()  # pyright: ignore
     assert not left.exists() and opening.session.state.scenario == FIRST
-    assert opening.banner.isHidden()
+    assert banner.isHidden()
+    banner.say("cannot open it")
+    assert banner.dismissing.text() == "Dismiss" and not banner.copying.isHidden()
 
 
 def test_lessons_and_packs_are_identified_by_their_format(tmp_path: Path):

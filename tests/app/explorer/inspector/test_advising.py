@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 from msgspec import structs
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtWidgets import QLabel
 
 from app.answers.advice_words import GROUPS, group, sentence
@@ -16,9 +16,11 @@ from app.explorer.background.advising import Advising, FoundAdvice
 from app.explorer.background.worker import Worker
 from app.explorer.inspector.advice_panel import AdvicePanel, Gain, effect
 from app.explorer.inspector.goals import Goals
+from app.explorer.inspector.inspector import Inspector
 from app.explorer.state.session import NamedScenario, Session, State
 from app.theme import DARK
 from app.widgets.drawing import application
+from app.widgets.style import sheet
 from simulator.analysis.seek import SeekResult, batch_out_of_overhead
 from simulator.scenario import trace_source
 from simulator.scenario.scenario import predict
@@ -172,3 +174,25 @@ def test_advice_says_what_makes_a_step_fit(found: FoundAdvice):
     assert Gain(DARK, full, advice, 1.0).accessibleName().endswith(", then fits")
     still = replace(advice, fits=False)
     assert not Gain(DARK, full, still, 1.0).accessibleName().endswith("then fits")
+
+
+def test_the_first_advice_is_above_the_fold_of_a_small_window(found: FoundAdvice):
+    """A window of 1280 × 800 pixels leaves the inspector 304 × 604."""
+    running = application()
+    inspector = Inspector(Session(State((NamedScenario("Today", FIRST),))), DARK)
+    inspector.setStyleSheet(sheet(DARK))
+    inspector.advice.show_found(found)
+    inspector.resize(304, 604)
+    inspector.show()
+    for _ in range(5):
+        running.processEvents()
+    first = next(gain for gain in inspector.advice.findChildren(Gain) if gain.isVisible())
+    top = first.mapTo(inspector.viewport(), QPoint(0, 0)).y()
+    assert top > 0 and top + first.height() <= inspector.viewport().height()
+    assert inspector.column.minimumSize().width() <= inspector.viewport().width()
+    assert inspector.gpu.shown_text() == "H200 SXM 141GB"
+    assert inspector.host.shown_text() == "xeon-h200"
+    inspector.gpu.addItem("RTX PRO 6000 Blackwell Max-Q Workstation Edition")
+    inspector.gpu.setCurrentIndex(inspector.gpu.count() - 1)
+    assert "…" in inspector.gpu.shown_text()  # elided, not cut
+    inspector.close()

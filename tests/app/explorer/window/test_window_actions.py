@@ -196,3 +196,16 @@ def test_copy_link_copies_the_scenario_or_the_plan(window: Window):
         tomllib.loads(window.plan_page.text)
     )
     window.session.show("Explore")
+
+
+def test_the_error_of_a_file_goes_with_the_next_change(window: Window, tmp_path: Path):
+    odd = tmp_path / "odd.xyz"
+    odd.write_text("no session", "utf-8")
+    for path, wrong in ((odd, "odd.xyz"), (tmp_path / "empty.json", "has no kernels of a GPU")):
+        if not path.exists():
+            path.write_text('{"traceEvents": []}', "utf-8")
+        window.opening.open([path])
+        wait(window.worker)
+        assert wrong in window.banner.label.text() and not window.banner.isHidden()
+        window.session.set_scenario(replace(FIRST, batch=len(wrong)), "another batch")
+        assert window.banner.isHidden()

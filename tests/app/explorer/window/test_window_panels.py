@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.examples import FIRST
 from app.explorer.docks.panel import export
@@ -135,3 +133,46 @@ def test_lanes_are_pinned_by_commands_and_stay_with_another_scenario(window: Win
     window.session.history.undo()
     assert len(timeline.canvas.pinned) == 2
     assert {"Pin GPU lane", "Unpin all lanes"} <= {c.name for c in window.commands.available()}
+
+
+def test_the_view_of_a_clicked_tab_has_the_keys_and_is_enlarged(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    window.activateWindow()
+    window.session.show("Explore")
+    wait(window.worker)
+    panels = {panel.windowTitle(): panel for panel in window.panels.panels.values()}
+    panels["Sweep"].raise_()
+    QCoreApplication.processEvents()
+    assert not panels["Memory"].isAncestorOf(window.focusWidget())
+    # Qt shows the panel of a tab while the button is pressed on it
+    monkeypatch.setattr(QApplication, "mouseButtons", lambda: Qt.MouseButton.LeftButton)
+    panels["Memory"].raise_()
+    for _ in range(5):
+        QCoreApplication.processEvents()
+    assert panels["Memory"].isAncestorOf(window.focusWidget())
+    monkeypatch.setattr(QApplication, "focusWidget", window.focusWidget)
+    window.panels.enlarge()
+    assert window.panels.enlarged.windowTitle().startswith("Memory")
+    window.panels.enlarged.close()
+    panels["Sweep"].raise_()
+
+
+def test_a_shortcut_to_another_page_leaves_no_ring_on_the_button_of_this_one(window: Window):
+    window.activateWindow()
+    next(iter(in_front(window))).setFocus()
+    assert QApplication.focusWidget() is not None
+    window.session.show("Compare")
+    focus = QApplication.focusWidget()
+    assert focus is None or not window.buttons.isAncestorOf(focus)
+    window.session.show("Explore")
+
+
+def test_the_head_names_the_scenario_on_the_pages_that_draw_it(window: Window):
+    wait(window.worker)
+    shown: dict[str, str] = {}
+    for page in ("Plan", "Map", "Lessons", "Compare", "Explore"):
+        window.session.show(page)
+        shown[page] = window.head.subject.toolTip() or window.head.subject.text()
+    assert "H200" in shown["Map"] and shown["Map"] == shown["Explore"] == shown["Compare"]
+    assert shown["Plan"] == shown["Lessons"] == window.files.title  # of the file alone

@@ -52,3 +52,12 @@ def test_actions_that_cannot_be_done_are_left_out():
     commands = action_commands([one, other, one])
     assert [(c.name, c.key) for c in commands] == [("Undo", "Ctrl+Z")]
     assert ("F2", "rename (scenarios)") in view_keys()
+
+
+def test_a_long_name_is_elided_within_the_list():
+    running = application()
+    palette = CommandPalette([Command("Host", "an Intel Xeon with a long name " * 9, "", list)])
+    palette.show()
+    running.processEvents()
+    assert palette.list.horizontalScrollBar().maximum() == 0
+    palette.close()

@@ -220,6 +220,18 @@ def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
     assert panel.width() > 440
 
 
+def test_a_window_of_1600_pixels_has_room_for_cost_batch_and_time(planned: Window):
+    """Names such as "A100 SXM4 ×1 compiled+graph" take 200 of the 600 pixels."""
+    planned.resize(1600, 1000)
+    planned.layout_.reset()
+    QCoreApplication.processEvents()
+    panel = next(p for o, p in planned.panels.panels.items() if o.title == "Verdict")
+    assert panel.width() >= 590
+    planned.resize(1280, 800)
+    planned.layout_.reset()
+    QCoreApplication.processEvents()
+
+
 def test_a_wide_window_shows_the_shelf_beside_a_plan(planned: Window):
     shelf, inspector = planned.beside
     for wide, visible in ((1920, True), (1280, False)):
