@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from simulator.analysis.few_collections import few_collections
 from simulator.analysis.sweep import sweep
+from simulator.caches.garbage import few_collections
 from simulator.scenario.scenario import Scenario
 
 
