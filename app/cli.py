@@ -7,7 +7,6 @@ the table below alone. The help is plain text because typer's boxes cost 0.2 s o
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from typer.main import get_command
 
 from app.conversion import Command, converted_early
 from app.printable import printable
+from simulator.caches.garbage import collect_seldom
 from simulator.errors import RidgepointError
 from simulator.isolated import ISOLATION
 from simulator.networks.loading.watching import WATCH
@@ -171,7 +171,7 @@ def ridgepoint() -> None:
 def main() -> None:
     """Run the console script, with the code of users' networks in a separate process."""
     ISOLATION.begin()
-    gc.set_threshold(_NEW_OBJECTS)
+    collect_seldom()
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr = StringIO()  # closed: discard messages
     for stream in (sys.stdout, sys.stderr):
@@ -190,9 +190,6 @@ def main() -> None:
         _stop(f"cannot write to standard output: {error.strerror}; write elsewhere")
 
 
-_NEW_OBJECTS = 200_000
-"""Allocations between two garbage collections. With Python's default of 700, a short command spends
-an eighth of its time collecting garbage while it imports modules."""
 _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
 
 

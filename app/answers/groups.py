@@ -61,12 +61,14 @@ def short_dtype(dtype: str) -> str:
 def kernel_groups(p: Prediction) -> list[KernelGroup]:
     """Group the kernels, the longest total time first."""
     groups: dict[tuple[str, str, str, str], list[Kernel]] = {}
-    shapes: dict[tuple[int, int], str] = {}  # of the kernels that a call's signature determines
+    by_call: dict[tuple[int, int], list[Kernel]] = {}  # a call's signature determines its group
+    ops = p.trace.ops
     for k, work in zip(p.kernels, p.columns.work_of.tolist(), strict=True):
-        call = work, id(p.trace.ops[k.op].signature)
-        if call not in shapes:
-            shapes[call] = shape_of(p, work, k.op)
-        groups.setdefault((k.name, k.family, shapes[call], k.dtype), []).append(k)
+        call = work, id(ops[k.op].signature)
+        if call not in by_call:
+            key = k.name, k.family, shape_of(p, work, k.op), k.dtype
+            by_call[call] = groups.setdefault(key, [])
+        by_call[call].append(k)
     rows: list[KernelGroup] = []
     for (op, family, shape, dtype), kernels in groups.items():
         total = sum(k.duration_s for k in kernels)

@@ -5,7 +5,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,8 @@ from app.commands.options import Question, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from simulator.measured.overlay import Overlay
+    from simulator.prediction import Prediction
     from simulator.records import Trace
     from simulator.scenario.scenario import Scenario
 
@@ -89,8 +91,6 @@ def predict(
         return
     from app import outputs, progress
     from app.answers import subject
-    from simulator.measured.overlay import overlay
-    from simulator.measured.profiler_trace import read
 
     texts = {
         "--json": json,
@@ -106,11 +106,11 @@ def predict(
     for option, chosen in (("--explain-fusion", explain_fusion), ("--exact", exact)):
         if chosen:
             _need_compiled(option, scenario)
-    profiled = read(measured) if measured else None
+    compare = _comparison_with(measured) if measured else None
     with progress.shown() as step:
         traced = subject.subject(scenario, step)
         p = (subject.predict_exactly if exact else subject.predict)(scenario, traced, step)
-    comparison = overlay(p, profiled) if profiled else None
+    comparison = compare(p) if compare else None
     if json:
         from app.report.exports import as_json
 
@@ -149,6 +149,16 @@ def predict(
             from app.report.fusion import show as show_fusion
 
             show_fusion(console, p, top)
+
+
+def _comparison_with(measured: Path) -> Callable[[Prediction], Overlay]:
+    """A comparison of predictions with a profiler trace, which is read now: an unreadable file ends
+    the command before its network is traced."""
+    from simulator.measured.overlay import overlay
+    from simulator.measured.profiler_trace import read
+
+    profiled = read(measured)
+    return lambda p: overlay(p, profiled)
 
 
 def _predict_parallel(

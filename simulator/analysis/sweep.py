@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.garbage import few_collections
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.apply import changed_by, checked
@@ -173,6 +174,7 @@ class Sweep:
         ]
 
 
+@few_collections()
 def sweep(
     scenario: Scenario,
     axes: Mapping[str, Sequence[Value]],

@@ -4,6 +4,7 @@ the process, as JSON."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -51,6 +52,8 @@ def _answer(question: Question, progress: Any) -> Any:
     progress("preparing a device")
     install()  # before torch is imported
     progress("importing torch and Triton")
+    gc.disable()  # searches for garbage take a tenth of the time of this short process
+    os.environ["TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"] = "0"
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     from simulator.inductor.answering import answer

@@ -10,6 +10,7 @@ import signal
 import sys
 from typing import BinaryIO
 
+from simulator.caches.garbage import collect_seldom
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded as encoded_trace
 from simulator.isolated.limits import confine
@@ -96,6 +97,7 @@ def _answer(job: Job) -> Answered:
 
 def main() -> None:
     """Serve requests until the parent closes the pipe. Ctrl-C ends the process at once."""
+    collect_seldom()
     if os.name == "posix":
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     requests, channel = os.fdopen(os.dup(0), "rb"), _Channel(os.dup(1))

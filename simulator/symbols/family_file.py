@@ -1,9 +1,10 @@
-"""Files of fitted families: compressed msgpack with a version, validated on reading."""
+"""Files of fitted families: compressed msgpack with a version. A family is decoded and validated at
+its first use: a prediction needs one of a file's."""
 
 from __future__ import annotations
 
 import lzma
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -64,7 +65,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format: Literal["ridgepoint-families"]
     version: int
-    families: list[_Family]
+    families: list[msgspec.Raw]
     cells: list[tuple[Cell, int]]
     failures: list[tuple[Cell, str]]
     has_seq: bool
@@ -83,7 +84,8 @@ def save(symbolic: Symbolic, path: Path | str) -> None:
 def load(path: Path | str, tracer: Tracer) -> Symbolic:
     """Read families; `tracer` traces points without a family.
 
-    Raises InputError if the file cannot be read, is invalid, truncated or of another version.
+    Raises InputError if the file cannot be read, is invalid, truncated or of another version. An
+    invalid family raises it at its first use.
     """
     path = Path(path)
     try:
@@ -94,15 +96,42 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
         file = msgspec.msgpack.decode(data, type=_File)
         if file.version not in _READABLE:
             raise ValueError(f"it has version {file.version}, expected {VERSION}")
-        families = [_to_family(packed) for packed in file.families]
-        cells = [(cell, _at(number, families)) for cell, number in file.cells]
+        _check_indices([number for _, number in file.cells], file.families)
     except OSError as error:
         raise InputError(f"cannot read the families {path}: {error.strerror}") from error
     except (lzma.LZMAError, msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a valid file of trace families: {error}; delete it to fit them again"
-        ) from error
-    return Symbolic(tracer, cells, list(file.failures), file.has_seq, file.traced)
+        raise _invalid(path, error) from error
+    programs = _Programs(path, file.families)
+    return Symbolic(tracer, programs, file.cells, file.failures, file.has_seq, file.traced)
+
+
+class _Programs(Mapping[int, Family]):
+    """The families of a file by number. Raises InputError for one that is invalid."""
+
+    def __init__(self, path: Path, encoded: Sequence[msgspec.Raw]) -> None:
+        self._path, self._encoded = path, encoded
+        self._decoded: dict[int, Family] = {}
+
+    def __getitem__(self, number: int) -> Family:
+        if number not in self._decoded:
+            try:
+                packed = msgspec.msgpack.decode(self._encoded[number], type=_Family)
+                self._decoded[number] = _to_family(packed)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                raise _invalid(self._path, error) from error
+        return self._decoded[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._encoded)))
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+
+def _invalid(path: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{path} is not a valid file of trace families: {error}; delete it to fit them again"
+    )
 
 
 def with_dtype(source: Path, target: Path, old: str, new: str) -> None:
@@ -124,37 +153,34 @@ def _with_texts(source: Path, target: Path, changed: Callable[[str], str]) -> No
 
 
 def _to_file(symbolic: Symbolic) -> _File:
-    indices: dict[int, int] = {}
-    families: list[_Family] = []
-    for _, family in symbolic.families:
-        if id(family) not in indices:
-            module, phase, storages, *counts = family.op_columns
-            born, freed, role, device = family.lives
-            indices[id(family)] = len(families)
-            families.append(
-                _Family(
-                    expressions=[
-                        [(c, [_Atom(*a) for a in atoms]) for c, atoms in e.terms]
-                        for e in family.expressions
-                    ],
-                    tensors=family.tensors,
-                    signatures=family.signatures,
-                    rows=family.rows,
-                    storages=family.storages,
-                    header=family.header,
-                    assumptions=family.assumptions,
-                    columns=_Columns(module, phase, storages, counts, born, freed, role, device),
-                )
-            )
-    cells = [(cell, indices[id(family)]) for cell, family in symbolic.families]
     return _File(
         format="ridgepoint-families",
         version=VERSION,
-        families=families,
-        cells=cells,
+        families=[
+            msgspec.Raw(msgspec.msgpack.encode(_packed(symbolic.programs[number])))
+            for number in range(len(symbolic.programs))
+        ],
+        cells=symbolic.cells,
         failures=symbolic.failures,
         has_seq=symbolic.has_seq,
         traced=symbolic.traced,
+    )
+
+
+def _packed(family: Family) -> _Family:
+    module, phase, storages, *counts = family.op_columns
+    born, freed, role, device = family.lives
+    return _Family(
+        expressions=[
+            [(c, [_Atom(*a) for a in atoms]) for c, atoms in e.terms] for e in family.expressions
+        ],
+        tensors=family.tensors,
+        signatures=family.signatures,
+        rows=family.rows,
+        storages=family.storages,
+        header=family.header,
+        assumptions=family.assumptions,
+        columns=_Columns(module, phase, storages, counts, born, freed, role, device),
     )
 
 
@@ -198,8 +224,3 @@ def _to_family(packed: _Family) -> Family:
 def _check_indices(indices: Sequence[int], items: Sequence[Any]) -> None:
     if indices and not 0 <= min(indices) <= max(indices) < len(items):
         raise ValueError("an index in it is out of range")
-
-
-def _at(index: int, families: Sequence[Family]) -> Family:
-    _check_indices([index], families)
-    return families[index]

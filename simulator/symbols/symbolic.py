@@ -7,7 +7,7 @@ or in a cell without a family, is traced when it is needed; `reason_to_retrace` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -44,10 +44,12 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True)
 class Symbolic:
-    """Traces at every point by `at`; `traced` is the number of traces that the fit needed."""
+    """Traces at every point by `at`. `cells` name their families by the numbers of `programs`;
+    `traced` is the number of traces that the fit needed."""
 
     tracer: Tracer
-    families: list[tuple[Cell, Family]]
+    programs: Mapping[int, Family]
+    cells: list[tuple[Cell, int]]
     failures: list[tuple[Cell, str]]
     has_seq: bool
     traced: int
@@ -71,16 +73,22 @@ class Symbolic:
         """
         probes = Probes(tracer, progress)
         limits = Limits(batch, seq, largest_batch, largest_seq)
-        families: list[tuple[Cell, Family]] = []
+        programs: dict[int, Family] = {}
+        cells: list[tuple[Cell, int]] = []
         failures: list[tuple[Cell, str]] = []
         for cell in split(probes, limits):
             try:
-                families.append((cell, _family(probes, cell, [f for _, f in families])))
+                cells.append((cell, _program(probes, cell, programs)))
             except ProgramMismatchError as error:
                 failures.append((cell, str(error)))
             except InputError as error:
                 failures.append((cell, f"the network cannot be traced there: {error}"))
-        return Symbolic(tracer, families, failures, seq is not None, probes.count)
+        return Symbolic(tracer, programs, cells, failures, seq is not None, probes.count)
+
+    @property
+    def families(self) -> list[tuple[Cell, Family]]:
+        """The family of each cell."""
+        return [(cell, self.programs[number]) for cell, number in self.cells]
 
     def at(self, batch: int, seq: int | None = None) -> Trace:
         """The trace that `tracer(batch, seq)` returns: instantiated from a family, else traced.
@@ -115,11 +123,11 @@ class Symbolic:
     def verify(self, batch: int, seq: int | None = None) -> bool:
         """Trace this point and compare; if they differ, drop the family and return False."""
         point = self._point(batch, seq)
-        for place, (cell, family) in enumerate(self.families):
+        for place, (cell, number) in enumerate(self.cells):
             if cell.holds(*point):
-                if family.at(*point) == self.tracer(*point):
+                if self.programs[number].at(*point) == self.tracer(*point):
                     return True
-                del self.families[place]
+                del self.cells[place]
                 self.failures.append((cell, "a trace at {} × {} differed".format(*point)))
                 return False
         return True
@@ -151,20 +159,22 @@ class Symbolic:
         return batch, 1 if seq is None else seq
 
     def _family(self, batch: int, seq: int) -> Family | None:
-        return next((f for cell, f in self.families if cell.holds(batch, seq)), None)
+        number = next((n for cell, n in self.cells if cell.holds(batch, seq)), None)
+        return None if number is None else self.programs[number]
 
 
-def _family(probes: Probes, cell: Cell, others: Iterable[Family]) -> Family:
-    """The family of a cell: one of `others` that reproduces its two ends, or a new one.
+def _program(probes: Probes, cell: Cell, programs: dict[int, Family]) -> int:
+    """The number of a cell's family: one of `programs` that reproduces its two ends, or a new one,
+    which is added.
 
     Raises ProgramMismatchError if the cell has too few points. Points of the cell that were traced
     while splitting replace the last of the cell's own points.
     """
     count = _points_needed(cell)
     points = cell.points(count)
-    for family in others:
+    for number, family in programs.items():
         if len(points) > 1 and all(_reproduces(family, probes, point) for point in points[:2]):
-            return family
+            return number
     if len(points) < count:
         raise ProgramMismatchError("it has too few points to fit expressions to")
     traced = [p for p in probes.traced() if cell.holds(*p) and p not in points]
@@ -173,7 +183,8 @@ def _family(probes: Probes, cell: Cell, others: Iterable[Family]) -> Family:
     while borders := [point for point in _borders(cell, family) if point not in points]:
         points = [*points, *borders]
         family = Family.fit(points, probes.of_one_program(points))
-    return family
+    programs[len(programs)] = family
+    return len(programs) - 1
 
 
 def _borders(cell: Cell, family: Family) -> list[Point]:

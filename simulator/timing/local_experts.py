@@ -10,6 +10,7 @@ stored: a mean is one matrix-vector product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -40,9 +41,9 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: bytes
     weights: bytes
 
-    def numbers(self) -> Ints:
+    def numbers(self) -> NDArray[np.uint16]:
         """The points of each expert [experts, size]."""
-        return np.frombuffer(self.points, "<u2").reshape(-1, self.size).astype(np.int64)
+        return np.frombuffer(self.points, "<u2").reshape(-1, self.size)
 
     def check(self, points: int) -> None:
         """Raises ValueError if these are not experts for a process over `points` points."""
@@ -58,16 +59,18 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LocalExperts:
-    """The experts of a process with the covariance spread² · e^−distance, of these points
-    [points, axes]."""
+    """The experts of a process with the covariance spread² · e^−distance. `points` gives the
+    coordinates [numbers, axes] of the points with these numbers: a few of many experts are used."""
 
-    def __init__(self, points: Floats, spread: float, experts: Experts) -> None:
+    def __init__(
+        self, points: Callable[[NDArray[np.uint16]], Floats], spread: float, experts: Experts
+    ) -> None:
         self._numbers = experts.numbers()
         self._points = points
-        self._centres = _Points(points[self._numbers[:, 0]])
-        self._known: dict[int, _Points] = {}
-        weights = np.frombuffer(experts.weights, "<f4").reshape(self._numbers.shape)
-        self._weights = spread**2 * weights.astype(np.float64)
+        self._centres = _Points(points(self._numbers[:, 0]))
+        self._spread = spread
+        self._stored_weights = np.frombuffer(experts.weights, "<f4").reshape(self._numbers.shape)
+        self._known: dict[int, tuple[_Points, Floats]] = {}
 
     def means(self, points: Floats) -> Floats:
         """The mean at each point, [points] from [points, axes], by the expert of the nearest
@@ -76,22 +79,23 @@ class LocalExperts:
         expert = _nearest(points, self._centres)
         order = np.argsort(expert, kind="stable")
         counts = np.bincount(expert)
-        most = max(1, _AT_ONCE // self._weights.shape[1])
+        most = max(1, _AT_ONCE // self._numbers.shape[1])
         begin = end = 0
         for number in np.flatnonzero(counts).tolist():
             end += int(counts[number])
+            known, weights = self._expert(number)
             while begin < end:
                 rows = order[begin : min(begin + most, end)]
-                correlation = _correlation(points[rows], self._points_of(number))
-                means[rows] = correlation @ self._weights[number]
+                means[rows] = _correlation(points[rows], known) @ weights
                 begin += rows.size
         return means
 
-    def _points_of(self, expert: int) -> _Points:
-        """The points that an expert knows."""
-        if expert not in self._known:
-            self._known[expert] = _Points(self._points[self._numbers[expert]])
-        return self._known[expert]
+    def _expert(self, number: int) -> tuple[_Points, Floats]:
+        """The points that an expert knows, and their weights."""
+        if number not in self._known:
+            weights = self._spread**2 * self._stored_weights[number].astype(np.float64)
+            self._known[number] = _Points(self._points(self._numbers[number])), weights
+        return self._known[number]
 
 
 class Cell(NamedTuple):

@@ -158,8 +158,11 @@ VERSION = 3
 """The version of the profiles that this release reads and writes."""
 
 
+_DEFAULT = "h200"
+
+
 @lru_cache
-def profile(name: str = "h200") -> Profile:
+def profile(name: str = _DEFAULT) -> Profile:
     """A packaged profile by its name, or a calibrated one by its path. Raises InputError for a
     profile that is unknown, malformed, of another version, or has figures out of range."""
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
@@ -246,7 +249,7 @@ def learned(gpu: str) -> Profile:
                 f"file {own_profile.gpu}.json or calibrate {gpu} again"
             )
         return own_profile
-    return next((p for p in map(profile, packaged()) if p.of == gpu), profile())
+    return next((p for p in map(profile, packaged()) if p.of == gpu), None) or profile(_DEFAULT)
 
 
 def packaged() -> tuple[str, ...]:

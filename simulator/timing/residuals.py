@@ -92,8 +92,12 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     @property
     def scaled_points(self) -> Floats:
         """Coordinates of the measured kernels in units of `lengths` [kernels, features]."""
+        return self._scaled(slice(None))
+
+    def _scaled(self, kernels: slice | NDArray[np.uint16]) -> Floats:
+        """`scaled_points` of some kernels."""
         parts = np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features))
-        return parts / _POINT_PARTS / np.array(self.lengths)
+        return parts[kernels] / _POINT_PARTS / np.array(self.lengths)
 
     @property
     def logs(self) -> Floats:
@@ -147,11 +151,11 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     @cached_property
     def _process(self) -> LocalExperts:
-        points, experts = self.scaled_points, self.experts
+        experts = self.experts
         if experts is None:
-            noise = np.full(len(points), self.noise)
-            experts = local_experts(points, self.logs, self.spread, noise)
-        return LocalExperts(points, self.spread, experts)
+            noise = np.full(len(self.logs), self.noise)
+            experts = local_experts(self.scaled_points, self.logs, self.spread, noise)
+        return LocalExperts(self._scaled, self.spread, experts)
 
 
 class Residuals(Mapping[str, Residual]):

@@ -49,24 +49,24 @@ def multi_tensor_launches(
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
     launches: list[MultiTensorLaunch] = []
-    current, tensors = MultiTensorLaunch(0, 0, 0, 0), 0
+    tensors = elements = blocks = longest = ragged = 0
     for numel in numels:
         tensors += numel > 0
-        ragged = numel % 4 != 0
+        unaligned = numel % 4 != 0
         while numel:
-            count = min(numel, (_MAX_BLOCKS - current.blocks) * CHUNK)
+            count = min(numel, (_MAX_BLOCKS - blocks) * CHUNK)
             numel -= count
-            current = MultiTensorLaunch(
-                current.elements + count,
-                current.blocks + -(-count // CHUNK),
-                max(current.longest, min(count, CHUNK)),
-                current.ragged + count * ragged,
-            )
-            if current.blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
-                launches.append(current)
-                current = MultiTensorLaunch(0, 0, 0, 0)
+            elements += count
+            blocks += -(-count // CHUNK)
+            longest = max(longest, min(count, CHUNK))
+            ragged += count * unaligned
+            if blocks == _MAX_BLOCKS or (tensors == max_tensors and not numel):
+                launches.append(MultiTensorLaunch(elements, blocks, longest, ragged))
+                elements = blocks = longest = ragged = 0
                 tensors = 1 if numel else 0  # the unfinished tensor opens the next launch
-    return launches + [current] * (current.blocks > 0)
+    if blocks:
+        launches.append(MultiTensorLaunch(elements, blocks, longest, ragged))
+    return launches
 
 
 _STEPS: dict[str, Steps] = {
@@ -156,7 +156,8 @@ def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
     uniform = (
         all(len(names) == 1 for names in dtypes) if mixed else len(set[str]().union(*dtypes)) == 1
     )
-    return uniform and all(aligned(place) for place in zip(*lists, strict=True))
+    distinct = {tuple(map(id, place)): place for place in zip(*lists, strict=True)}
+    return uniform and all(map(aligned, distinct.values()))
 
 
 @cost(*_overloads())

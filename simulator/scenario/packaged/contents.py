@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from simulator.hardware.gpu import GPU
-from simulator.hardware.gpu import gpu as find_gpu
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.gpu_class import seen
+from simulator.scenario.resolve import gpu_of
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
 
@@ -127,7 +127,7 @@ def card_of(network: str, gpu: GPU) -> str | None:
 
 @cache
 def _seen(network: str, card: str) -> tuple[Any, ...]:
-    return seen(network, find_gpu(card))
+    return seen(network, gpu_of(card))
 
 
 def line_of(network: str) -> Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +30,6 @@ from simulator.scenario.packaged.index import (
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.trace_module import trace_module, whole_trace
 from simulator.symbols import Symbolic
-from simulator.symbols.family import Family
 from simulator.symbols.family_file import load, save, with_dtype
 from simulator.symbols.probes import Tracer
 from simulator.symbols.templates import ProgramMismatchError
@@ -109,16 +109,12 @@ def _same(request: TraceRequest, card: str) -> Iterator[Path]:
 def _recount(path: Path, request: TraceRequest, gpu: GPU) -> None:
     """Update the host counts and lines of code in a file's families from fresh traces."""
     families = load(path, _tracer(request, gpu))
-    recounted: dict[int, Family] = {}
-    for cell, family in families.families:
-        if id(family) not in recounted:
-            point = next(iter(cell.points(1)))
-            recounted[id(family)] = family.with_counts(families.tracer(*point))
-    cells = [(cell, recounted[id(family)]) for cell, family in families.families]
-    save(
-        Symbolic(families.tracer, cells, families.failures, families.has_seq, families.traced),
-        path,
-    )
+    first = {number: cell for cell, number in reversed(families.cells)}
+    recounted = {
+        number: family.with_counts(families.tracer(*first[number].points(1)[0]))
+        for number, family in families.programs.items()
+    }
+    save(dataclasses.replace(families, programs=recounted), path)
 
 
 def _agrees(

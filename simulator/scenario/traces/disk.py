@@ -53,11 +53,15 @@ def stored_families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer)
     if TRACE_FOLDER.path is None:
         return None
     path = families_path(request, gpu, line)
+    if not is_file(path):
+        return None
     try:
-        return load_families(path, tracer) if is_file(path) else None
+        stored = load_families(path, tracer)
+        _ = stored.families  # validates all of them
     except InputError:
         TRACE_FOLDER.report(path)
         return None
+    return stored
 
 
 def save_families(request: TraceRequest, gpu: GPU, line: Line, families: Symbolic) -> None:

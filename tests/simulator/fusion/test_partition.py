@@ -10,10 +10,11 @@ from torch import nn
 
 from simulator import trace
 from simulator.errors import InputError
-from simulator.fusion import LEVELS, fused, partition
+from simulator.fusion import LEVELS, fused
 from simulator.fusion.group import Group
 from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.node import Node
+from simulator.fusion.scheduling.partition import partition
 from simulator.fusion.scheduling.scheduling import ordered
 from simulator.hardware.gpu import gpu
 from simulator.lowering import lower

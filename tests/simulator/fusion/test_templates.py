@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 
 from simulator import predict_trace
-from simulator.fusion import fused, partition
+from simulator.fusion import fused
 from simulator.fusion.lowering.padding import timer
+from simulator.fusion.scheduling.partition import partition
 from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import gpu
 from simulator.lowering import launches

@@ -35,7 +35,9 @@ def test_one_point_by_hand() -> None:
     experts = local_experts(np.zeros((1, 1)), np.array([0.5]), 2.0, np.array([1.0]))
     # the weight is 0.5 / (2² + 1²); at distance 1 the covariance is 2²·e⁻¹
     assert np.frombuffer(experts.weights, "<f4") == pytest.approx([0.1])
-    mean = LocalExperts(np.zeros((1, 1)), 2.0, experts).means(np.array([[0.0], [1.0], [-1.0]]))
+    mean = LocalExperts(np.zeros((1, 1)).__getitem__, 2.0, experts).means(
+        np.array([[0.0], [1.0], [-1.0]])
+    )
     assert mean == pytest.approx([0.4, 0.4 * np.exp(-1), 0.4 * np.exp(-1)], rel=1e-6)
 
 
@@ -44,16 +46,16 @@ def test_few_points_are_one_exact_expert() -> None:
     queries = np.random.default_rng(1).uniform(-2, 10, (50, 2))
     experts = local_experts(points, values, SPREAD, noise)
     assert experts.size == 320 and len(experts.points) == 2 * 320
-    means = LocalExperts(points, SPREAD, experts).means(queries)
+    means = LocalExperts(points.__getitem__, SPREAD, experts).means(queries)
     np.testing.assert_allclose(means, exact(points, values, noise, queries), atol=1e-5)
 
 
 def test_experts_of_many_points_are_close_to_the_exact_process() -> None:
     points, values, noise = drawn(1500)
     queries = np.random.default_rng(1).uniform(-1, 9, (200, 2))
-    means = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise)).means(
-        queries
-    )
+    means = LocalExperts(
+        points.__getitem__, SPREAD, local_experts(points, values, SPREAD, noise)
+    ).means(queries)
     away = np.abs(means - exact(points, values, noise, queries))
     assert np.median(away) < 1e-4 and away.max() < 0.01
 
@@ -75,7 +77,7 @@ def test_every_point_has_one_cell_and_an_expert_that_knows_it() -> None:
 
 def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
     points, values, noise = drawn(700)
-    process = LocalExperts(points, SPREAD, local_experts(points, values, SPREAD, noise))
+    process = LocalExperts(points.__getitem__, SPREAD, local_experts(points, values, SPREAD, noise))
     # some are measured points, some lie in the middle of two centres, and one is far from all
     centres = points[process._numbers[:, 0]]
     middle = (centres[1:] + centres[:-1]) / 2

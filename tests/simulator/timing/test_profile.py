@@ -13,7 +13,7 @@ import pytest
 
 from calibration.fit.gpu import written
 from simulator.errors import InputError
-from simulator.timing.profile import FOLDER, Profile, profile
+from simulator.timing.profile import FOLDER, Profile, learned, packaged, profile
 from simulator.timing.residuals import Residual, Residuals
 
 
@@ -27,6 +27,12 @@ def test_a_packaged_profile_equals_its_file() -> None:
         whole, residuals={}
     )
     assert written(read) == written(whole) == text
+
+
+def test_a_packaged_file_is_read_once() -> None:
+    profile.cache_clear()
+    assert learned("h200") is learned("a100") is profile("h200")  # the A100 by transfer
+    assert profile.cache_info().misses == len(packaged())
 
 
 def test_a_residual_is_decoded_on_request() -> None:
