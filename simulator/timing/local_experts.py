@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.lru import LRUCache
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -65,7 +67,6 @@ class LocalExperts:
         self._numbers = experts.numbers()
         self._points = points
         self._centres = _Points(points[self._numbers[:, 0]])
-        self._known: dict[int, _Points] = {}
         weights = np.frombuffer(experts.weights, "<f4").reshape(self._numbers.shape)
         self._weights = spread**2 * weights.astype(np.float64)
 
@@ -89,9 +90,9 @@ class LocalExperts:
 
     def _points_of(self, expert: int) -> _Points:
         """The points that an expert knows."""
-        if expert not in self._known:
-            self._known[expert] = _Points(self._points[self._numbers[expert]])
-        return self._known[expert]
+        return _KNOWN_POINTS.get(
+            (self, expert), lambda: _Points(self._points[self._numbers[expert]])
+        )
 
 
 class Cell(NamedTuple):
@@ -156,15 +157,24 @@ class _Points:
     """Points [points, axes] to which many distances are computed.
 
     middle  their mean [axes]
-    beside  their distances from it [points, axes]
     terms   factors by which a product of matrices gives squares of distances [axes + 2, points]
     """
 
     def __init__(self, points: Floats) -> None:
         self.middle = points.mean(axis=0)
-        self.beside = points - self.middle
-        squares = np.einsum("pa,pa->p", self.beside, self.beside)
-        self.terms = np.vstack([self.beside.T, np.ones(len(points)), squares])
+        beside = points - self.middle
+        squares = np.einsum("pa,pa->p", beside, beside)
+        self.terms = np.vstack([beside.T, np.ones(len(points)), squares])
+
+    @property
+    def beside(self) -> Floats:
+        """Their distances from the middle [points, axes]."""
+        return self.terms[:-2].T
+
+
+_KNOWN_POINTS: LRUCache[_Points] = LRUCache(256)
+"""The points of experts of all processes, 0.04 MB each: those of a packaged profile's 2,304 experts
+would take 90 MB."""
 
 
 def _nearest(points: Floats, centres: _Points) -> Ints:
@@ -198,6 +208,7 @@ def _squares(points: Floats, others: _Points) -> Floats:
     squares = factors @ others.terms
     close = np.flatnonzero(squares < _CLOSE)
     if close.size:  # these are differences of large numbers: compute them directly
-        apart = away[close // len(others.beside)] - others.beside[close % len(others.beside)]
+        of, other = np.divmod(close, len(others.beside))
+        apart = away[of] - others.beside.take(other, axis=0)
         squares.put(close, np.einsum("pa,pa->p", apart, apart))
     return squares
