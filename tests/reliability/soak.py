@@ -72,7 +72,8 @@ class Growth(NamedTuple):
 
 
 def growth(samples: list[Sample]) -> Growth:
-    """The slope of memory with its standard error, and the open files, after the warm-up."""
+    """The slope of memory with its standard error after the warm-up, and the open files in each
+    half of that time, as medians: the process that traces is replaced now and then."""
     whole_s = samples[-1].at_s - samples[0].at_s
     begin_s = samples[0].at_s + min(_WARM_UP_S, whole_s / 3)
     later = [s for s in samples if s.at_s >= begin_s]
@@ -85,7 +86,10 @@ def growth(samples: list[Sample]) -> Growth:
     slope = float(from_mean @ megabytes) / spread
     left = megabytes - megabytes.mean() - slope * from_mean
     error = float(np.sqrt(left @ left / max(1, len(later) - 2) / spread))
-    return Growth(slope, error, later[0].files, later[-1].files, samples[-1].events, whole_s / 3600)
+    files = [s.files for s in later]
+    half = len(files) // 2
+    before, after = (int(np.median(part)) for part in (files[:half], files[half:]))
+    return Growth(slope, error, before, after, samples[-1].events, whole_s / 3600)
 
 
 def slider(seconds: float) -> list[Sample]:
