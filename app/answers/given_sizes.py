@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from simulator.errors import InputError
+from simulator.formats.toml import shown
 from simulator.networks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from simulator.records import Trace
     from simulator.scenario.resolved import ResolvedScenario
 
+_LARGEST = 2**31 - 1  # tensors with larger sizes cannot be made
 
 DATA_SIZES = (
     "bincount",
@@ -63,6 +65,8 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise InputError(f"{rejected}: expected a number of at least 0, {example}; correct it")
         return
+    if _whole(value) and value > _LARGEST:
+        raise InputError(f"{rejected}: expected {_LARGEST:,} at most; correct it")
     if not _whole(value) or value < 1:
         text = "" if default is None else f", {example}"
         raise InputError(f"{rejected}: expected a whole number of at least 1{text}; correct it")
@@ -75,6 +79,8 @@ def _whole(value: Any) -> bool:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int):
+        return shown(value)
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore
 
 

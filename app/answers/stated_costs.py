@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.printable import short
 from simulator.costs.registry import STATED
 from simulator.errors import InputError
 
@@ -22,7 +23,7 @@ def pairs(
     for text in options:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (well_named(name) and equals and value):
-            raise InputError(f"{option} {text!r}: expected name=value, such as {example}")
+            raise InputError(f"{option} {short(text)!r}: expected name=value, such as {example}")
         if name in values:
             raise InputError(f"{option} {name} is given twice: expected it once; remove one")
         values[name] = value
@@ -38,8 +39,8 @@ def stated_costs(options: list[str]) -> dict[str, int]:
             number = _count(value)
             if figure not in STATED or number is None:
                 raise InputError(
-                    f"--op {op}={text}: {part.strip()!r} is not a figure: expected flops:N, "
-                    f"tensor_flops:N or bytes:N of one call, such as {_EXAMPLE}"
+                    f"--op {op}={short(text)}: {short(part.strip())!r} is not a figure: "
+                    f"expected flops:N, tensor_flops:N or bytes:N of one call, such as {_EXAMPLE}"
                 )
             costs[f"{op}.{figure}"] = number
     return costs

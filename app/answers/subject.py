@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.answers.given_sizes import DATA_SIZES, check_data_sizes, check_sizes
 from app.answers.stated_costs import is_stated, pairs
+from app.printable import short
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
@@ -33,6 +34,7 @@ NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by 
 """The start of the note that --exact fell back to rules."""
 
 _NO_FLOATS = "no floats"
+_MOST_DIGITS = 18  # of a number of rows
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
@@ -194,6 +196,11 @@ def data_sizes(options: list[str]) -> dict[str, int]:
             raise InputError(f"unknown --data-size {name!r}: expected one of {known}")
         if not text.isdecimal():
             raise InputError(f"--data-size {name}={text}: expected a whole number of at least 0")
+        if len(text) > _MOST_DIGITS:
+            raise InputError(
+                f"--data-size {name}={short(text)}: expected a whole number of at most "
+                f"{_MOST_DIGITS} digits"
+            )
         rows[name] = int(text)
     return rows
 

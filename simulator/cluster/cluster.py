@@ -18,11 +18,12 @@ import msgspec
 from simulator.cluster.cluster_file import LinkTable, NetworkTable, read
 from simulator.errors import InputError
 from simulator.formats.limited import absence
+from simulator.formats.toml import shown
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 
 FOLDER = Path(__file__).parent / "clusters"
-_GENERAL = re.compile(r"^(\d+)x(.+)$", re.IGNORECASE)
+_GENERAL = re.compile(r"^([0-9]{1,9})x(.+)$", re.IGNORECASE)
 _LARGEST_NODE = 8  # GPUs that one host board links; larger nodes need a file
 _PCIE = {3: 16e9, 4: 32e9, 5: 64e9, 6: 128e9}
 """Bytes/s of 16 lanes in one direction by generation (PCI-SIG, before encoding)."""
@@ -125,16 +126,16 @@ def cluster(name_or_path: str | Path) -> Cluster:
     match = _GENERAL.match(text)
     if match:
         return _one_node(text, int(match[1]), find_gpu(match[2]))
-    if os.sep in text or Path(text).exists():
+    if os.sep in text or absence(Path(text)) != "no such file":
         raise InputError(
-            f"--cluster {text!r}: {absence(Path(text))}: expected a cluster's TOML file, whose "
-            "name ends in .toml, or a cluster's name (`ridgepoint clusters`)"
+            f"--cluster {text!r}: {absence(Path(text))}: expected a cluster's TOML file, "
+            "whose name ends in .toml, or a cluster's name (`ridgepoint clusters`)"
         )
-    near = get_close_matches(wanted, ids(), 2)
+    near = get_close_matches(wanted[:64], ids(), 2)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise InputError(
-        f"unknown cluster {text!r}: {hint}expected one of {', '.join(ids())}, the general form "
-        "'4xh200' for one node, or a cluster's TOML file"
+        f"unknown cluster {shown(text)}: {hint}expected one of {', '.join(ids())}, the general "
+        "form '4xh200' for one node, or a cluster's TOML file"
     )
 
 

@@ -13,7 +13,7 @@ from simulator.formats.limited import absence, contents
 from simulator.formats.present import is_file
 
 _Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-_Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+_Rate = Annotated[float, msgspec.Meta(ge=1e-3, le=1e6)]
 _Least0 = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 
 
@@ -22,7 +22,7 @@ class LinkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Literal["nvlink", "pcie"]
     generation: Annotated[int, msgspec.Meta(ge=1, le=7)]
-    bandwidth_gbytes_per_s: _Positive
+    bandwidth_gbytes_per_s: _Rate
     source: str
     topology: Literal["nvswitch", "mesh", "tree", "none"] = "nvswitch"
     multicast: bool = False
@@ -34,9 +34,9 @@ class NetworkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[network]`: bandwidth is of one NIC, in one direction."""
 
     kind: Literal["infiniband", "roce", "slingshot", "ethernet"]
-    bandwidth_gbits_per_s: _Positive
+    bandwidth_gbits_per_s: _Rate
     source: str
-    nics_per_gpu: _Positive = 1.0
+    nics_per_gpu: _Rate = 1.0
     latency_us: _Least0 = 0.0
 
 
@@ -59,7 +59,7 @@ def read(path: Path) -> Tables:
     try:
         text = contents(path, "a cluster", 64 * 1024, 2000).decode()
         return msgspec.convert(tomllib.loads(text), Tables)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}; correct it") from error
     except msgspec.ValidationError as error:
         raise InputError(f"{path}: {error}; correct the key") from error
+    except (ValueError, RecursionError) as error:  # not UTF-8 or TOML, or nested too deeply
+        raise InputError(f"{path} is not valid TOML: {error}; correct it") from error

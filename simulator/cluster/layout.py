@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from simulator.cluster.cluster import Cluster
 from simulator.errors import InputError
+from simulator.formats.toml import shown
 
 _DEGREES = ("dp", "tp", "pp")
 _COUNTS = ("microbatches", "chunks", "bucket")
@@ -81,12 +82,12 @@ def layout(text: str, cluster: Cluster) -> Layout:
         elif (
             name in (*_DEGREES, *_COUNTS)
             and name not in numbers
-            and re.fullmatch(r"\d+", value)
+            and re.fullmatch(r"[0-9]{1,9}", value)
             and int(value)
         ):
             numbers[name] = int(value)
         else:
-            raise InputError(f"--parallel {text!r}: {word!r}: {_EXPECTED}; correct it")
+            raise InputError(f"--parallel {shown(text)}: {shown(word)}: {_EXPECTED}; correct it")
     tp, pp = numbers.get("tp", 1), numbers.get("pp", 1)
     dp = numbers.get("dp", max(1, cluster.gpus // (tp * pp)))
     if dp * tp * pp != cluster.gpus:

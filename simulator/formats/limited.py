@@ -20,6 +20,8 @@ def absence(path: Path) -> str:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             return "no such file"
         return (error.strerror or str(error)).lower()
+    except ValueError:  # a null byte, which no file name has
+        return "no such file"
     kinds = {
         stat.S_ISDIR: "is a folder",
         stat.S_ISFIFO: "is a pipe",
@@ -45,10 +47,10 @@ def contents(path: Path, what: str, most_bytes: int, longest_line: int | None = 
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size or most_bytes  # 0 if the size is unknown
             raw = file.read(min(size, most_bytes) + 1)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError for a null byte in the name
+        reason = error.strerror if isinstance(error, OSError) else absence(path)
         raise InputError(
-            f"cannot read the {name} {path}: {error.strerror}: expected a readable file; check "
-            "the path"
+            f"cannot read the {name} {path}: {reason}: expected a readable file; check the path"
         ) from error
     long = longest_line is not None and max(map(len, raw.splitlines()), default=0) > longest_line
     if len(raw) > most_bytes or long:

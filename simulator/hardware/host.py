@@ -105,7 +105,7 @@ def host(name: str | None = None) -> Host:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if is_file(path):
         return _read(path)
-    if name.endswith(".json") or os.sep in name or Path(name).exists():
+    if name.endswith(".json") or os.sep in name or absence(Path(name)) == "is a folder":
         raise InputError(
             f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
             "a host's name (`ridgepoint hosts`)"

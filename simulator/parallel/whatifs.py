@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from simulator.tracing.parallel.networks import NetworkStep
 
 
+_SLOWEST, _FASTEST = 1e-3, 1e3  # factors on the speed of links
+_MOST = 1_000_000  # maximum of a whole number, and of a bucket in MiB
+
+
 @dataclass(frozen=True)
 class ClusterStep:
     """A step of a network spread over a cluster; `step.batch` is that of a replica."""
@@ -35,20 +39,22 @@ class ClusterStep:
         return predict_network(self.step, self.layout, self.cluster, self.host, self.mode)
 
 
-def _positive(name: str, value: float) -> float:
-    if not value > 0:
-        raise InputError(f"+{name}={value:g}: expected a number above 0; correct it")
+def _speed(name: str, value: float) -> float:
+    if not _SLOWEST <= value <= _FASTEST:
+        raise InputError(
+            f"+{name}={value:g}: expected a number from {_SLOWEST:g} to {_FASTEST:g}; correct it"
+        )
     return value
 
 
 def link_speed(question: ClusterStep, value: float) -> ClusterStep:
     """Multiply the speed of the links within a node."""
-    return replace(question, cluster=question.cluster.faster(_positive("link_speed", value)))
+    return replace(question, cluster=question.cluster.faster(_speed("link_speed", value)))
 
 
 def network_speed(question: ClusterStep, value: float) -> ClusterStep:
     """Multiply the speed of the network between nodes."""
-    times = _positive("network_speed", value)
+    times = _speed("network_speed", value)
     return replace(question, cluster=question.cluster.faster(1.0, times))
 
 
@@ -64,7 +70,11 @@ def dp(question: ClusterStep, value: float) -> ClusterStep:
 
 def bucket(question: ClusterStep, value: float) -> ClusterStep:
     """Set the size of DDP's buckets in MiB."""
-    size = round(_positive("bucket", value) * 2**20)
+    if not 0 < value <= _MOST:
+        raise InputError(
+            f"+bucket={value:g}: expected MiB above 0 and at most {_MOST:,}; correct it"
+        )
+    size = round(value * 2**20)
     return replace(question, layout=replace(question.layout, bucket_bytes=size))
 
 
@@ -114,8 +124,10 @@ def _switch(name: str, value: float) -> bool:
 
 
 def _whole(name: str, value: float) -> int:
-    if value < 1 or value != int(value):
-        raise InputError(f"+{name}={value:g}: expected a whole number from 1 on; correct it")
+    if not 1 <= value <= _MOST or value != int(value):
+        raise InputError(
+            f"+{name}={value:g}: expected a whole number from 1 to {_MOST:,}; correct it"
+        )
     return int(value)
 
 

@@ -51,7 +51,7 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
         name, unit = name.strip(), f"{slash}{per.strip()}"
         if name not in currencies:
             raise InputError(
-                f"{where} = {value!r}: unknown currency {name!r}: expected one of "
+                f"{where} = {shown(value)}: unknown currency {name!r}: expected one of "
                 f"{', '.join(sorted(currencies))}; give its rate as prices.rates.{name} = USD each"
             )
         times = currencies[name]
@@ -60,14 +60,16 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
         unit = "/" + unit.partition("/")[2] if "/" in unit else unit
     if unit not in units:
         raise InputError(
-            f"{where} = {value!r}: unknown unit {unit!r}: expected {expected}; "
+            f"{where} = {shown(value)}: unknown unit {unit!r}: expected {expected}; "
             f"known are {', '.join(filter(None, units))}"
         )
     result = number * units[unit] * times
     if not isfinite(result) or result < 0 or (result == 0 and kind not in ("share", "money")):
-        raise InputError(f"{where} = {value!r}: expected {expected}; correct it")
+        raise InputError(f"{where} = {shown(value)}: expected {expected}; correct it")
     if kind == "share" and result > 1:
-        raise InputError(f"{where} = {value!r}: expected a share from 0 to 1; write 0.3 or '30%'")
+        raise InputError(
+            f"{where} = {shown(value)}: expected a share from 0 to 1; write 0.3 or '30%'"
+        )
     return result
 
 

@@ -14,6 +14,8 @@ ENGINES = ("eager", "compiled+graph", "vllm")
 SPLITS = (1, 2, 4, 8)
 """Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
 keys and values."""
+MOST_TOKENS = 10_000_000
+"""Maximum number of tokens of a prompt or an output: the longest context of any model."""
 PRECISIONS = ("bf16", "fp16", "fp8", "int8", "int4", "nvfp4", "fp32")
 
 

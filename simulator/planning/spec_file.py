@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.formats.link import is_link
+from simulator.formats.toml import shown
 from simulator.hardware.gpu import gpu
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
@@ -20,7 +20,6 @@ from simulator.planning.spec import (
     SPLITS,
     Candidates,
     Choices,
-    Lengths,
     Limits,
     Prices,
     Spec,
@@ -28,6 +27,15 @@ from simulator.planning.spec import (
 )
 from simulator.planning.spec_check import check
 from simulator.planning.spec_link import keys_of_link
+from simulator.planning.spec_values import (
+    check_keys,
+    lengths,
+    number,
+    one_of,
+    section,
+    seed,
+    words,
+)
 
 _SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
 _WORKLOAD: dict[str, Kind | str] = {
@@ -54,8 +62,6 @@ _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
-_ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
-"""Names of limits in serving engines, for hints."""
 _TRIED = ("counts", "engines", "precisions", "splits")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
 
@@ -70,7 +76,7 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
     if isinstance(source, str) and is_link(source):
         return _spec(keys_of_link(source), Path())
     path = Path(source)
-    if not path.exists():
+    if not path.exists():  # False for a null byte in the name
         raise InputError(
             f"{path}: No such file or directory: expected a plan's TOML file; check the path"
         )
@@ -80,22 +86,22 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
         raise InputError(
             f"{path}: it is not UTF-8 text: expected a plan's TOML file; check the path"
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # not TOML, or nested too deeply
         raise InputError(f"{path}: {error}: expected TOML; correct the line") from None
     return _spec(table, path.parent)
 
 
 def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
-    _check_keys("the plan", table, _SECTIONS)
-    for name, section in table.items():
-        _section(name, section)
+    check_keys("the plan", table, _SECTIONS)
+    for name, keys in table.items():
+        section(name, keys)
     prices_in: Mapping[str, Any] = table.get("prices", {})
-    rates = _section("prices.rates", prices_in.get("rates", {}))
-    currencies = {"USD": 1.0} | {n: _number(f"prices.rates.{n}", v) for n, v in rates.items()}
+    rates = section("prices.rates", prices_in.get("rates", {}))
+    currencies = {"USD": 1.0} | {n: number(f"prices.rates.{n}", v) for n, v in rates.items()}
     load = table.get("load", {})
-    _check_keys("load", load, ("rate",))
+    check_keys("load", load, ("rate",))
     more = table.get("simulation", {})
-    _check_keys("simulation", more, ("requests", "seed"))
+    check_keys("simulation", more, ("requests", "seed"))
     spec = Spec(
         workload=_workload(table.get("workload", {}), folder, currencies),
         candidates=_candidates(table.get("candidates", {})),
@@ -105,7 +111,7 @@ def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
             quantity("load.rate", load["rate"], "rate", currencies) if "rate" in load else None
         ),
         requests=int(quantity("simulation.requests", more.get("requests", 4000), "count", {})),
-        seed=int(_number("simulation.seed", more.get("seed", 0), low=-1)),
+        seed=seed(more.get("seed", 0)),
     )
     check(spec)
     return spec
@@ -116,28 +122,28 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
     for needed in ("kind", "network"):
         if needed not in values:
             raise InputError(f"workload.{needed} is missing: expected a value; add a line")
-    _one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
-    _one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
-    _one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
+    one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
+    one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
+    one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
     if "requests_csv" in values:
         values["requests_csv"] = folder / values["requests_csv"]
     return Workload(**values)
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    _check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "per_gpu"))
+    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "per_gpu"))
     values = _tried("candidates", table)
     if "disaggregated" in table:
-        texts = _words("candidates.disaggregated", table["disaggregated"])
+        texts = words("candidates.disaggregated", table["disaggregated"])
         values["disaggregated"] = tuple(map(_pools, texts))
-    values["gpus"] = _words("candidates.gpus", table.get("gpus", "all"))
+    values["gpus"] = words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
-    listed = _section("candidates.per_gpu", table.get("per_gpu", {}))
+    listed = section("candidates.per_gpu", table.get("per_gpu", {}))
     ids = {gpu(name).id for name in values["gpus"]} if values["gpus"] != ("all",) else None
     for name, choices in listed.items():
         where, card = f"candidates.per_gpu.{name}", gpu(name).id
-        choices = _section(where, choices)
-        _check_keys(where, choices, (*_TRIED, "use"))
+        choices = section(where, choices)
+        check_keys(where, choices, (*_TRIED, "use"))
         if ids is not None and card not in ids:
             raise InputError(
                 f"{where}: expected a GPU of candidates.gpus; add it there, or remove this section"
@@ -158,9 +164,9 @@ def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, names in (("engines", ENGINES), ("precisions", PRECISIONS)):
         if key in table:
-            values[key] = _words(f"{where}.{key}", table[key])
+            values[key] = words(f"{where}.{key}", table[key])
             for each in values[key]:
-                _one_of(f"{where}.{key}", each, names)
+                one_of(f"{where}.{key}", each, names)
     if "counts" in table:
         counts = table["counts"] if isinstance(table["counts"], list) else [table["counts"]]
         if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
@@ -199,7 +205,7 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
         ("purchase", "money", "purchase_usd"),
     )
     for key, kind, into in tables:
-        listed = _section(f"prices.{key}", table.get(key, {}))
+        listed = section(f"prices.{key}", table.get(key, {}))
         values[into] = {
             gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
             for name, value in listed.items()
@@ -208,90 +214,38 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
 
 
 def _read(
-    section: str,
+    of: str,
     table: Mapping[str, Any],
     kinds: Mapping[str, Kind | str],
     currencies: dict[str, float],
     more: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    _check_keys(section, table, (*kinds, *more))
+    check_keys(of, table, (*kinds, *more))
     values: dict[str, Any] = {}
     for name, value in table.items():
-        where, kind = f"{section}.{name}", kinds[name]
+        where, kind = f"{of}.{name}", kinds[name]
         into = _RENAMED.get(name, name + _SUFFIX.get(kind, ""))
         if kind == "text":
             if not isinstance(value, str):
-                raise InputError(f"{where} = {value!r}: expected text; write it in quotes")
+                raise InputError(f"{where} = {shown(value)}: expected text; write it in quotes")
             values[into] = value
         elif kind == "flag":
             if not isinstance(value, bool):
-                raise InputError(f"{where} = {value!r}: expected true or false; write one")
+                raise InputError(f"{where} = {shown(value)}: expected true or false; write one")
             values[into] = value
         elif kind == "number":
             if name == "percentile" and isinstance(value, str) and (p := _PERCENT.fullmatch(value)):
                 value = float(p[1])
-            values[into] = _number(where, value)
+            values[into] = number(where, value)
         elif kind == "names":
-            values[into] = _words(where, value)
+            values[into] = words(where, value)
         elif kind == "lengths":
-            values[into] = _lengths(where, value)
+            values[into] = lengths(where, value)
         else:
-            number = quantity(where, value, cast("Kind", kind), currencies)
-            if name in _WHOLE and (number < 1 or number != int(number)):
-                raise InputError(f"{where} = {value!r}: expected a whole number from 1; correct it")
-            values[into] = int(number) if name in _WHOLE else number
+            amount = quantity(where, value, cast("Kind", kind), currencies)
+            if name in _WHOLE and (amount < 1 or amount != int(amount)):
+                raise InputError(
+                    f"{where} = {shown(value)}: expected a whole number from 1; correct it"
+                )
+            values[into] = int(amount) if name in _WHOLE else amount
     return values
-
-
-def _lengths(where: str, value: Any) -> Lengths:
-    if not isinstance(value, Mapping):
-        return Lengths("fixed", quantity(where, value, "count", {}))
-    if set(value) == {"low", "high"}:
-        low, high = (quantity(f"{where}.{k}", value[k], "count", {}) for k in ("low", "high"))
-        if low > high:
-            raise InputError(f"{where}: low {low:g} above high {high:g}: expected low first; swap")
-        return Lengths("uniform", (low + high) / 2, low, high)
-    if set(value) == {"mean", "sigma"}:
-        mean = quantity(f"{where}.mean", value["mean"], "count", {})
-        return Lengths("lognormal", mean, sigma=_number(f"{where}.sigma", value["sigma"]))
-    raise InputError(
-        f"{where} = {dict(value)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
-        "one, or name a trace as workload.requests_csv"
-    )
-
-
-def _section(name: str, table: Any) -> Mapping[str, Any]:
-    if not isinstance(table, Mapping):
-        raise InputError(f"{name} = {table!r}: expected a section; write [{name}]")
-    return cast("Mapping[str, Any]", table)
-
-
-def _check_keys(where: str, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in table:
-        if name not in names:
-            near = [_ALSO[name]] if _ALSO.get(name) in names else get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InputError(
-                f"{where}: unknown key {name!r}: {hint}expected {', '.join(names)}; correct it"
-            )
-
-
-def _number(where: str, value: Any, low: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > low:
-        raise InputError(f"{where} = {value!r}: expected a number above {low:g}; correct it")
-    return float(value)
-
-
-def _words(where: str, value: Any) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not listed or not all(isinstance(x, str) for x in listed):  # pyright: ignore[reportUnknownVariableType]
-        raise InputError(
-            f'{where} = {value!r}: expected names, such as ["h100", "l40s"]; list them'
-        )
-    return tuple(dict.fromkeys(listed))  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
-    if value not in names:
-        known = ", ".join(filter(None, names))
-        raise InputError(f"{where} = {value!r}: expected one of {known}; choose one")

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _LOWERED = Derived[Lowered](size=48)  # by kind of GPU
 # The rest is equal for all GPUs on which the same ops launch.
 _ACCESSES = Derived[Accesses]()
-_COUNTS = Derived[Floats]()
+_COUNTS = Derived[Floats](256)
 _WAITS = Derived[NDArray[np.bool_]]()
 
 

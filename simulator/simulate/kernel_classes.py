@@ -41,7 +41,7 @@ class KernelClasses:
         return some, number
 
 
-_CLASSES = Derived[KernelClasses]()
+_CLASSES = Derived[KernelClasses](256)  # by launches, which differ by class of GPU and by point
 _HOST_TRACE = Derived[Trace]()
 
 

@@ -1,14 +1,16 @@
 """Launches of a family's signatures at many points. Costs and lowering run once for each path that
 the code of an op takes, for all points on that path together (`simulator.varying`).
 
-The results for a list of points are cached with the family, because the next prediction is often
-for another GPU, host or mode at the same points.
+The results for the last lists of points are cached, because the next prediction is often for
+another GPU, host or mode at the same points.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,9 +30,10 @@ from simulator.varying import Walked, walked
 Ints = NDArray[np.int64]
 
 _FEW = 8  # maximum number of launches of an ordinary op
-_GRIDS = 16  # lists of points that are cached with a family: a search uses several
-_POINTS = 1 << 14  # points in all lists
+_GRIDS = 64  # lists of points that are cached, for all families: a search uses several
+_POINTS = 1 << 15  # points in all lists
 _TABLES = 8  # GPUs whose roofs are cached with a list
+_KINDS = 48  # classes of GPUs whose launches are cached with a list, and with a family
 
 
 class Pattern(NamedTuple):
@@ -76,22 +79,18 @@ class Kind(NamedTuple):
 
 @dataclass(eq=False)
 class Grid:
-    """A list of points: the sizes of a family [slots, points], the launches by class of GPUs, and
-    their roofs by GPU and profile."""
+    """A list of points: the sizes of a family [slots, points], and the roofs of the launches by GPU
+    and profile."""
 
     family: Family
     sizes: Ints
-    kinds: dict[Any, Kind] = field(default_factory=dict[Any, Kind])
     tables: list[tuple[GPU, Profile, Roofs]] = field(
         default_factory=list[tuple[GPU, Profile, Roofs]]
     )
 
     def on(self, gpu: GPU) -> Kind:
         """The launches on a GPU of this class."""
-        kind = kind_of(gpu)
-        if kind not in self.kinds:
-            self.kinds[kind] = _kind(self.family, self.sizes, gpu)
-        return self.kinds[kind]
+        return _KINDS_OF.get(self, lambda: _kind(self.family, self.sizes, gpu), kind_of(gpu))
 
     def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
         """The table of roofs that `Kind` refers to; `warm(n)` says which of n rows hit L2."""
@@ -106,8 +105,11 @@ class Grid:
         return table
 
 
-_GRIDS_OF = Derived[dict[bytes, Grid]]()
-_FIXED = Derived[Launched]()
+_KINDS_OF = Derived[Kind](_KINDS)
+_KNOWN_GRIDS: OrderedDict[tuple[int, bytes], Grid] = OrderedDict()
+"""By the identity of the family, which the grid keeps, and the sizes; the last used one last."""
+_LOCK = RLock()
+_FIXED = Derived[dict[int, Launched]](_KINDS)
 _SLOT_KINDS = Derived[dict[str, tuple[str, int]]]()
 
 
@@ -118,16 +120,15 @@ def kind_of(gpu: GPU) -> tuple[object, ...]:
 
 def grid(family: Family, sizes: Ints) -> Grid:
     """The grid of the points with these sizes [slots, points]."""
-    grids = _GRIDS_OF.get(family, dict[bytes, Grid])
-    key = sizes.tobytes()
-    if key not in grids:
-        while grids and (
-            len(grids) >= _GRIDS
-            or sum(cached.sizes.shape[1] for cached in grids.values()) + sizes.shape[1] > _POINTS
-        ):
-            grids.pop(next(iter(grids)))
-        grids[key] = Grid(family, sizes)
-    return grids[key]
+    key = id(family), sizes.tobytes()
+    with _LOCK:
+        known = _KNOWN_GRIDS.setdefault(key, Grid(family, sizes))
+        _KNOWN_GRIDS.move_to_end(key)
+        points = sum(cached.sizes.shape[1] for cached in _KNOWN_GRIDS.values())
+        while len(_KNOWN_GRIDS) > 1 and (len(_KNOWN_GRIDS) > _GRIDS or points > _POINTS):
+            _, oldest = _KNOWN_GRIDS.popitem(last=False)
+            points -= oldest.sizes.shape[1]
+    return known
 
 
 def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
@@ -171,8 +172,10 @@ def _launches_by_path(
 
     if slots:
         return walked(launched, sizes[list(slots)])
-    fixed = _FIXED.get(family, lambda: launched([]), (number, kind_of(gpu)))
-    return [Walked(fixed, np.zeros(1, np.int64))]
+    fixed = _FIXED.get(family, dict[int, Launched], kind_of(gpu))
+    if number not in fixed:
+        fixed[number] = launched([])
+    return [Walked(fixed[number], np.zeros(1, np.int64))]
 
 
 def _launched(family: Family, number: int, sizes: list[Any], gpu: GPU) -> Launched:

@@ -17,6 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.lru import LRUCache
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -70,7 +72,6 @@ class LocalExperts:
         self._centres = _Points(points(self._numbers[:, 0]))
         self._spread = spread
         self._stored_weights = np.frombuffer(experts.weights, "<f4").reshape(self._numbers.shape)
-        self._known: dict[int, tuple[_Points, Floats]] = {}
 
     def means(self, points: Floats) -> Floats:
         """The mean at each point, [points] from [points, axes], by the expert of the nearest
@@ -92,10 +93,11 @@ class LocalExperts:
 
     def _expert(self, number: int) -> tuple[_Points, Floats]:
         """The points that an expert knows, and their weights."""
-        if number not in self._known:
-            weights = self._spread**2 * self._stored_weights[number].astype(np.float64)
-            self._known[number] = _Points(self._points(self._numbers[number])), weights
-        return self._known[number]
+        return _KNOWN_EXPERTS.get((self, number), lambda: self._read(number))
+
+    def _read(self, number: int) -> tuple[_Points, Floats]:
+        weights = self._spread**2 * self._stored_weights[number].astype(np.float64)
+        return _Points(self._points(self._numbers[number])), weights
 
 
 class Cell(NamedTuple):
@@ -160,15 +162,24 @@ class _Points:
     """Points [points, axes] to which many distances are computed.
 
     middle  their mean [axes]
-    beside  their distances from it [points, axes]
     terms   factors by which a product of matrices gives squares of distances [axes + 2, points]
     """
 
     def __init__(self, points: Floats) -> None:
         self.middle = points.mean(axis=0)
-        self.beside = points - self.middle
-        squares = np.einsum("pa,pa->p", self.beside, self.beside)
-        self.terms = np.vstack([self.beside.T, np.ones(len(points)), squares])
+        beside = points - self.middle
+        squares = np.einsum("pa,pa->p", beside, beside)
+        self.terms = np.vstack([beside.T, np.ones(len(points)), squares])
+
+    @property
+    def beside(self) -> Floats:
+        """Their distances from the middle [points, axes]."""
+        return self.terms[:-2].T
+
+
+_KNOWN_EXPERTS: LRUCache[tuple[_Points, Floats]] = LRUCache(256)
+"""The points and weights of experts of all processes, 0.04 MB each: those of a packaged profile's
+2,304 experts would take 90 MB."""
 
 
 def _nearest(points: Floats, centres: _Points) -> Ints:
@@ -202,6 +213,7 @@ def _squares(points: Floats, others: _Points) -> Floats:
     squares = factors @ others.terms
     close = np.flatnonzero(squares < _CLOSE)
     if close.size:  # these are differences of large numbers: compute them directly
-        apart = away[close // len(others.beside)] - others.beside[close % len(others.beside)]
+        of, other = np.divmod(close, len(others.beside))
+        apart = away[of] - others.beside.take(other, axis=0)
         squares.put(close, np.einsum("pa,pa->p", apart, apart))
     return squares

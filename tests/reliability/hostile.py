@@ -19,10 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from app.lessons import lesson_file
+from app.answers.sweeps import design
+from app.lessons import lesson_file, pack
 from simulator.cluster.cluster import cluster
 from simulator.errors import RidgepointError
 from simulator.formats import trace_file
+from simulator.formats.link import link
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import FOLDER as HOSTS
 from simulator.hardware.host import host
@@ -30,6 +32,7 @@ from simulator.measured import profiler_trace
 from simulator.planning import spec_file
 from simulator.planning.server import requests
 from simulator.scenario.scenario import load as load_scenario
+from simulator.scenario.text.link import scenario_of_link
 from simulator.timing.profile import FOLDER, profile
 from tests.reliability import promises
 
@@ -41,6 +44,15 @@ network = "bert-base"
 batch = 8
 [[whatif]]
 name = "cuda_graph"
+"""
+_DESIGN = """sample = 3
+seed = 1
+[scenario]
+network = "bert-base"
+[axes]
+gpu = ["h100", "h200"]
+batch = "1:512"
+whatifs = ["none", "+cuda_graph +precision=fp16"]
 """
 _PROFILED = (
     '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2.5, '
@@ -85,9 +97,27 @@ def formats() -> dict[str, Format]:
         "requests": Format(".csv", requests.read, _REQUESTS.encode()),
         "profiler trace": Format(".json", profiler_trace.read, _PROFILED.encode()),
         "lesson": Format(".toml", lesson_file.read, content("app/lessons/03-intensity.toml")),
+        "lesson pack": Format(".toml", pack.read_all, _pack()),
+        "design": Format(".toml", design.read, _DESIGN.encode()),
+        "link": Format(".txt", _link, link("scenario", _SCENARIO).encode()),
+        "text in a link": Format(".toml", _linked, _SCENARIO.encode()),
         "trace": Format(".rpt.json", trace_file.load, _trace()),
         "profile": Format(".json", of_name(profile), _profile()),
     }
+
+
+def _link(path: Path) -> Any:
+    return scenario_of_link(path.read_text("utf-8", "replace"))
+
+
+def _linked(path: Path) -> Any:
+    """Read a text as the scenario of an intact link."""
+    return scenario_of_link(link("scenario", path.read_text("utf-8", "replace")))
+
+
+def _pack() -> bytes:
+    lessons = sorted((_ROOT / "app" / "lessons").glob("*.toml"))[:2]
+    return pack.pack_text("A pack", lessons).encode()
 
 
 def _profile() -> bytes:
@@ -132,6 +162,7 @@ def by_hand(valid: bytes) -> dict[str, bytes]:
         "NUL": b"\0" * 100,
         "NUL inside": valid[:half] + b"\0" + valid[half:],
         "escapes": texts.sub(b'"\\\\u001b[31m"', valid),
+        "escaped NUL": texts.sub(b'"a\\\\u0000/b"', valid),
         "long text": texts.sub(b'"' + b"x" * 1500 + b'"', valid),
         "long line": b"a" * 10**6,
         "dotted key": b"a." * 10**4 + b"a = 1\n",

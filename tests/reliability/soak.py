@@ -5,9 +5,11 @@ open.
     python -m tests.reliability.soak sweeps --hours 4 --record
 
 Resident memory and open files are read every ten seconds. The first third of a run, at most ten
-minutes, is its warm-up: caches fill. The slope of memory is that of a line through the later
-samples, by least squares; the exit status is 1 if it exceeds twice its error by 1 MB an hour or
-more, or if files stay open. The explorer runs on Qt's offscreen platform if there is no display.
+minutes, is its warm-up: caches fill. Sweeps begin with one of each network on each card, since some
+caches keep values for each of these; the others keep the last values of all. The slope of memory is
+that of a line through the later samples, by least squares; the exit status is 1 if it exceeds twice
+its error by 1 MB an hour or more, or if files stay open. The explorer runs on Qt's offscreen
+platform if there is no display.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ class Growth(NamedTuple):
 
 
 def growth(samples: list[Sample]) -> Growth:
-    """The slope of memory with its standard error, and the open files, after the warm-up."""
+    """The slope of memory with its standard error after the warm-up, and the open files in each
+    half of that time, as medians: the process that traces is replaced now and then."""
     whole_s = samples[-1].at_s - samples[0].at_s
     begin_s = samples[0].at_s + min(_WARM_UP_S, whole_s / 3)
     later = [s for s in samples if s.at_s >= begin_s]
@@ -83,7 +86,10 @@ def growth(samples: list[Sample]) -> Growth:
     slope = float(from_mean @ megabytes) / spread
     left = megabytes - megabytes.mean() - slope * from_mean
     error = float(np.sqrt(left @ left / max(1, len(later) - 2) / spread))
-    return Growth(slope, error, later[0].files, later[-1].files, samples[-1].events, whole_s / 3600)
+    files = [s.files for s in later]
+    half = len(files) // 2
+    before, after = (int(np.median(part)) for part in (files[:half], files[half:]))
+    return Growth(slope, error, before, after, samples[-1].events, whole_s / 3600)
 
 
 def slider(seconds: float) -> list[Sample]:
@@ -113,7 +119,7 @@ def slider(seconds: float) -> list[Sample]:
 
 
 def sweeps(seconds: float) -> list[Sample]:
-    """Sweep batch and sequence of three networks on random cards."""
+    """Sweep batch and sequence of three networks, on each card once and then on random ones."""
     from simulator.analysis.sweep import sweep
     from simulator.hardware.gpu import gpus
     from simulator.scenario.scenario import Scenario
@@ -121,13 +127,15 @@ def sweeps(seconds: float) -> list[Sample]:
     chance = random.Random(_SEED)
     cards = [card.id for card in gpus() if card.vendor == "NVIDIA"]
     networks = ("bert-base", "resnet50", "gpt2")
+    pairs = [(network, card) for network in networks for card in cards]
+    chance.shuffle(pairs)
+    first = iter(pairs)
 
     def once() -> None:
-        network = chance.choice(networks)
+        network, card = next(first, None) or chance.choice(pairs)
         axis = chance.choice(("batch", "seq")) if network != "resnet50" else "batch"
         low = chance.randint(1, 32)
-        scenario = Scenario(network, gpu=chance.choice(cards))
-        sweep(scenario, {axis: [low * step for step in range(1, 17)]})
+        sweep(Scenario(network, gpu=card), {axis: [low * step for step in range(1, 17)]})
 
     return _observed(once, seconds)
 

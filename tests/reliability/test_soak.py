@@ -32,6 +32,9 @@ def test_noise_is_not_growth_and_an_open_file_is() -> None:
     # 301 samples of ±20 MB over 50 minutes: 20 / (sqrt(301) · 0.2410 h)
     assert noisy.error_mb_per_h == pytest.approx(4.78, rel=0.02) and noisy.is_flat
     assert not growth(samples(0.0, files=10)).is_flat
+    replaced = samples(0.0)
+    replaced[60] = replaced[60]._replace(files=7)  # the first sample after the warm-up
+    assert growth(replaced).is_flat
 
 
 def test_a_run_is_summarised_in_a_line() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.printable import short
 from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
@@ -54,13 +55,16 @@ def line(scenario: Scenario, text: str) -> AxisValues:
     numeric = axis_.kind != "choice"
     values = _values(text, axis_, listed.strip()) if equals else _usual(scenario, axis_)
     if not values:
-        raise InputError(f"axis {text!r}: no values: expected some, {_EXAMPLE}; add them")
+        raise InputError(f"axis {short(text)!r}: no values: expected some, {_EXAMPLE}; add them")
     if len(values) > MOST_POINTS:
         raise InputError(
-            f"axis {text!r}: {len(values):,} values: expected at most {MOST_POINTS:,}; remove some"
+            f"axis {short(text)!r}: {len(values):,} values: expected at most "
+            f"{MOST_POINTS:,}; remove some"
         )
     if len(set(values)) < len(values):
-        raise InputError(f"axis {text!r}: duplicate value: expected each value once; remove one")
+        raise InputError(
+            f"axis {short(text)!r}: duplicate value: expected each value once; remove one"
+        )
     return AxisValues(name, tuple(values), axis_.unit, numeric, axis_.kind == "whole")
 
 
@@ -116,17 +120,20 @@ def _values(text: str, axis_: Axis, values: str) -> list[Value]:
 def _between(text: str, axis_: Axis, values: str) -> list[Value]:
     parts = values.split(":")
     if len(parts) > 3:
-        raise InputError(f"axis {text!r}: expected LOW:HIGH or LOW:HIGH:POINTS, {_EXAMPLE}")
+        raise InputError(f"axis {short(text)!r}: expected LOW:HIGH or LOW:HIGH:POINTS, {_EXAMPLE}")
     low, high = (_number(text, axis_, part) for part in parts[:2])
     points = None
     if len(parts) == 3:
-        if not parts[2].strip().isdecimal() or not 2 <= int(parts[2]) <= MOST_POINTS:
-            raise InputError(f"axis {text!r}: {parts[2]!r} points: expected 2 to {MOST_POINTS}")
-        points = int(parts[2])
+        word = parts[2].strip()
+        points = int(word) if word.isdecimal() and len(word) <= len(f"{MOST_POINTS}") else 0
+        if not 2 <= points <= MOST_POINTS:
+            raise InputError(
+                f"axis {short(text)!r}: {short(parts[2])!r} points: expected 2 to {MOST_POINTS}"
+            )
     if not 0 < low < high:
         raise InputError(
-            f"axis {text!r}: from {low:g} to {high:g}: expected a positive number, then a larger "
-            "one; correct it"
+            f"axis {short(text)!r}: from {low:g} to {high:g}: expected a positive number, "
+            "then a larger one; correct it"
         )
     return between(low, high, axis_.kind == "whole", points)
 
@@ -152,15 +159,18 @@ def _number(text: str, axis_: Axis, part: str) -> float:
         number = float(part)
     except ValueError:
         raise InputError(
-            f"axis {text!r}: {part!r} is not a number: expected one, {_EXAMPLE}"
+            f"axis {short(text)!r}: {short(part)!r} is not a number: expected one, {_EXAMPLE}"
         ) from None
     if axis_.kind == "whole":
         if not number.is_integer():
-            raise InputError(f"axis {text!r}: {part}: expected a whole number; round it")
+            raise InputError(
+                f"axis {short(text)!r}: {short(part)}: expected a whole number; round it"
+            )
         number = int(number)
     if not axis_.low <= number <= axis_.high:
         raise InputError(
-            f"axis {text!r}: {part}: expected {axis_.low:,.10g} to {axis_.high:,.10g}; correct it"
+            f"axis {short(text)!r}: {short(part)}: expected {axis_.low:,.10g} to "
+            f"{axis_.high:,.10g}; correct it"
         )
     return number
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.formats.limited import contents
-from simulator.planning.spec import Lengths, Spec
+from simulator.formats.toml import shown
+from simulator.planning.spec import MOST_TOKENS, Lengths, Spec
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,6 +54,7 @@ class Requests:
         if replicas == 1:
             return self
         own = np.random.default_rng(seed).integers(replicas, size=len(self)) == 0
+        own[0] |= not own.any()  # of few requests, so that there is one to simulate
         return Requests(self.arrival_s[own], self.prompt[own], self.output[own])
 
 
@@ -86,14 +88,18 @@ def read(path: Path) -> Requests:
     InputError if the file cannot be read, lacks a column, or has times or counts out of bounds."""
     raw = contents(path, "a request trace", _MOST_BYTES)
     try:
-        rows = list(csv.DictReader(raw.decode().splitlines()))
+        rows = list(csv.DictReader(raw.decode("utf-8-sig").splitlines()))
     except (UnicodeDecodeError, csv.Error) as error:
         reason = f"{error}" if isinstance(error, csv.Error) else "it is not UTF-8 text"
         raise InputError(f"{path}: {reason}: expected a CSV of requests; check the path") from None
     if not rows:
         raise InputError(f"{path}: has no requests: expected a row for each; add them")
     columns: list[Floats] = []
-    for names, least in ((_ARRIVALS, 0.0), (_PROMPTS, 1.0), (_OUTPUTS, 1.0)):
+    for names, least, most in (
+        (_ARRIVALS, 0.0, 1e15),
+        (_PROMPTS, 1.0, MOST_TOKENS),
+        (_OUTPUTS, 1.0, MOST_TOKENS),
+    ):
         name = next((n for n in names if n in rows[0]), None)
         if name is None:
             raise InputError(
@@ -106,13 +112,19 @@ def read(path: Path) -> Requests:
                 value = float(row[name])
             except (TypeError, ValueError):
                 value = float("nan")
-            if not least <= value < 1e15:
+            if not least <= value <= most:
+                upper = f" to {most:,.0f}" if most < 1e15 else ""
                 raise InputError(
-                    f"{path}, line {line}: {name} is {row[name]!r}: expected a number "
-                    f"from {least:g}; correct it"
+                    f"{path}, line {line}: {name} is {shown(row[name])}: expected a number "
+                    f"from {least:g}{upper}; correct it"
                 )
             values.append(value)
         columns.append(np.array(values))
     order = np.argsort(columns[0], kind="stable")
     arrival, prompt, output = (column[order] for column in columns)
+    if arrival[-1] == arrival[0]:
+        raise InputError(
+            f"{path}: every request arrives at {arrival[0]:g} s: expected later ones too, since "
+            "their rate is the load; add them"
+        )
     return Requests(arrival - arrival[0], prompt.astype(np.int64), output.astype(np.int64))

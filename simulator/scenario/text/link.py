@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from simulator.errors import InputError
+from simulator.formats.limited import LONGEST_LINE
 from simulator.formats.link import Kind, link, parts
 from simulator.formats.toml import shown
 from simulator.networks.catalogue import CATALOGUE
@@ -42,6 +43,11 @@ def table_of_link(address: str, kind: Kind) -> dict[str, Any]:
         raise InputError(
             f"the link holds a {came}: expected a {kind}; open it in the explorer"
             + (" or with `ridgepoint plan`" if came == "plan" else "")
+        )
+    if max(map(len, toml.splitlines()), default=0) > LONGEST_LINE:
+        raise InputError(
+            f"the link holds lines of over {LONGEST_LINE} characters: expected a {kind}; copy it "
+            "again"
         )
     try:
         return tomllib.loads(toml)

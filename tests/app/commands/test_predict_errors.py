@@ -41,6 +41,8 @@ def unknown_host() -> str:
          "bincount, index, item, masked_select, nonzero, repeat_interleave, unique"),
         (["mlp-tiny", "--data-size", "nonzero=-3"],
          "--data-size nonzero=-3: expected a whole number of at least 0"),
+        (["mlp-tiny", "--data-size", f"nonzero={'9' * 5000}"],
+         f"--data-size nonzero={'9' * 60}…: expected a whole number of at most 18 digits"),
         (["mlp-tiny", "--json", "-", "--csv", "-"],
          "--json - and --csv -: expected one target on standard output; name a file for the other"),
         (["mlp-tiny", "--chrome-trace", "-", "--save-trace", "-"],
@@ -50,6 +52,8 @@ def unknown_host() -> str:
          "--json and --csv both write ./a.json: expected a file each; rename one"),
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
          "whole number of at least 1, such as 128; correct it"),
+        (["mlp-tiny", "--size", "width=1000000000000000000000000000000000"], "size width of "
+         "network 'mlp-tiny' is a huge number: expected 2,147,483,647 at most; correct it"),
         (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
          "a whole number of at least 1, such as 8; correct it"),
         (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "

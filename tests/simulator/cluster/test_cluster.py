@@ -97,4 +97,11 @@ def test_a_file_that_contradicts_itself(tmp_path):
     )
     network = GOOD[GOOD.index("[network]") :]
     assert "nodes = 2 without a [network]" in wrong(tmp_path, network, "")
+    for rate in ("1e-320", "nan", "0"):
+        link = wrong(tmp_path, "bandwidth_gbytes_per_s = 450", f"bandwidth_gbytes_per_s = {rate}")
+        assert "Expected `float` >= 0.001 - at `$.link.bandwidth_gbytes_per_s`" in link
+        nic = wrong(tmp_path, "bandwidth_gbits_per_s = 400", f"bandwidth_gbits_per_s = {rate}")
+        assert "Expected `float` >= 0.001 - at `$.network.bandwidth_gbits_per_s`" in nic
+    deep = wrong(tmp_path, "nodes = 2", f"nodes = {'[' * 1900}")
+    assert "is not valid TOML: maximum recursion depth exceeded" in deep
     assert "unknown field `speed`" in wrong(tmp_path, "nodes = 2", "nodes = 2\nspeed = 3")

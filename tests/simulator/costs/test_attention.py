@@ -139,8 +139,11 @@ def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
     assert (clear.family, clear.write_bytes) == ("fill", 262144)
     # dO, q, k, v, out and the log-sum-exp
     assert (main.read_bytes, main.write_bytes) == (5 * 131072 + 4096, 3 * 131072)
-    families = [w.family for w in backward("efficient", dtype="float32")]
+    kernels = backward("efficient", dtype="float32")
+    families = [w.family for w in kernels]
     assert families == ["pointwise", "reduction", "copy", "fill", "attention"]
+    # in float32 it reads the sums of the three kernels too, 2·4·128·4 bytes
+    assert kernels[-1].read_bytes == 5 * 262144 + 4096 + 4096
 
 
 @pytest.mark.parametrize(("d", "dv", "split"), [(64, 64, True), (128, 64, False), (64, 128, False)])

@@ -41,6 +41,13 @@ def test_a_turned_copy_is_a_kernel() -> None:
     assert (work.family, work.bytes, work.dims["transposed"]) == ("copy", 192, True)
 
 
+def test_a_turned_copy_that_converts_switches_over_dtypes() -> None:
+    work = one(sig("aten.copy_.default", ((4, 6), "float16"), self=((4, 6), "float16"), src=TURNED))
+    assert (work.family, work.read_bytes, work.write_bytes) == ("copy", 96, 48)
+    # a load, a store, the index (20) and a switch for each of two operands: 24·(2 + 20 + 2·20)
+    assert (work.dims["widens"], work.instructions) == (True, 1488)
+
+
 def test_a_slice_is_a_kernel_that_does_not_turn() -> None:
     part = Tensor((4, 6), "float32", (12, 1))
     work = one(sig("aten.clone.default", MAT, self=part))

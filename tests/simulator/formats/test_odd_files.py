@@ -68,6 +68,14 @@ TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
 }
 
 
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_null_byte_in_a_name_names_no_file(kind: str) -> None:
+    read, suffix, _ = TEXTS[kind]
+    with pytest.raises(InputError) as error:
+        read(f"/folder/a\0b{suffix}")
+    assert "no such file" in str(error.value).lower()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_pipe_is_refused_without_reading_it(kind: str, tmp_path: Path) -> None:

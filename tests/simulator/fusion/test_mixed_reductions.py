@@ -92,3 +92,28 @@ def test_of_many_results_none_is_split() -> None:
     assert parts(64 * 132 - 1, 512, False, H200) == 4  # 512 / (4 · 32)
     assert parts(64 * 132, 512, False, H200) == 1
     assert parts(100, 32, False, H200) == 1
+
+
+@pytest.mark.parametrize("width", [64, 2, 1])
+def test_a_softmax_is_one_kernel_with_a_sum_for_each_row(width: int) -> None:
+    class Weighed(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.softmax(x * 2, -1)
+
+    step = trace(Weighed(), (torch.zeros(512, width),))
+    (kernel,) = fused(step, H200).trace.ops
+    assert (kernel.signature.args["rows"], kernel.outputs[0].nbytes) == (512, 512 * width * 4)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.float32])
+def test_a_sum_goes_across_memory_if_half_of_its_reads_do_of_one_byte_too(
+    dtype: torch.dtype,
+) -> None:
+    class Turned(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            return (y + x.t()).sum(-1)
+
+    args = torch.zeros(4096, 512, dtype=dtype), torch.zeros(512, 4096)
+    kernels = fused(trace(Turned(), args), H200).trace.ops
+    # 512 sums of 4096 across memory are cut into 32 parts of 128; those along it would not be
+    assert [op.signature.args["cols"] for op in kernels] == [128, 32]

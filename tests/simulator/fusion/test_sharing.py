@@ -41,6 +41,17 @@ def test_loops_over_elements_and_over_results_share_a_reduction() -> None:
     assert len(alone) == 2  # without a reduction they are two kernels
 
 
+def test_a_value_written_in_pieces_is_written_by_one_kernel() -> None:
+    fill = loop(32, {"x": 128}, "w")
+    apart = Node("pointwise", 32, reads={"x": 128}, writes={"u": 128}, ops=(0,), atomic=True)
+    assert len(groups([fill, apart], ["forward"])) == 1  # they share a read, and no piece
+    onto = Node("pointwise", 32, reads={"x": 128}, writes={"w": 128}, ops=(0,), atomic=True)
+    assert len(groups([fill, onto], ["forward"])) == 2
+    assert len(groups([onto, loop(32, {"w": 128}, "z")], ["forward"])) == 2
+    # without pieces, two loops over the same elements write them one after the other
+    assert len(groups([fill, loop(32, {"x": 128}, "w")], ["forward"])) == 1
+
+
 def test_a_read_in_another_order_of_dimensions() -> None:
     turned = Part(5, 0, 0, ((4, 8), (8, 1), 0, (8, 4), (4, 1)))
     crosswise = Part(5, 0, 0, ((8, 1), (4, 8)))

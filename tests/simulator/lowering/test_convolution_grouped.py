@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from simulator.hardware.gpu import gpu
 from tests.simulator.lowering.convolution_calls import conv, kernels
 
 JOINED = {"conv fwd_joined": 1}
@@ -62,3 +63,10 @@ def test_a_joined_kernel_multiplies_the_channels_of_neighbouring_groups() -> Non
     )
     assert kernel.dims["groups"] == 4
     assert kernel.flops == 2 * 400 * 256 * 8 * 9
+
+
+def test_on_volta_each_tap_of_a_group_fills_steps_of_32_channels() -> None:
+    op = conv("float16", (8, 8, 28, 28), (8, 4, 3, 3), 28, groups=2)
+    (kernel,) = [work for work in kernels(op, gpu("v100")) if work.family == "conv"]
+    # 3·3 taps of 4 channels per group, each padded to one step: 9·32
+    assert (kernel.dims["groups"], kernel.dims["depth"]) == (2, 288)

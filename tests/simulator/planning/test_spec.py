@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from copy import deepcopy
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,18 @@ def test_a_spec_is_read():
     (("workload", "batch"), 0.5, "workload.batch = 0.5: expected a whole number from 1"),
     (("simulation", "requests"), "1T", "simulation.requests = 1000000000000: expected 1 to 1,0"),
     (("load",), 3, "load = 3: expected a section; write [load]"),
+    (("candidates", "gpus"), [1, 2, 3, 4, 5], "candidates.gpus = [1, 2, 3, 4, …]: expected names"),
+    (("simulation", "seed"), inf, "simulation.seed = inf: expected a whole number from 0"),
+    (("simulation", "seed"), -0.5, "simulation.seed = -0.5: expected a whole number from 0"),
+    (("prices", "pue"), inf, "prices.pue = inf: expected a number above 0; correct it"),
+    (("prices", "rates"), {"EUR": inf}, "prices.rates.EUR = inf: expected a number above 0"),
+    (("workload", "prompt"), {"mean": 10, "sigma": inf},
+     "workload.prompt.sigma = inf: expected a number above 0 and at most 4; correct it"),
+    (("workload", "prompt"), 10**26, "workload.prompt = 100000000000000000000000000: expected "
+     "10,000,000 tokens at most"),
+    (("workload", "output"), {"low": 1, "high": "1B"},
+     "workload.output.high = '1B': expected 10,000,000 tokens at most; correct it"),
+    (("workload", "prompt"), "9" * 1900, f"workload.prompt = '{'9' * 59}…': expected a count"),
 ])  # fmt: skip
 def test_invalid_specs_are_refused(place: tuple[str, ...], value: Any, message: str):
     wrong = deepcopy(SERVE)
@@ -183,6 +196,9 @@ def test_a_load_is_needed():
 def test_files_that_cannot_be_read(tmp_path: Path):
     with pytest.raises(InputError, match="No such file or directory: expected a plan's TOML file"):
         read(tmp_path / "none.toml")
+    (tmp_path / "deep.toml").write_text(f"workload = {'[' * 1900}\n")
+    with pytest.raises(InputError, match="expected TOML; correct the line"):
+        read(tmp_path / "deep.toml")
     (tmp_path / "torn.toml").write_text("[workload\n")
     with pytest.raises(InputError, match="expected TOML; correct the line"):
         read(tmp_path / "torn.toml")
@@ -213,11 +229,28 @@ def test_a_trace_of_requests(tmp_path: Path):
     assert np.isclose(requests.rate_per_s, 0.5)
 
 
+def test_a_trace_as_a_spreadsheet_writes_it(tmp_path: Path):
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,10,5\n1,20,6\n", "utf-8-sig")
+    assert read_requests(path).prompt.tolist() == [10, 20]
+
+
+def test_a_replica_of_many_has_a_request_of_a_short_trace(tmp_path: Path):
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,10,5\n1,20,6\n")
+    for seed in range(20):
+        assert 1 <= len(read_requests(path).thinned(64, seed)) <= 2
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("arrival_s,prompt_tokens,output_tokens\n-1,10,5\n",
      "line 2: arrival_s is '-1': expected a number from 0; correct it"),
     ("arrival_s,prompt_tokens,output_tokens\n1,0,5\n",
-     "line 2: prompt_tokens is '0': expected a number from 1; correct it"),
+     "line 2: prompt_tokens is '0': expected a number from 1 to 10,000,000; correct it"),
+    ("arrival_s,prompt_tokens,output_tokens\n1,5,1e14\n",
+     "line 2: output_tokens is '1e14': expected a number from 1 to 10,000,000; correct it"),
+    ("arrival_s,prompt_tokens,output_tokens\n5,10,5\n5,10,5\n",
+     "every request arrives at 5 s: expected later ones too, since their rate is the load; add"),
     ("time,prompt_tokens,output_tokens\n1,1,5\n", "no column 'arrival_s': expected arrival_s, "),
     ("arrival_s,prompt_tokens,output_tokens\n", "has no requests: expected a row for each"),
 ])  # fmt: skip

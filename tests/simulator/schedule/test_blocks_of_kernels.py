@@ -35,6 +35,19 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     assert sure_points > 40 or depth < 64
 
 
+def test_a_gpu_exactly_as_slow_as_the_host_is_sure_while_the_queue_has_room() -> None:
+    # 1,200 kernels of 4 units are as long as 1,200 launches of 1 unit and a tail of 3,600, exactly
+    unit = 2.0**-20
+    launched = Launches(np.full(1200, unit), np.zeros(0), NO_SYNC, 3600 * unit)
+    clock = Clock(5 * unit, 0.0, 0.0, 1200)
+    class_of = np.zeros(1200, np.int64)
+    sure, alone_s = straight(launched, clock, class_of, np.array([[4 * unit]]))
+    assert sure.all()
+    step = Launches(launched.host_s, np.full(1200, 4 * unit), NO_SYNC, launched.tail_s)
+    assert float(steady(step, clock).period_s) == 4800 * unit
+    assert alone_s.item() == pytest.approx((1 + 5 + 4800) * unit)
+
+
 def test_a_step_that_waits_has_no_bounds() -> None:
     syncs = np.arange(1200) == 150
     launched = Launches(np.full(1200, US), np.zeros(0), syncs, 0.0)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.schedule.steady_state import Steady, alone, bounds, steady
-from simulator.schedule.timeline import Clock, Launches, schedule
+from simulator.schedule.steady_state import Steady, _run, alone, bounds, steady
+from simulator.schedule.timeline import Clock, Launches, Run, schedule
 
 US = 1e-6
 STEPS, SETTLED = 8, 4  # eight steps are run, the last four are the steady state
@@ -77,6 +77,21 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
     assert float(short.period_s) == pytest.approx(132 * US)
 
 
+@pytest.mark.parametrize(("depth", "steps"), [(5, 2), (30, 3)])
+def test_a_step_that_repeats_is_not_run_in_full(
+    depth: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 20 kernels of 9 µs fill a queue of 5 in the first step, one of 30 in the second; the next
+    # step repeats it
+    work = Launches(np.full(20, US), np.full(20, 9 * US), np.zeros(20, np.bool_), 0.0)
+    run_steps: list[int] = []
+    step = Run.step
+    monkeypatch.setattr(Run, "step", lambda run: (run_steps.append(run.done), step(run))[1])
+    settled = _run(work, Clock(5 * US, 0.0, 0.0, depth), never_full=False)
+    assert float(settled.period_s) == pytest.approx(180 * US)
+    assert len(run_steps) == steps
+
+
 def test_the_host_alone() -> None:
     nothing = Launches(np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), 7 * US)
     assert float(steady(nothing, Clock(1.0, 1.0, 1.0, 4)).period_s) == 7 * US
@@ -85,6 +100,8 @@ def test_the_host_alone() -> None:
 @pytest.mark.parametrize(("depth", "last_issue_us"), [
     # if the host is slow at the last launch, the GPU waits for it
     (1 << 30, 19 + 300), (60, 19 + 300),
+    # launch 7 of the next step waits for kernel 0 of this one, long after it was issued
+    (27, 19 + 300),
     # the queue has room for launch 18 when kernel 11 starts
     (7, 6 + 11 * 10 + 300),
 ])  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from typing import Any
 
@@ -21,6 +22,7 @@ from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
+from simulator.symbols.instances import Grid, Kind, Launched
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
@@ -154,3 +156,50 @@ def test_a_point_is_fused_from_the_familys_trace_at_that_point(
         expected = step_row(predict_trace(fresh, there))
         ours = [swept.columns[column][row] for column in COLUMNS]
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-6)
+
+
+def test_cached_points_are_bounded_for_all_families_together() -> None:
+    """Otherwise memory grows for hours while each of many families fills a cache of its own."""
+    card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
+    families = [family(small_scenario("mlp-tiny", dtype=dtype), None) for dtype in ("fp16", "fp32")]
+    firsts: list[float] = []
+    for known in families:
+        for low in range(2, 42):  # 2 families · 40 lists = 80 lists
+            batches = range(low, low + 3)
+            ((table, _),) = at_points(known, batches, [1] * 3, card, profile, drives)
+            if low == 2:
+                firsts.append(table[0, 0])
+    assert len(grids_in_memory()) == 64
+    for known, first in zip(families, firsts, strict=True):
+        ((table, _),) = at_points(known, [2, 3, 4], [1] * 3, card, profile, drives)
+        assert table[0, 0] == first
+    for size in (20_000, 20_001):  # together more than 2¹⁵
+        at_points(families[0], range(2, size), [1] * (size - 2), card, profile, drives)
+    assert [grid.sizes.shape[1] for grid in grids_in_memory()] == [19_999]
+
+
+def test_launches_on_many_classes_of_gpus_are_bounded() -> None:
+    """A slider over the units of a GPU makes a class of each of its stops."""
+    card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
+    known = family(small_scenario("mlp-tiny", dtype="fp16"), None)
+
+    def launches() -> int:
+        gc.collect()
+        return sum(isinstance(thing, (Kind, Launched)) for thing in gc.get_objects())
+
+    def asked(units: range) -> list[float]:
+        return [
+            at_points(known, [2], [1], replace(card, units=count), profile, drives)[0][0][0, 0]
+            for count in units
+        ]
+
+    first = asked(range(40, 100))
+    before = launches()
+    asked(range(100, 160))
+    assert launches() <= before
+    assert asked(range(40, 100)) == first
+
+
+def grids_in_memory() -> list[Grid]:
+    gc.collect()
+    return [thing for thing in gc.get_objects() if isinstance(thing, Grid)]

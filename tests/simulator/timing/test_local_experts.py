@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
+from simulator.caches.lru import LRUCache
 from simulator.timing import local_experts as module
 from simulator.timing.local_experts import Experts, LocalExperts, cells, local_experts
 
@@ -87,6 +90,27 @@ def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-15)
     monkeypatch.setattr(module, "_AT_ONCE", 700)  # two points at a time
     np.testing.assert_allclose(process.means(queries), together, rtol=1e-12, atol=1e-15)
+
+
+def test_processes_share_a_bound_on_the_points_of_experts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_KNOWN_EXPERTS", LRUCache[object](3))
+    before = points_in_memory()
+    processes = [
+        LocalExperts(points.__getitem__, SPREAD, local_experts(points, values, SPREAD, noise))
+        for points, values, noise in (drawn(700), drawn(800))
+    ]
+    queries = np.random.default_rng(1).uniform(0, 8, (300, 2))
+    means = [process.means(queries) for process in processes]
+    assert min(len(process._numbers) for process in processes) > 3
+    assert points_in_memory() - before == 3 + 2  # 3 experts, and the centres of 2 processes
+    for process, first in zip(processes, means, strict=True):
+        np.testing.assert_array_equal(process.means(queries), first)
+
+
+def points_in_memory() -> int:
+    """The number of groups of points to which distances are computed."""
+    gc.collect()
+    return sum(isinstance(thing, module._Points) for thing in gc.get_objects())
 
 
 def test_more_points_than_numbers_are_refused() -> None:

@@ -93,6 +93,10 @@ def test_the_option_becomes_data_sizes() -> None:
             "a::f=flops:1e99",
             "--op a::f=flops:1e99: 'flops:1e99' is not a figure: expected flops:N,",
         ),
+        (
+            f"a::f=flops:{'9' * 5000}",
+            f"--op a::f=flops:{'9' * 54}…: 'flops:{'9' * 54}…' is not a figure: expected flops:N,",
+        ),
         ("a::f=flops:nan", "--op a::f=flops:nan: 'flops:nan' is not a figure: expected flops:N,"),
     ],
 )

@@ -54,6 +54,11 @@ def test_where_a_scenario_is() -> None:
         ("batch=8:2", "axis 'batch=8:2': from 8 to 2: expected a positive number, then a larger"),
         ("batch=1:2:3:4", "axis 'batch=1:2:3:4': expected LOW:HIGH or LOW:HIGH:POINTS"),
         ("batch=1:8:x", "axis 'batch=1:8:x': 'x' points: expected 2 to 4096"),
+        (
+            f"batch=1:8:{'9' * 5000}",
+            f"axis 'batch=1:8:{'9' * 50}…': '{'9' * 60}…' points: expected",
+        ),
+        (f"batch={'9' * 5000}", f"axis 'batch={'9' * 54}…': {'9' * 60}…: expected a whole number"),
         ("batch=2,2", "axis 'batch=2,2': duplicate value: expected each value once; remove one"),
         ("bandwidth=nan", "axis 'bandwidth=nan': nan: expected 0.1 to 10"),
         ("nonsense", "no axis 'nonsense' for mlp-tiny: expected "),

@@ -80,6 +80,10 @@ def test_files_and_packages_have_no_link(scenario: Scenario) -> None:
             "x =",
             "the link holds no scenario: Invalid value (at end of document); copy it again",
         ),
+        (
+            f"{'a.' * 10_000}a = 1",
+            "the link holds lines of over 2000 characters: expected a scenario; copy it again",
+        ),
     ],
 )
 def test_a_link_of_something_else_is_refused(toml: str, message: str) -> None:
