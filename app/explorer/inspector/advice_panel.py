@@ -55,7 +55,7 @@ class Gain(QWidget):
         self.setFixedHeight(_ROW_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.fits = ", then fits" if advice.fits and not base.fits else ""
-        """Said of advice that makes a step fit in the memory."""
+        """Appended to advice that makes the step fit in memory."""
         summary = f"{sentence(advice)} −{percent(advice.gain)}, {effect(base, advice)}{self.fits}"
         self.setAccessibleName(summary)
         low, high = advice.interval_s

@@ -90,7 +90,7 @@ def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
 
 
 def distinguishing(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The fields that distinguish rows of one GPU and count."""
+    """The fields that distinguish rows with the same GPU and the same number of GPUs."""
     names = ("engine", "precision")
     return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
 

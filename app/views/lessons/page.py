@@ -252,7 +252,7 @@ class LessonPage(QWidget):
         self.choice.setVisible(bool(self.options))
         for option in self.options:
             is_chosen = attempt is not None and attempt.choice == option.value
-            option.setAutoExclusive(False)  # so that no option can be checked
+            option.setAutoExclusive(False)  # an exclusive group keeps one option checked
             option.setChecked(is_chosen)
             option.setAutoExclusive(True)
             locked = attempt is not None and attempt.locked
