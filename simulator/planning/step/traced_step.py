@@ -55,8 +55,8 @@ def sizes_of(name: str) -> dict[str, int]:
 
 
 def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
-    """Scenarios to predict, with their weights in the figures of this one: the scenario itself, or,
-    for a rank, two of few layers."""
+    """Scenarios to predict, with their weights in the figures of this scenario: the scenario itself
+    or, for a rank, two networks of few layers."""
     if "ranks" not in scenario.sizes:
         return ((1.0, scenario),)
     less, more = (
@@ -67,14 +67,15 @@ def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
 
 
 def few_layers(scenario: Scenario) -> tuple[int, int]:
-    """Two numbers of layers, between which every kind of layer that repeats is added once."""
+    """The numbers of layers of two small networks; the second has one more layer of each kind that
+    repeats."""
     entry = network(scenario.network)
     return entry.unlike + entry.repeats, entry.unlike + 2 * entry.repeats
 
 
 def repeats(scenario: Scenario) -> float:
-    """The number of times that the difference between the two `few_layers` is added to the first of
-    them."""
+    """The number of times that the difference between the figures of the two `few_layers` networks
+    is added to the figures of the smaller one."""
     less, more = few_layers(scenario)
     return (sizes_of(scenario.network)["layers"] - less) / (more - less)
 
