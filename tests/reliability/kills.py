@@ -157,7 +157,7 @@ def _ended(child: int) -> bool:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--points", type=int, default=500, help="kills of all kinds of files")
     parser.add_argument("--seed", type=int, default=0)
