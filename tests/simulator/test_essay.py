@@ -1,4 +1,4 @@
-"""The figures of "Making Deep Learning Go Brrrr From First Principles", which all of this is about.
+"""The figures of the essay "Making Deep Learning Go Brrrr From First Principles".
 
 The essay's A100 has 312 TFLOP/s on tensor cores, 19.5 on vector units, and 1.5 TB/s of memory.
 """

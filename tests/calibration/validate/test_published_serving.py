@@ -22,9 +22,9 @@ def compared(card: str, predicted: float, measured: float, case: str = "a") -> C
     )
 
 
-def test_clients_in_turn_wait_for_their_own_requests_alone() -> None:
-    """2 clients, prompts of 10 and 5 tokens out, iterations of 1 s that hold both: a first token
-    1 s after sending, 1 s a token, 2 answers of 5 tokens in 5 s."""
+def test_two_clients_that_share_every_iteration_do_not_wait_for_each_other() -> None:
+    """2 clients, prompts of 10 tokens and answers of 5, iterations of 1 s that hold both: the first
+    token comes after 1 s, each further token after 1 s, and 2 answers of 5 tokens take 5 s."""
     loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 10, 5)
     assert loop.first_token_s == pytest.approx(1.0)
     assert loop.per_token_s == pytest.approx(1.0)

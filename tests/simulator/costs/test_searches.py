@@ -177,7 +177,8 @@ MASK = ((20, 30), "bool")
 
 
 def nonzeros(selected: int, elements: int, dims: int) -> list[tuple[str, int, int, int, int]]:
-    """Count, wait, select the flat places of half of the mask, and split them."""
+    """The kernels of `nonzero`: count, copy the count to the host, select the flat indices of half
+    of the mask, and split them into coordinates."""
     return [
         ("reduction", elements, elements, 8, 2 * elements),
         ("memcpy", 0, 8, 0, 0),

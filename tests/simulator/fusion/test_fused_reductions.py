@@ -44,7 +44,7 @@ def test_parts_are_those_of_inductors_heuristic(
     sizes = [
         (round(2 ** drawn.uniform(1, 13)), round(2 ** drawn.uniform(5.1, 21))) for _ in range(300)
     ]
-    # from few elements for a device to many: 32 and 512 for each of its threads
+    # the sizes lie on both sides of the heuristic's limits, 32 and 512 elements per resident thread
     assert min(rows * cols for rows, cols in sizes) < 32 * 132 * 2048
     assert max(rows * cols for rows, cols in sizes) > 512 * 132 * 2048
     for rows, cols in sizes:

@@ -74,10 +74,10 @@ def test_a_long_row_is_read_once_for_the_largest_and_the_sum() -> None:
     exported = kernel(m.only(lambda x: torch.logsumexp(x, -1), _tensor(3, 70)), whole=8)
     assert sum("tl.load(" in line for line in exported.lines) == 1
     both = kernel(m.only(m.log_softmax, _tensor(3, 70)), whole=8)
-    assert sum("tl.load(" in line for line in both.lines) == 2  # the results need it again
+    assert sum("tl.load(" in line for line in both.lines) == 2  # once more for the results
 
 
-def test_parts_that_a_trace_does_not_tell_apart_are_named() -> None:
+def test_parts_that_a_trace_does_not_distinguish_are_named() -> None:
     rotary = m.compiled(m.rotary, *(_tensor(*shape) for shape in ((2, 5, 3, 14), (5, 14), (5, 14))))
     [number] = m.numbers(rotary)
     group = fused_group(rotary, number)

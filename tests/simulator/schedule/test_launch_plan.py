@@ -31,10 +31,10 @@ def test_no_work_of_the_host_is_lost_or_counted_twice(phase: Any) -> None:
     # all ops, all launch calls, and Python after the last op
     total = op_s.sum() + kernels * HOST.launch_s + tail_s(step, HOST)
     assert launches.host_s.sum() + launches.tail_s == pytest.approx(total, rel=1e-12)
-    # after the last launch: the ops after the one that launched it
+    # the tail is the work of the ops after the last op that launches a kernel
     after = op_s[plan.lowered.op_of[-1] + 1 :].sum()
     assert launches.tail_s == pytest.approx(after + tail_s(step, HOST), rel=1e-9)
-    # an op's work comes before its first launch; its others are launch calls alone
+    # an op's work precedes its first launch; before its further launches there is only the call
     again = np.flatnonzero(np.diff(plan.lowered.op_of) == 0) + 1
     assert launches.host_s[again] == pytest.approx(HOST.launch_s)
     assert launches.host_s[0] == pytest.approx(
