@@ -250,7 +250,7 @@ def test_a_replica_that_does_not_fit_names_a_split_that_fits() -> None:
 
 @pytest.mark.parametrize(("card", "split", "message"), [
     ("mi300x", 2, "its cards have no link whose collectives are known, but Infinity Fabric x7"),
-    ("h100_nvl", 4, "its cards have no link among 4: NVLink4 bridge joins two"),
+    ("h100_nvl", 4, "no link joins 4 of its cards: NVLink4 bridge joins two"),
 ])  # fmt: skip
 def test_cards_without_known_links_say_so(card: str, split: int, message: str) -> None:
     with pytest.raises(InputError) as error:
