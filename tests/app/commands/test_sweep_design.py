@@ -41,7 +41,7 @@ def message(result: Any) -> str:
 def test_all_combinations_are_predicted(run: Run, into: Path, tmp_path: Path):
     out = tmp_path / "rows.csv"
     text = " ".join(stdout(run("sweep", "mlp-tiny", *AXES, "--into", into, "--csv", out)).split())
-    assert text.startswith(f"4 rows in {into}, 4 with an answer most samples a second: ")
+    assert text.startswith(f"4 rows in {into}, 4 predicted most samples a second: ")
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(r["gpu"], r["batch"]) for r in rows] == [
