@@ -79,8 +79,8 @@ class BlockDiagram:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.apart = _apart(scenario)
-        self.before = predict_resolved(resolve(self.apart))
+        self.unfused = _unfused(scenario)
+        self.before = predict_resolved(resolve(self.unfused))
         self.chosen = Chosen(self.before.trace)
         self.blocks = self._blocks()
         self.sets = self._sets()
@@ -228,11 +228,11 @@ def _choice(applied: Applied) -> Choice:
     return Choice(**arguments)
 
 
-def _apart(scenario: Scenario) -> Scenario:
+def _unfused(scenario: Scenario) -> Scenario:
     """The scenario without any fusion, and in eager mode if its mode was a compiler's."""
     others = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
-    apart = replace(scenario, whatifs=others)
-    return apply(apart, "mode", {"to": "eager"}) if compiles(resolve(apart).mode) else apart
+    unfused = replace(scenario, whatifs=others)
+    return apply(unfused, "mode", {"to": "eager"}) if compiles(resolve(unfused).mode) else unfused
 
 
 def _name(p: Prediction, op: int) -> str:

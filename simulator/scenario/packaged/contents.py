@@ -11,7 +11,7 @@ from typing import Any
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
 
@@ -121,13 +121,13 @@ def name_of(request: TraceRequest) -> str | None:
 
 def card_of(network: str, gpu: GPU) -> str | None:
     """The card of `CARDS` whose traces of a network equal those of a GPU; None if there is none."""
-    own = seen(network, gpu)
-    return next((card for card in CARDS if _seen(network, card) == own), None)
+    own = traced_properties(network, gpu)
+    return next((card for card in CARDS if _card_properties(network, card) == own), None)
 
 
 @cache
-def _seen(network: str, card: str) -> tuple[Any, ...]:
-    return seen(network, find_gpu(card))
+def _card_properties(network: str, card: str) -> tuple[Any, ...]:
+    return traced_properties(network, find_gpu(card))
 
 
 def line_of(network: str) -> Line:
