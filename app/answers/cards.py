@@ -63,7 +63,7 @@ class Card:
                     edit.check(trace)
         return changed
 
-    def asks(self, scenario: Scenario) -> tuple[str, ...]:
+    def missing_parameters(self, scenario: Scenario) -> tuple[str, ...]:
         """The parameters without a default, which the user must fill in first."""
         if self.kind != "whatif":
             return ()
@@ -102,7 +102,7 @@ def cards() -> tuple[Card, ...]:
     ]
     all_cards += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
     all_cards += [
-        Card("whatif", w.name, plainly(w.name), _default_detail(w), f"{w.usage}\n{w.help}")
+        Card("whatif", w.name, display_name(w.name), _default_detail(w), f"{w.usage}\n{w.help}")
         for w in whatifs()
         if w.name not in ("network", "gpu", "host")
     ]
@@ -141,7 +141,7 @@ def _default_detail(whatif: WhatIf) -> str:
     return f"{whatif.group}, {value}{unit}".rstrip()
 
 
-def plainly(name: str) -> str:
+def display_name(name: str) -> str:
     """A what-if's name as shown: "CUDA graph"."""
     return " ".join(_SPELLED.get(word, word) for word in name.split("_"))
 

@@ -144,10 +144,10 @@ class AdvicePanel(QWidget):
         any_advice = bool(found.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
         self._offer_more(found.missing)
-        every = found.advised.advice
-        most = max((a.gain for a in every), default=1.0)
+        all_advice = found.advised.advice
+        most = max((a.gain for a in all_advice), default=1.0)
         for name in GROUPS:
-            chosen = [a for a in every if group(a) == name][:_TOP]
+            chosen = [a for a in all_advice if group(a) == name][:_TOP]
             if chosen:
                 label = QLabel(name)
                 label.setProperty("tone", "label")

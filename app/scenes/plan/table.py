@@ -80,11 +80,11 @@ def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:
 
 def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
     """The whole table with column heads."""
-    every = columns(spec)
-    heads = ["Configuration", *(" ".join(c.head) for c in every), "Limits", "Binds", "Why"]
+    all_columns = columns(spec)
+    heads = ["Configuration", *(" ".join(c.head) for c in all_columns), "Limits", "Binds", "Why"]
     lines = [heads]
     for row in rows:
-        cells = [" ".join(filter(None, column.cell(row))) for column in every]
+        cells = [" ".join(filter(None, column.cell(row))) for column in all_columns]
         lines.append([row.configuration, *cells, status_words(row), row.binds, row.reason])
     return lines
 

@@ -46,7 +46,7 @@ class LessonPage(QWidget):
 
     went = Signal(int)
     """Number of steps to go forward, or back if negative."""
-    again = Signal()
+    restarted = Signal()
     opened = Signal()
     chose = Signal(str)
 
@@ -127,7 +127,7 @@ class LessonPage(QWidget):
         self.verdict = sentence(BODY_PX, 600)
         self.redo = QPushButton("Predict again")
         self.redo.setAccessibleName("Predict again")
-        self.redo.clicked.connect(lambda: self.again.emit())
+        self.redo.clicked.connect(lambda: self.restarted.emit())
         verdict_row = QHBoxLayout()
         verdict_row.addWidget(self.verdict, 1)
         verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
