@@ -113,7 +113,7 @@ STORES = {
 
 
 def killed(store: Store, path: Path, points: int, random_s: random.Random) -> Outcome:
-    """Kill the writer of a file at so many random moments."""
+    """Kill the writer of a file at `points` random moments, and read the file each time."""
     written = mmap.mmap(-1, 8)  # the last version that was written in full, shared with the child
     faults: list[str] = []
     version = 1

@@ -8,7 +8,7 @@ from tests.reliability.soak import Sample, growth
 
 
 def samples(mb_per_h: float, files: int = 9, noise_mb: float = 0.0) -> list[Sample]:
-    """An hour with 50 MB of warm-up, every ten seconds."""
+    """Samples of an hour, one every ten seconds, with 50 MB of warm-up."""
     return [
         Sample(
             at,

@@ -27,7 +27,7 @@ def test_embedding_reads_rows_and_not_the_table() -> None:
     work = embedding(1000, (4, 5))
     # 20 rows of 8·4 = 640, 20·8 = 160 of indices; writes 640
     assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
-    # 32 bytes a row are two whole words, each row a block; the table is 1000·32
+    # a row of 32 bytes is two whole words, and a block computes a row; the table has 1000·32 bytes
     assert work.dims == {
         "elements": 160,
         "width": 8,

@@ -76,7 +76,7 @@ def test_zeros_wait_once_for_each_element_of_a_lane() -> None:
 
 
 def test_a_row_that_fills_more_of_its_lanes_takes_longer() -> None:
-    # rows of 65 to 128 have room for 4 elements a lane, and 3 or 4 are divided
+    # rows of 65 to 128 have room for 4 elements per lane, and 3 or 4 are divided
     assert chosen(65, "float16")["steps"] == chosen(96, "float16")["steps"]
     assert chosen(128, "float16")["steps"] > chosen(96, "float16")["steps"]
 

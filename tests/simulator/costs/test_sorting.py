@@ -189,7 +189,7 @@ def test_nothing_to_sort_launches_nothing() -> None:
 
 
 def test_digits_of_long_rows_are_counted_block_by_block() -> None:
-    # 25,000 are 7 blocks of up to 4,096 a row: 14 of them, and two rows
+    # 25,000 are 7 blocks of up to 4,096 per row: 14 of them, and two rows
     kernels = topk(2, 25000, 3)
     digit = [
         ("topk", 0, 200000, 7168, 300000),  # 512 bytes of counts a block
@@ -230,12 +230,12 @@ def test_many_selected_values_are_sorted_row_by_row() -> None:
 def test_a_radix_sort_by_hand() -> None:
     kernels = radix_sort(10000, 4, 8)
     assert sums(kernels)[:4] == [
-        ("fill", 0, 0, 16, 8),  # a counter a pass
-        ("fill", 0, 0, 4096, 2048),  # 256 bins of 4 bytes a pass
+        ("fill", 0, 0, 16, 8),  # a counter for each pass
+        ("fill", 0, 0, 4096, 2048),  # 256 bins of 4 bytes for each pass
         ("sort", 0, 40000, 4096, 160000),
         ("sort", 0, 4096, 4096, 6144),
     ]
-    # the states of 3 tiles of 4,096; 20 instructions a pair
+    # the states of 3 tiles of 4,096; 20 instructions per pair
     assert sums(kernels)[4:6] == [
         ("fill", 0, 0, 3072, 1536), ("sort", 0, 120000, 120000, 200000),
     ]  # fmt: skip

@@ -55,7 +55,7 @@ def test_a_row_with_flags_beside_halves_has_eight_elements_a_thread() -> None:
         return torch.softmax(torch.where(keep, x, -9.0), -1)
 
     flags = source(kernel(m.only(masked, _tensor(9, 768), _tensor(9, 768, dtype=torch.bool))), TOLD)
-    # 4 warps of 32 threads, 8 elements each: 1024; and 8 · 32 elements a warp
+    # 4 warps of 32 threads, 8 elements each: 1024; and 8 · 32 elements per warp
     assert "rows = max(1, 1024 // cols)\n    warps = min(16, max(4, rows * cols // 256))" in flags
     halves = source(kernel(m.only(m.masked_softmax, *(_tensor(9, 768),) * 2)), TOLD)
     assert "rows = max(1, 2048 // cols)\n    warps = min(16, max(4, rows * cols // 512))" in halves

@@ -48,7 +48,7 @@ def test_ops_without_kernels_touch_nothing_and_kernels_share_their_ops_bytes() -
     plan = issued(step, gpu("h200"))
     assert plan.launches.tolist() == [1, 0, 1]
     assert plan.accesses.op.tolist() == [0, 0, 2, 2]
-    # x is read first; its product was written just before it is read again
+    # x was never touched before; the loops write and read the same 400 bytes one after the other
     assert plan.accesses.distance.tolist() == [NEVER, 400, 400, 400]
     assert plan.hot_share(400).tolist() == [0.5, 1.0]
 
@@ -64,7 +64,7 @@ def test_plans_with_other_launches_have_other_accesses() -> None:
 
 
 def test_the_host_waits_after_the_last_kernel_of_an_op_that_reads_a_value() -> None:
-    # which of four numbers are not 0 takes several kernels, and the host waits for their number
+    # several kernels find the numbers that are not 0, and the host waits for their count
     step = trace(Calls(lambda _, x: (x * 2).nonzero() + 1), (torch.ones(4),))
     plan = issued(step, gpu("h200"))
     waiting = plan.lowered.op_of[plan.sync_after]
