@@ -127,8 +127,8 @@ def covariance(points: Floats, spread: float, noise: Floats) -> Floats:
 def cells(points: Floats) -> list[Cell]:
     """The cells of these points [points, axes], by Lloyd's algorithm; their centres are points."""
     if len(points) <= _KNOWN:
-        all_indices = np.arange(len(points))
-        return [Cell(all_indices, all_indices)]
+        every = np.arange(len(points))
+        return [Cell(every, every)]
     first = np.random.default_rng(0).permutation(len(points))[: len(points) // _CELL]
     centres = points[first]
     for _ in range(_ROUNDS):
@@ -155,29 +155,29 @@ def _nearest_to_cell(points: Floats, own: Ints, centre: int) -> Ints:
 class _Points:
     """Points [points, axes] to which many distances are computed.
 
-    middle   their mean [axes]
-    centred  their differences from the mean [points, axes]
-    terms    factors by which a product of matrices gives squares of distances [axes + 2, points]
+    middle  their mean [axes]
+    beside  their distances from it [points, axes]
+    terms   factors by which a product of matrices gives squares of distances [axes + 2, points]
     """
 
     def __init__(self, points: Floats) -> None:
         self.middle = points.mean(axis=0)
-        self.centred = points - self.middle
-        squares = np.einsum("pa,pa->p", self.centred, self.centred)
-        self.terms = np.vstack([self.centred.T, np.ones(len(points)), squares])
+        self.beside = points - self.middle
+        squares = np.einsum("pa,pa->p", self.beside, self.beside)
+        self.terms = np.vstack([self.beside.T, np.ones(len(points)), squares])
 
 
 def _nearest(points: Floats, centres: _Points) -> Ints:
     """The nearest centre of each point, or the first of several equally near ones. The result for
     a point does not depend on the other points."""
     nearest = np.zeros(len(points), np.int64)
-    if len(centres.centred) == 1:
+    if len(centres.beside) == 1:
         return nearest
-    chunk_size = max(1, _AT_ONCE // len(centres.centred))
-    for begin in range(0, len(points), chunk_size):
-        chunk = slice(begin, begin + chunk_size)
-        squares = np.rint(_squares(points[chunk], centres) / _SAME)
-        nearest[chunk] = squares.argmin(axis=1)
+    most = max(1, _AT_ONCE // len(centres.beside))
+    for begin in range(0, len(points), most):
+        some = slice(begin, begin + most)
+        squares = np.rint(_squares(points[some], centres) / _SAME)
+        nearest[some] = squares.argmin(axis=1)
     return nearest
 
 
@@ -191,15 +191,13 @@ def _correlation(points: Floats, others: _Points) -> Floats:
 
 def _squares(points: Floats, others: _Points) -> Floats:
     """Squares of distances [points, others]."""
-    centred = points - others.middle
-    factors = np.ones((len(centred), others.terms.shape[0]))
-    np.multiply(centred, -2, out=factors[:, :-2])
-    np.einsum("pa,pa->p", centred, centred, out=factors[:, -2])
+    away = points - others.middle
+    factors = np.ones((len(away), others.terms.shape[0]))
+    np.multiply(away, -2, out=factors[:, :-2])
+    np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = factors @ others.terms
     close = np.flatnonzero(squares < _CLOSE)
     if close.size:  # these are differences of large numbers: compute them directly
-        difference = (
-            centred[close // len(others.centred)] - others.centred[close % len(others.centred)]
-        )
-        squares.put(close, np.einsum("pa,pa->p", difference, difference))
+        apart = away[close // len(others.beside)] - others.beside[close % len(others.beside)]
+        squares.put(close, np.einsum("pa,pa->p", apart, apart))
     return squares

@@ -30,9 +30,9 @@ def scale_of(column: CombinationColumn, height: float) -> Scale:
     return Scale(low / 1.05, max(high, 1.001 * low) * 1.05, foot, TOP, True)
 
 
-def staggered(columns: tuple[CombinationColumn, ...], spacing: float) -> bool:
+def staggered(columns: tuple[CombinationColumn, ...], apart: float) -> bool:
     """Return whether titles on one line would overlap."""
-    return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > spacing for c in columns)
+    return any(width(c.name, SUPPORT_PX, 600) + TITLE_GAP > apart for c in columns)
 
 
 def draw_axis(
@@ -40,20 +40,18 @@ def draw_axis(
     column: CombinationColumn,
     x: float,
     height: float,
-    spacing: float,
+    apart: float,
     beside: float,
     low: bool,
-    has_focus: bool,
+    here: bool,
     brush: Brush | None,
 ) -> None:
-    """Draw an axis at pixel `x`. `spacing` is the distance to the next axis, `beside` the width for
-    values, `low` puts the title on the second line, and `has_focus` marks the axis that has the
-    keyboard focus."""
+    """Draw an axis at pixel `x`. `apart` is the distance to the next axis, `beside` the width for
+    values, `low` puts the title on the second line, and `here` marks the axis that has the keyboard
+    focus."""
     theme, scale, foot = paint.theme, scale_of(column, height), height - FOOT
-    paint.line(
-        [(x, TOP), (x, foot)], theme.ink if has_focus else theme.line2, 2.0 if has_focus else 1.4
-    )
-    room = (2 if low or staggered((column,), spacing) else 1) * spacing - TITLE_GAP
+    paint.line([(x, TOP), (x, foot)], theme.ink if here else theme.line2, 2.0 if here else 1.4)
+    room = (2 if low or staggered((column,), apart) else 1) * apart - TITLE_GAP
     ink = theme.ink if column.words else theme.ink2
     paint.text(x, TOP - (16 if low else 33), column.name, ink, SUPPORT_PX, 600, 0.5, room=room)
     places = _places(column, scale)
@@ -71,11 +69,11 @@ def draw_axis(
         paint.box(box, "", theme.b, 3, wide=1.6)
 
 
-def draw_share(paint: Paint, x: float, height: float, share: float, spacing: float) -> None:
+def draw_share(paint: Paint, x: float, height: float, share: float, apart: float) -> None:
     """Draw the share of a figure's spread that the axis at pixel `x` explains, below the axis."""
     theme, y = paint.theme, height - 10
     words = f"{share:.0%}"
-    wide = min(_BAR_PX, spacing - width("100%", LABEL_PX, 600) - 22)
+    wide = min(_BAR_PX, apart - width("100%", LABEL_PX, 600) - 22)
     if wide < 16:
         paint.text(x, y, words, theme.ink, LABEL_PX, 600, 0.5)
         return

@@ -91,14 +91,14 @@ class LinesPicture(Canvas):
         return scale_of(column, self.height())
 
     @property
-    def spacing(self) -> float:
+    def apart(self) -> float:
         """Pixels between neighbouring axes."""
         count = len(self.table.columns) if self.table else 2
         return (self.width() - _LEFT - _RIGHT) / max(1, count - 1)
 
     def across(self, at: int) -> float:
         """The x coordinate of an axis."""
-        return _LEFT + at * self.spacing
+        return _LEFT + at * self.apart
 
     def heights(self, table: CombinationTable) -> Floats:
         """The y coordinates of rows at the axes [rows, columns]."""
@@ -121,23 +121,23 @@ class LinesPicture(Canvas):
         if self.over is not None:
             points = [(x, float(y)) for x, y in zip(xs, ys[int(self.over)], strict=True)]
             paint.line(points, theme.ink, 2.4, casing=theme.bg1)
-        low = staggered(table.columns, self.spacing)
+        low = staggered(table.columns, self.apart)
         for at, column in enumerate(table.columns):
-            has_focus = at == self.axis and self.hasFocus()
+            here = at == self.axis and self.hasFocus()
             draw_axis(
                 paint,
                 column,
                 xs[at],
                 self.height(),
-                self.spacing,
+                self.apart,
                 self._room(at, column),
                 low and bool(at % 2),
-                has_focus,
+                here,
                 self.brushes.get(at),
             )
             if column.name in self.shares:
                 share = self.shares[column.name]
-                draw_share(paint, xs[at], self.height(), share, self.spacing)
+                draw_share(paint, xs[at], self.height(), share, self.apart)
             if column.name == self.figure:
                 self._draw_medians(paint, column, xs[at])
         if self._dragged_title is not None and self._dragged_title[0] != self._dragged_title[1]:
@@ -150,7 +150,7 @@ class LinesPicture(Canvas):
         right."""
         count = len(self.table.columns) if self.table else 0
         outside = at == (0 if column.words else count - 1)
-        return _LEFT if outside else self.spacing
+        return _LEFT if outside else self.apart
 
     def _draw_medians(self, paint: Paint, column: CombinationColumn, x: float) -> None:
         columns = self.table.columns if self.table else ()
@@ -192,7 +192,7 @@ class LinesPicture(Canvas):
             or self.axis_at(at) is not None
         ):
             return None
-        place = (at.x() - _LEFT) / max(1.0, self.spacing)
+        place = (at.x() - _LEFT) / max(1.0, self.apart)
         left = min(max(int(place), 0), len(table.columns) - 2)
         rows = np.flatnonzero(self.matching)
         if not 0 <= place <= len(table.columns) - 1 or not rows.size:
