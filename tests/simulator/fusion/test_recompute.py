@@ -51,7 +51,7 @@ def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
     for looped, times in ((False, 1), (True, 2)):
         sums = Node("reduction", 4, 1024, instructions=100, recomputed=value, looped=looped)
         after = Node("pointwise", 4096, instructions=50, recomputed=value)
-        # each its own, and 3 slots per element
+        # each node's own instructions, and 3 slots to recompute each element
         assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
 
 
