@@ -122,8 +122,8 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
      "--workers with --engine ray://here:10001: the workers of a cluster are started there: "
      "expected --workers with local or ray alone; remove it"),
     (("--into", "-"),
-     "--into -: the same command goes on from the rows of its file: expected a file name; name "
-     "one, and add --csv - for the rows on standard output"),
+     "--into -: a later run continues from the rows of a file: expected a file name; name one, "
+     "and add --csv - to print the rows"),
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
