@@ -58,7 +58,7 @@ def test_a_second_whatif_of_a_name_and_one_without_help_are_refused():
     def silent(resolved: ResolvedScenario) -> ResolvedScenario:
         return resolved
 
-    with pytest.raises(ValueError, match="'bandwidth' is a what-if already"):
+    with pytest.raises(ValueError, match="'bandwidth' is already a what-if"):
         whatif("hardware")(bandwidth)
     with pytest.raises(ValueError, match="'silent' has no docstring"):
         whatif("hardware")(silent)
