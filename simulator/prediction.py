@@ -227,12 +227,12 @@ class Prediction:
         )
         tier = next(iter(self.tiers), "datasheet")
         launches: list[Kernel] = []
-        for row, op, compute, held, fixed, duration, issue, start, idle in rows:
+        for row, op, compute_s, memory_s, fixed, duration, issue, start, idle in rows:
             work, call = self.works[row], ops[op]
             slot = duration + idle or 1.0
-            bound = "compute" if compute >= held else "memory"
+            bound = "compute" if compute_s >= memory_s else "memory"
             shares: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
-            shares[bound] = max(compute, held) / slot
+            shares[bound] = max(compute_s, memory_s) / slot
             shares["overhead"] = 1.0 - shares[bound]
             launches.append(
                 Kernel(
@@ -251,8 +251,8 @@ class Prediction:
                     start,
                     duration,
                     idle,
-                    compute,
-                    held,
+                    compute_s,
+                    memory_s,
                     fixed,
                     tier,
                     shares,

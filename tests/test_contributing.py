@@ -36,7 +36,7 @@ import sys
 test_jagged_rows_are_padded()
 print(COSTS["aten._jagged_to_padded_dense_forward.default"].__module__)
 print(RULES["fill"].__module__)
-print(gpu("my_gpu").name, gpu("my_gpu").unsourced)
+print(gpu("acme_a1").name, gpu("acme_a1").unsourced)
 print(host("my-host").cpu)
 print([each.name for each in whatifs() if each.name == "units"])
 found, refused = lessons()
@@ -108,7 +108,7 @@ def test_the_changed_tree_has_what_the_diffs_add(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "simulator.costs.movement.slices",
         "simulator.lowering.fills",
-        "My GPU ()",
+        "Acme A1 ()",
         "AMD EPYC, 32 cores; Python 3.12, torch 2.11",
         "['units']",
         "['Half the bytes'] ()",

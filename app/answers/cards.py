@@ -63,7 +63,7 @@ class Card:
                     edit.check(trace)
         return changed
 
-    def asks(self, scenario: Scenario) -> tuple[str, ...]:
+    def missing_parameters(self, scenario: Scenario) -> tuple[str, ...]:
         """The parameters without a default, which the user must fill in first."""
         if self.kind != "whatif":
             return ()
@@ -73,7 +73,7 @@ class Card:
         )
 
     def words(self, scenario: Scenario) -> str:
-        """The history's name for applying the card."""
+        """The name of this change in the undo history."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
             return to_full_text(changed.whatifs[-1]) if changed.whatifs else self.title
@@ -102,7 +102,7 @@ def cards() -> tuple[Card, ...]:
     ]
     all_cards += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
     all_cards += [
-        Card("whatif", w.name, plainly(w.name), _usual(w), f"{w.usage}\n{w.help}")
+        Card("whatif", w.name, display_name(w.name), _default_detail(w), f"{w.usage}\n{w.help}")
         for w in whatifs()
         if w.name not in ("network", "gpu", "host")
     ]
@@ -125,8 +125,9 @@ def _peak(gpu: GPU) -> float:
     )
 
 
-def _usual(whatif: WhatIf) -> str:
-    """The group of a what-if and its default value."""
+def _default_detail(whatif: WhatIf) -> str:
+    """The second line of a what-if's card: its group, and the value of its first parameter that
+    the card sets, such as "hardware, 2×"; "needs NAME" if the parameter has no default."""
     if not whatif.parameters:
         return whatif.group
     first = whatif.parameters[0]
@@ -140,7 +141,7 @@ def _usual(whatif: WhatIf) -> str:
     return f"{whatif.group}, {value}{unit}".rstrip()
 
 
-def plainly(name: str) -> str:
+def display_name(name: str) -> str:
     """A what-if's name as shown: "CUDA graph"."""
     return " ".join(_SPELLED.get(word, word) for word in name.split("_"))
 

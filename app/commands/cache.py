@@ -34,12 +34,12 @@ def cache(
         deleted = clear(folder)
         typer.echo(f"{folder}: {deleted.files:,} files deleted, {_size(deleted.nbytes)}.")
         return
-    held = contents(folder)
+    cached = contents(folder)
     typer.echo(f"folder   {folder}")
-    typer.echo(f"traces   {held.files:,} files")
-    typer.echo(f"size     {_size(held.nbytes)} of at most {_size(LIMIT_BYTES)}")
-    if held.oldest_s is not None:
-        typer.echo(f"oldest   {time.strftime('%Y-%m-%d %H:%M', time.localtime(held.oldest_s))}")
+    typer.echo(f"traces   {cached.files:,} files")
+    typer.echo(f"size     {_size(cached.nbytes)} of at most {_size(LIMIT_BYTES)}")
+    if cached.oldest_s is not None:
+        typer.echo(f"oldest   {time.strftime('%Y-%m-%d %H:%M', time.localtime(cached.oldest_s))}")
 
 
 def _size(nbytes: int) -> str:

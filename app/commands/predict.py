@@ -16,6 +16,7 @@ from app.commands.options import Question, expanded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from app.answers.subject import Subject
     from simulator.measured.overlay import Overlay
     from simulator.prediction import Prediction
     from simulator.records import Trace
@@ -92,7 +93,7 @@ def predict(
     from app import outputs, progress
     from app.answers import subject
 
-    texts = {
+    files = {
         "--json": json,
         "--csv": csv,
         "--chrome-trace": chrome_trace,
@@ -100,7 +101,7 @@ def predict(
         "--save-scenario": save_scenario,
         "--html": html,
     }
-    outputs.check_all(texts, {})
+    outputs.check_all(files, {})
     check_trace_name("--save-trace", save_trace)
     scenario = question.scenario
     for option, chosen in (("--explain-fusion", explain_fusion), ("--exact", exact)):
@@ -111,19 +112,36 @@ def predict(
         traced = subject.subject(scenario, step)
         p = (subject.predict_exactly if exact else subject.predict)(scenario, traced, step)
     comparison = compare(p) if compare else None
-    if json:
+    _write_files(files, scenario, p, traced, comparison, exact)
+    write_scenario(save_scenario, scenario)
+    if outputs.STDOUT not in files.values():
+        _print_report(p, traced, comparison, top, explain_fusion)
+
+
+def _write_files(
+    files: Mapping[str, str | None],
+    scenario: Scenario,
+    p: Prediction,
+    traced: Subject,
+    comparison: Overlay | None,
+    exact: bool,
+) -> None:
+    """Write the files that the options name."""
+    from app import outputs, progress
+
+    if json := files["--json"]:
         from app.report.exports import as_json
 
         outputs.write("--json", json, as_json(p, traced, comparison))
-    if csv:
+    if csv := files["--csv"]:
         from app.report.exports import as_csv
 
         outputs.write("--csv", csv, as_csv(p))
-    if chrome_trace:
+    if chrome_trace := files["--chrome-trace"]:
         from app.report.chrome_trace import as_text
 
         outputs.write("--chrome-trace", chrome_trace, as_text(p, traced))
-    if html:
+    if html := files["--html"]:
         from app.answers.sweeps.other_sizes import other_sizes
         from app.html.page import as_html
         from simulator.scenario.text.command import as_command
@@ -132,23 +150,27 @@ def predict(
             step("predicting other batches and sequences")
             others = None if exact else other_sizes(scenario, p, traced)
         outputs.write("--html", html, as_html(p, traced, as_command(scenario), others))
-    if save_trace:
+    if save_trace := files["--save-trace"]:
         write_trace("--save-trace", save_trace, traced.trace)
-    write_scenario(save_scenario, scenario)
-    if outputs.STDOUT not in texts.values():
-        from app.report.render import show
-        from app.terminal import Terminal
 
-        console = Terminal(highlight=False)
-        show(console, p, traced, top)
-        if comparison:
-            from app.report.measured import show as show_measured
 
-            show_measured(console, comparison, top)
-        if explain_fusion:
-            from app.report.fusion import show as show_fusion
+def _print_report(
+    p: Prediction, traced: Subject, comparison: Overlay | None, top: int, explain_fusion: bool
+) -> None:
+    """Print the report, the comparison with a measured trace, and the fusions."""
+    from app.report.render import show
+    from app.terminal import Terminal
 
-            show_fusion(console, p, top)
+    console = Terminal(highlight=False)
+    show(console, p, traced, top)
+    if comparison:
+        from app.report.measured import show as show_measured
+
+        show_measured(console, comparison, top)
+    if explain_fusion:
+        from app.report.fusion import show as show_fusion
+
+        show_fusion(console, p, top)
 
 
 def _comparison_with(measured: Path) -> Callable[[Prediction], Overlay]:

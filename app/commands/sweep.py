@@ -118,8 +118,8 @@ def _check_into(
     """Raise InputError for standard output as the file of rows, and for options without effect."""
     if into == "-":
         raise InputError(
-            "--into -: the same command goes on from the rows of its file: expected a file name; "
-            "name one, and add --csv - for the rows on standard output"
+            "--into -: a later run continues from the rows of a file: expected a file name; name "
+            "one, and add --csv - to print the rows"
         )
     if seed is not None and sample is None and file is None:
         raise InputError(
@@ -179,7 +179,7 @@ def _one_axis(question: Question, written: Written, over: str, variant: list[str
 
     written.check()
     scenario = question.scenario
-    variants = {"as asked": scenario}
+    variants = {"baseline": scenario}
     for text in variant:
         variants[" ".join(whatif_words(text))] = changed(scenario, whatif_words(text))
     if len(variants) > 1 + MOST_VARIANTS:

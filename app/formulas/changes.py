@@ -41,12 +41,12 @@ def one_step(step: Step) -> Formula:
     )
 
 
-def moved_bytes(name: str, apart: int, saved: int, launches: int) -> Formula:
+def moved_bytes(name: str, unfused_bytes: int, saved_bytes: int, launches: int) -> Formula:
     """DRAM bytes of a part of the network with fused ops."""
     return Formula(
         f"DRAM bytes of {name}",
         "bytes that each kernel reads and writes − bytes that stay on the chip",
-        f"{data(apart)} − {data(saved)} = {data(apart - saved)}",
+        f"{data(unfused_bytes)} − {data(saved_bytes)} = {data(unfused_bytes - saved_bytes)}",
         f"{launches:,} launch{'es' * (launches != 1)} fewer."
         if launches
         else "Nothing is fused: every intermediate is written to memory and read again.",

@@ -241,10 +241,10 @@ def _line(file: FileKeys, scenario: Scenario) -> LessonAxis | None:
         raise InputError(
             f"values has {values[0]}: expected whole numbers of at least 1; correct it"
         )
-    here = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
-    if here != values[0]:
+    own = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
+    if own != values[0]:
         raise InputError(
-            f"values begin at {values[0]}, but a.{file.over} is {shown(here)}: expected both to be "
+            f"values begin at {values[0]}, but a.{file.over} is {shown(own)}: expected both to be "
             "equal; change one"
         )
     markers = tuple(sorted(set(file.markers))) or (values[-1],)

@@ -32,7 +32,8 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""Words whose figure is a column of a sweep; other words need a prediction at each value."""
+"""By word, the column of a sweep that holds its figure. Other words need a full prediction at each
+value."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class RegimeChange:
 
 @dataclass(frozen=True)
 class Curve:
-    """A word along an axis, one row per value; `low` and `high` are its 80% interval."""
+    """The figure of a word along an axis, one row per value of the axis; `low` and `high` are its
+    80% interval."""
 
     values: Floats
     figures: Floats
@@ -77,7 +79,7 @@ class Outcome:
 
     @property
     def word(self) -> Word:
-        """The word to draw: the guessed word, the throughput if a shift is guessed, else the
+        """The word whose figure is drawn: the guessed word, FLOP/s if a shift is guessed, else the
         time."""
         return drawn(self.lesson)
 
@@ -96,16 +98,17 @@ class Outcome:
         return self.sides[self.lesson.chosen_of].regime
 
     def figure(self, letter: str) -> float:
-        """The figure of a word for a side."""
+        """The drawn figure of a side."""
         return self.word.of(self.sides[letter])
 
     def at(self, value: int) -> float:
-        """The figure of the drawn word at a value of the axis."""
+        """The drawn figure at a value of the axis."""
         assert self.curve is not None
         return float(self.curve.figures[int(np.flatnonzero(self.curve.values == value)[0])])
 
     def interval(self, place: int | str) -> tuple[float, float] | None:
-        """The 80% interval of the word at a value of the axis or of a side, if it has one."""
+        """The 80% interval of the drawn figure, at a value of the axis or of a side; None if the
+        figure has no interval."""
         if isinstance(place, str):
             return self.word.interval(self.sides[place])
         assert self.curve is not None
@@ -154,7 +157,7 @@ class Outcome:
 
 
 def drawn(lesson: Lesson) -> Word:
-    """The figure of a lesson's picture."""
+    """The word whose figure a lesson's picture draws."""
     usual = "achieved" if lesson.guess == "shift" else "period"
     return WORDS.get(lesson.guess, WORDS[usual])
 

@@ -53,15 +53,15 @@ def pack_text(title: str, paths: Sequence[Path], names: Collection[str] | None =
     """The TOML of a pack with the lessons of some files and packs: all of them, or those of some
     names, of which the last one of each name counts. Raises InputError if one is unreadable."""
     lines = [f"format = {literal(FORMAT)}", f"version = {VERSION}", f"title = {literal(title)}"]
-    every: list[tuple[str, Mapping[str, Any]]] = []
+    lesson_tables: list[tuple[str, Mapping[str, Any]]] = []
     for path in paths:
-        known = read_all(path)
+        lessons = read_all(path)
         file = table_of(path.read_bytes(), str(path))
         tables = file["lesson"] if file.get("format") == FORMAT else [file]
-        every += zip((lesson.name for lesson in known), tables, strict=True)
-    by_name = dict(every)
+        lesson_tables += zip((lesson.name for lesson in lessons), tables, strict=True)
+    by_name = dict(lesson_tables)
     chosen = (
-        [keys for _, keys in every]
+        [keys for _, keys in lesson_tables]
         if names is None
         else [keys for name, keys in by_name.items() if name in names]
     )

@@ -63,8 +63,8 @@ def show(console: Console, laid: Overlay, top: int) -> None:
     shown.add_column("op", no_wrap=True, overflow="ellipsis")
     shown.add_column("shape", no_wrap=True)
     numbers(shown, "count", "predicted", "measured", "pred/meas")
-    every = groups(laid)
-    for g in every[:top]:
+    all_groups = groups(laid)
+    for g in all_groups[:top]:
         shown.add_row(
             cut(g.op, 24),
             cut(g.shape, 18),
@@ -73,7 +73,7 @@ def show(console: Console, laid: Overlay, top: int) -> None:
             seconds(g.measured_s),
             ratio(g.predicted_s, g.measured_s),
         )
-    if rest := every[top:]:
+    if rest := all_groups[top:]:
         predicted_s, measured_s = sum(g.predicted_s for g in rest), sum(g.measured_s for g in rest)
         shown.add_row(
             f"{len(rest)} more",

@@ -55,8 +55,8 @@ class FusionScene:
         """The middle of a block."""
         column, row = self.place[op]
         middle = (height - BARS_PX) / 2 + 12
-        apart = min(max((height - BARS_PX - 2 * EDGE) / self.rows, PITCH_Y), _MOST_PITCH_Y)
-        return EDGE + (column + 0.5) * self.pitch(width), middle + row * apart
+        pitch = min(max((height - BARS_PX - 2 * EDGE) / self.rows, PITCH_Y), _MOST_PITCH_Y)
+        return EDGE + (column + 0.5) * self.pitch(width), middle + row * pitch
 
     def set_of(self, op: int) -> Set | None:
         """The fused set that contains a block."""
@@ -65,7 +65,7 @@ class FusionScene:
     @property
     def bars(self) -> tuple[list[Bar], list[Bar]]:
         """The traffic per kernel: unfused, and fused."""
-        apart: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
+        unfused: list[Bar] = [(b.name, b.bytes, b.regime) for b in self.blocks.values()]
         joined: list[Bar] = []
         counted: set[int] = set()
         for op, block in self.blocks.items():
@@ -80,7 +80,7 @@ class FusionScene:
             left = sum(each.bytes for each in members) - ops.bytes_saved
             most = max(members, key=lambda each: each.seconds)
             joined.append((", ".join(each.name for each in members), max(0, left), most.regime))
-        return apart, joined
+        return unfused, joined
 
     def with_trial(self, trial: Trial | None) -> FusionScene:
         """The scene with a trial's kernel, or the scene itself without a trial."""

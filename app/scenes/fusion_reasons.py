@@ -19,7 +19,8 @@ def reasons(scene: FusionScene, members: Collection[int]) -> tuple[str, ...]:
             continue
         name, size = scene.blocks[maker].name, data(inside[0].bytes)
         readers = " and ".join(scene.blocks[flow.reader].name for flow in inside)
-        texts.append(f"{readers} reads what {name} makes: {size} not read again")
+        verb = "reads" if len(inside) == 1 else "read"
+        texts.append(f"{readers} {verb} the output of {name}: {size} not read again")
         others = len(flows) - len(inside)
         if others:
             texts.append(f"{name} has {others} more {_noun(others)}: it is still written")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.answers.cards import cards, plainly
+from app.answers.cards import cards, display_name
 from app.answers.subject import to_full_text
 from app.scenes.module_tree import ModuleNode
 from simulator.errors import InputError
@@ -44,7 +44,7 @@ def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction
     if card is None:
         return PartChange("", "This card is not from this shelf", None)
     if part is None or part.parent is None:
-        if parameters := card.asks(scenario):
+        if parameters := card.missing_parameters(scenario):
             words = f"{card.title} needs {' and '.join(parameters)}: press Enter on its card"
             return PartChange(card.title, words, None)
         try:
@@ -79,7 +79,7 @@ def on_part(
     """A what-if on a part with this value of its first choice, or with a default that has an
     effect."""
     dtype = value or _first_dtype(whatif, part, p)
-    title = f"{plainly(whatif.name)} {dtype or ''}".strip()
+    title = f"{display_name(whatif.name)} {dtype or ''}".strip()
     try:
         arguments = _arguments(whatif, part, dtype)
         if whatif.name == "precision" and dtype:
@@ -122,7 +122,7 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
         arguments["ops"] = "*"
     elif not part.modules:
         raise InputError(
-            f"{part.name} is one op: {plainly(whatif.name)} applies to modules; choose "
+            f"{part.name} is one op: {display_name(whatif.name)} applies to modules; choose "
             f"{pattern(part)}, which contains it"
         )
     if dtype:

@@ -44,9 +44,9 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
     return parts
 
 
-def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
-    """Modules grouped by patterns that match no other module of `every`: differing numbers become
-    `#`, and a module without such a pattern is its own group."""
+def patterns(modules: set[str], all_modules: set[str]) -> dict[str, set[str]]:
+    """Modules grouped by patterns that match no other module of `all_modules`: differing numbers
+    become `#`, and a module without such a pattern is its own group."""
     by_pattern: dict[str, list[list[str]]] = {}
     for module in sorted(modules):
         by_pattern.setdefault(starred(module), []).append(module.split("."))
@@ -55,7 +55,7 @@ def patterns(modules: set[str], every: set[str]) -> dict[str, set[str]]:
         columns = [set(column) for column in zip(*paths, strict=True)]
         pattern = ".".join("#" if len(c) > 1 else next(iter(c)) for c in columns)
         whole = {".".join(path) for path in paths}
-        if any(block(pattern, other) == other and other not in whole for other in every):
+        if any(block(pattern, other) == other and other not in whole for other in all_modules):
             modules_of |= {module: {module} for module in sorted(whole)}
         else:
             modules_of[pattern] = whole

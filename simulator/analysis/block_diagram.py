@@ -79,8 +79,8 @@ class BlockDiagram:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.apart = _apart(scenario)
-        self.before = predict_resolved(resolve(self.apart))
+        self.unfused = _unfused(scenario)
+        self.before = predict_resolved(resolve(self.unfused))
         self.chosen = Chosen(self.before.trace)
         self.blocks = self._blocks()
         self.sets = self._sets()
@@ -153,8 +153,9 @@ class BlockDiagram:
         return Set(members, self._saved(members), launches - 1, choice)
 
     def _saved(self, members: tuple[int, ...]) -> int:
-        """The bytes saved by a set: the traffic of its members minus its own traffic. A compiler's
-        set may compute a value twice, so there it is the bytes of the values that stay inside."""
+        """The bytes saved by a set: the traffic of its members minus the traffic of the set. If a
+        compiler's set is not a valid kernel by these rules (it may compute a value twice), the
+        bytes of the values that stay inside, each written and read once."""
         before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
         try:
             kernel = self.chosen.kernel(members)
@@ -227,11 +228,11 @@ def _choice(applied: Applied) -> Choice:
     return Choice(**arguments)
 
 
-def _apart(scenario: Scenario) -> Scenario:
+def _unfused(scenario: Scenario) -> Scenario:
     """The scenario without any fusion, and in eager mode if its mode was a compiler's."""
     others = tuple(a for a in scenario.whatifs if a.name not in ("fuse", "fusion"))
-    apart = replace(scenario, whatifs=others)
-    return apply(apart, "mode", {"to": "eager"}) if compiles(resolve(apart).mode) else apart
+    unfused = replace(scenario, whatifs=others)
+    return apply(unfused, "mode", {"to": "eager"}) if compiles(resolve(unfused).mode) else unfused
 
 
 def _name(p: Prediction, op: int) -> str:

@@ -32,7 +32,7 @@ Names = tuple[str, ...]
 _MOST = 4
 _NEARLY = 0.75  # share of the time that a longer pattern saves
 _WORTH = 0.004  # minimum estimated saving of a pattern, as a share of the step
-_LOCAL = 0.02  # or as a share of the GPU's time
+_LOCAL = 0.02  # the same for the pattern that saves the most GPU time, as a share of that time
 
 
 @dataclass(frozen=True)

@@ -164,16 +164,16 @@ def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float
         at = following
 
 
-def _last_predicted(line: AxisSearch, good: float, bad: float) -> float:
-    """The last value towards `bad` that can be predicted."""
-    while not line.adjoin(good, bad):
-        middle = line.middle(good, bad)
+def _last_predicted(line: AxisSearch, predicted: float, refused: float) -> float:
+    """The last value towards `refused` that can be predicted."""
+    while not line.adjoin(predicted, refused):
+        middle = line.middle(predicted, refused)
         try:
             line.at(middle)
-            good = middle
+            predicted = middle
         except InputError:
-            bad = middle
-    return good
+            refused = middle
+    return predicted
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def largest_batch(
     goal = _Goal(
         "the batch fits", lambda f: f.fits, lambda f: room - f["peak_memory_bytes"], _memory
     )
-    return _sought(_last, scenario, goal, predictor, watch)
+    return _searched(_last, scenario, goal, predictor, watch)
 
 
 def batch_for_latency(
@@ -82,7 +82,7 @@ def batch_for_latency(
         lambda f: seconds - f["latency_s"] if f.fits else room - f["peak_memory_bytes"],
         lambda p: _latency(p) + (f", {_memory(p)}" if p.latency_s <= seconds else ""),
     )
-    return _sought(_last, scenario, goal, predictor, watch)
+    return _searched(_last, scenario, goal, predictor, watch)
 
 
 UNDER: dict[str, tuple[str, str, float]] = {
@@ -120,7 +120,7 @@ def batch_under(
         lambda f: most * scale - f[column] if f.fits else room - f["peak_memory_bytes"],
         says,
     )
-    return _sought(_last, scenario, goal, predictor, watch)
+    return _searched(_last, scenario, goal, predictor, watch)
 
 
 def batch_for_throughput(
@@ -137,7 +137,7 @@ def batch_for_throughput(
         lambda f: f["samples_per_s"] - samples_per_s,
         _throughput,
     )
-    return _sought(_first, scenario, goal, predictor, watch)
+    return _searched(_first, scenario, goal, predictor, watch)
 
 
 def batch_out_of_overhead(
@@ -150,7 +150,7 @@ def batch_out_of_overhead(
         lambda f: max(f["compute"], f["memory"]) - f["overhead"],
         lambda p: f"{p.regime}-bound",
     )
-    return _sought(_first, scenario, goal, predictor, watch)
+    return _searched(_first, scenario, goal, predictor, watch)
 
 
 def flip(
@@ -165,8 +165,8 @@ def flip(
     shift = next_shift(scenario, along, down=down, predictor=predictor, watch=watch)
     if shift.first is None:
         raise InputError(f"no flip: {shift.sentence}; expected a change of regime; try {_OTHER}")
-    there = axis(scenario, along).at(scenario, shift.first)
-    prediction = predictor(there)
+    flipped = axis(scenario, along).at(scenario, shift.first)
+    prediction = predictor(flipped)
     if prediction.regime != shift.after:
         raise AssertionError("a regime change that the forward run does not confirm")
     goal = f"the regime flips along {along}"
@@ -175,7 +175,7 @@ def flip(
         along,
         shift.first,
         shift.last,
-        there,
+        flipped,
         prediction,
         shift.sentence,
         shift.tried,
@@ -211,7 +211,7 @@ def positive(what: str, value: float, unit: str) -> None:
 
 
 @expecting(_POINTS)
-def _sought(
+def _searched(
     find: Callable[[AxisSearch, _Goal], SeekResult | None],
     scenario: Scenario,
     goal: _Goal,
@@ -247,10 +247,10 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
     below."""
     good = line.first(_BATCHES, lambda f: goal.holds(f) or not f.fits) or _LARGEST
     if not goal.holds(line.at(good)):
-        reached = line.forward(good)
+        best = line.forward(good)
         raise InputError(
-            f"no batch reaches the goal, {goal.text}: batch {good:,.0f} has {goal.says(reached)}"
-            f"{'' if reached.fits else ' and does not fit'}; expected a lower goal; try "
+            f"no batch reaches the goal, {goal.text}: batch {good:,.0f} has {goal.says(best)}"
+            f"{'' if best.fits else ' and does not fit'}; expected a lower goal; try "
             "another GPU, precision or mode"
         )
     ends = (1, None) if good == 1 else line.end(good, good / 2, goal.holds, goal.margin)

@@ -37,15 +37,15 @@ def _level(
     tried: list[str] = []
     figures: dict[float, Figures] = {}
     for at, level in enumerate(LEVELS):
-        there = apply(scenario, "fusion", {"level": level})
-        p = predictor(there)
+        variant = apply(scenario, "fusion", {"level": level})
+        p = predictor(variant)
         figures[at] = Figures.of(p)
         watch(figures)
         says = f"fusion {level}: {p.period_s * 1e3:.4g} ms a step"
         if p.period_s <= seconds:
-            p = predictor(there)
+            p = predictor(variant)
             _verify(goal, p.period_s <= seconds)
-            return SeekResult(goal, "fusion", at, at - 1 if at else None, there, p, says)
+            return SeekResult(goal, "fusion", at, at - 1 if at else None, variant, p, says)
         tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
     raise InputError(
         f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "

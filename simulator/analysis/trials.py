@@ -44,7 +44,7 @@ class Trial:
             return first + (_against(base, p, regime) or _moved(base, p, regime))
         if not self.aims or regime in self.aims:
             return first + self.how
-        if regime == "overhead" and not _issued_less(base, p):
+        if regime == "overhead" and not _launches_saved(base, p):
             return f"{_shrunk(base, p)}: {self.how}"
         return first + _moved(base, p, regime)
 
@@ -95,18 +95,18 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
 def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
     """The quantity that a sample needs less of: launches, host work, or time of a family of
     kernels."""
-    less = _issued_less(base, p) if regime == "overhead" else ""
-    return less or _shrunk(base, p)
+    saved = _launches_saved(base, p) if regime == "overhead" else ""
+    return saved or _shrunk(base, p)
 
 
-def _issued_less(base: Prediction, changed: Prediction) -> str:
+def _launches_saved(base: Prediction, changed: Prediction) -> str:
     """The reduction in launches or host work per sample, or an empty string."""
-    for what, figures in (
+    for unit, figures in (
         ("fewer launches", [p.kernel_count / max(p.trace.samples, 1) for p in (base, changed)]),
         ("less host work", [p.host_s / max(p.trace.samples, 1) for p in (base, changed)]),
     ):
         if figures[1] < figures[0] * 0.99:
-            return f"{1 - figures[1] / figures[0]:.0%} {what}"
+            return f"{1 - figures[1] / figures[0]:.0%} {unit}"
     return ""
 
 
@@ -114,10 +114,10 @@ def _shrunk(base: Prediction, changed: Prediction) -> str:
     """The family of kernels whose time per sample falls most."""
     one, other = (_by_family(p) for p in (base, changed))
     most = max(one, key=lambda family: one[family] - other.get(family, 0.0), default="")
-    less = 1 - other.get(most, 0.0) / one[most] if most and one[most] else 0.0
-    if less >= 1:
+    saved = 1 - other.get(most, 0.0) / one[most] if most and one[most] else 0.0
+    if saved >= 1:
         return f"no {most} kernel is left"
-    return f"{most} kernels take {less:.0%} less time" if less > 0 else "kernels start sooner"
+    return f"{most} kernels take {saved:.0%} less time" if saved > 0 else "kernels start sooner"
 
 
 def _by_family(p: Prediction) -> dict[str, float]:

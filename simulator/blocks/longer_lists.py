@@ -15,7 +15,8 @@ from simulator.blocks.optimizer_lists import lists
 from simulator.records import TAIL, Op, Signature, Tensor, Trace
 
 _LOOP = 20
-"""Instructions per tensor above which they are taken to be a loop over the tensors."""
+"""If an op runs more instructions per tensor than this, they are assumed to loop over the
+tensors."""
 
 
 def longer_tail(trace: Trace, chains: Chains) -> dict[str, int]:
@@ -25,7 +26,8 @@ def longer_tail(trace: Trace, chains: Chains) -> dict[str, int]:
 
 
 def with_more_work(op: Op, chains: Chains) -> Op:
-    """An op before which the optimizer handles every tensor, with the new blocks' tensors."""
+    """The op, with the host's work before it scaled to the longer network's number of tensors, for
+    an op before which the optimizer handles every tensor."""
     before, after = chains.growth
     if before == after:
         return op
@@ -73,7 +75,8 @@ def longer_list(listed: tuple[int, ...], chains: Chains) -> list[int]:
 
 
 def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:
-    """The longer list: places in the old one, each with the number of the copy (0: itself)."""
+    """For each entry of the longer list, the index in the old list of the entry that it copies, and
+    the number of the copy (0 for the entry itself)."""
     places = set(chains.first_places(listed) or chains.of_block_1.get(len(listed), ()))
     order: list[tuple[int, int]] = []
     group: list[int] = []
@@ -88,8 +91,8 @@ def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:
 
 
 def _storage(storage: int, copy: int, chains: Chains) -> int:
-    """The storage of a copy. The original keeps its storage, which follows the new storages of its
-    chain."""
+    """The storage of copy number `copy` of an entry. The entry itself (0) keeps its storage, which
+    comes after the new storages of its chain."""
     if not copy:
         _, place = chains.place_of.get(storage, (0, 0))
         copy = chains.added if place > 0 else 0

@@ -51,10 +51,10 @@ class Graphs:
 
     def breaks_between(self, breaks: Iterable[Break], stretches: Iterable[int]) -> list[Break]:
         """The breaks of a trace whose ops, in order, have these stretches."""
-        reached = list(accumulate(stretches, max))
+        stretch_so_far = list(accumulate(stretches, max))
 
         def at(old: int) -> int:
-            return bisect_left(reached, bisect_left(self.cuts, old) + 1)
+            return bisect_left(stretch_so_far, bisect_left(self.cuts, old) + 1)
 
         return [
             Break(at(b.op), at(b.until), b.where, b.reason, *map(at, _backward(b))) for b in breaks
@@ -71,14 +71,14 @@ def graph_break_notes(trace: Trace) -> list[str]:
         for (where, reason), times in causes.items()
     )
     cut = graphs(trace)
-    ran = [index for index, op in enumerate(trace.ops) if op.phase != "optimizer"]
-    between = Counter(trace.ops[index].name.split(".")[1] for index in ran if cut.eager(index))
-    left = {cut.of[index] for index in ran if not cut.eager(index)}
-    many = f"{len(left)} graph{'s' * (len(left) != 1)}"
+    step_ops = [index for index, op in enumerate(trace.ops) if op.phase != "optimizer"]
+    between = Counter(trace.ops[index].name.split(".")[1] for index in step_ops if cut.eager(index))
+    used_graphs = {cut.of[index] for index in step_ops if not cut.eager(index)}
+    graph_count = f"{len(used_graphs)} graph{'s' * (len(used_graphs) != 1)}"
     return [
         f"torch.compile breaks its graph at {lines}",
-        f"the step runs as {many}, with no kernel across graphs, and {_ops_text(between)} between "
-        "them in eager mode",
+        f"the step runs as {graph_count}, with no kernel across graphs, and {_ops_text(between)} "
+        "between them in eager mode",
     ]
 
 

@@ -37,12 +37,12 @@ class Origins:
 
     def listed(self) -> list[Origin]:
         """All origins, numbered among those of the same name, module and phase."""
-        seen: dict[tuple[str, str, Phase], int] = {}
+        numbers: dict[tuple[str, str, Phase], int] = {}
         origins: list[Origin] = []
         for op, module, phase, _ in self._numbers:
             key = op, module, phase
-            origins.append(Origin(op, module, phase, seen.get(key, 0)))
-            seen[key] = seen.get(key, 0) + 1
+            origins.append(Origin(op, module, phase, numbers.get(key, 0)))
+            numbers[key] = numbers.get(key, 0) + 1
         return origins
 
 

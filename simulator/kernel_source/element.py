@@ -55,23 +55,23 @@ class Element:
         """Whether the op has a tensor argument of this name."""
         return name in self.op.names
 
-    def seen(self, name: str) -> Layout:
+    def layout(self, name: str) -> Layout:
         """The layout of an input."""
         return self.op.inputs[self.op.names.index(name)][1]
 
     def term(self, which: str | int, at: At | None = None) -> Term:
         """An element of an input, given by name or number; by default the one at the same place."""
         number = self.op.names.index(which) if isinstance(which, str) else which
-        value, seen = self.op.inputs[number]
-        at = self.broadcast(seen) if at is None else at
-        return self.writer.value(value, seen, at, self.op.names[number])
+        value, layout = self.op.inputs[number]
+        at = self.broadcast(layout) if at is None else at
+        return self.writer.value(value, layout, at, self.op.names[number])
 
-    def broadcast(self, seen: Layout) -> At:
+    def broadcast(self, layout: Layout) -> At:
         """The element of an input that broadcasts to this element of the output."""
-        mine = self.at[len(self.at) - len(seen.shape) :]
+        mine = self.at[len(self.at) - len(layout.shape) :]
         return tuple(
             index.times(size - size) if size.is_(1) else index
-            for index, size in zip(mine, seen.shape, strict=True)
+            for index, size in zip(mine, layout.shape, strict=True)
         )
 
     def __getitem__(self, name: str) -> str:

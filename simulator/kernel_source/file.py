@@ -105,8 +105,8 @@ def _constants(kernel: Kernel, info: KernelInfo) -> list[str]:
         for at, case in enumerate(kernel.group.cases)
     ]
     halves = {"bfloat16": 2, "float16": 1}
-    seen = [layout.dtype for op in kernel.group.ops for _, layout in (*op.inputs, *op.outputs)]
-    worst, tolerance = _TOLERANCES[max(halves.get(dtype, 0) for dtype in seen)]
+    dtypes = [layout.dtype for op in kernel.group.ops for _, layout in (*op.inputs, *op.outputs)]
+    worst, tolerance = _TOLERANCES[max(halves.get(dtype, 0) for dtype in dtypes)]
     tolerance *= len(kernel.group.ops) ** 0.5
     return [
         "# Sizes that differ between cases; the others are literals in the source",

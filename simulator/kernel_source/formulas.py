@@ -154,14 +154,14 @@ def masked_fill(e: Element) -> str:
 
 @rule("bitwise_not")
 def bitwise_not(e: Element) -> str:
-    flags = kind(e.seen("self").dtype) == "bool"
+    flags = kind(e.layout("self").dtype) == "bool"
     return f"{e['self']} == 0" if flags else f"~{e['self']}"
 
 
 @rule("to_copy", "copy", "type_as")
 def to_copy(e: Element) -> str:
     source = "src" if e.has("src") else "self"
-    before, after = kind(e.seen(source).dtype), kind(e.op.outputs[0][1].dtype)
+    before, after = kind(e.layout(source).dtype), kind(e.op.outputs[0][1].dtype)
     if before == after:
         return e[source]  # half precision stays fp32 until it is stored
     types = {"float": "tl.float32", "int": "tl.int64"}

@@ -93,12 +93,12 @@ def fused_group(fused: Fused, number: int, others: Iterable[tuple[str, Fused]] =
         for place, (value, _) in enumerate(op.outputs)
         if value not in from_memory
     }
-    seen = {value: layout for op in ops for value, layout in (*op.outputs, *op.inputs)}
+    layouts = {value: layout for op in ops for value, layout in (*op.outputs, *op.inputs)}
     for op in ops:
         known = [value in from_memory for value, _ in op.outputs]
         if any(known) and not all(known):
             raise InputError(_CONTINUED)
-    elements = {value: _elements(traces, value, layout) for value, layout in seen.items()}
+    elements = {value: _elements(traces, value, layout) for value, layout in layouts.items()}
     elements |= {
         before_bias(op.outputs[0][0]): elements[op.outputs[0][0]]
         for op in ops
@@ -193,8 +193,8 @@ def _varying(values: list[Any]) -> Any:
     return Size(tuple(values))
 
 
-def _elements(traces: Sequence[Trace], value: Value, seen: Layout) -> Size:
-    sizes = [trace.storages[value[0]].nbytes // ITEM_BYTES[seen.dtype] for trace in traces]
+def _elements(traces: Sequence[Trace], value: Value, layout: Layout) -> Size:
+    sizes = [trace.storages[value[0]].nbytes // ITEM_BYTES[layout.dtype] for trace in traces]
     return Size(tuple(sizes))
 
 

@@ -30,13 +30,13 @@ class Division:
     """`inner // by` or `inner % by`, with 0 ≤ inner."""
 
     inner: Index
-    how: str
+    operator: str
     by: Size
 
     @cached_property
     def size(self) -> Size:
         most = self.inner.most
-        return most // self.by + 1 if self.how == "//" else _least(self.by, most + 1)
+        return most // self.by + 1 if self.operator == "//" else _least(self.by, most + 1)
 
     @property
     def depends(self) -> frozenset[str]:
@@ -89,7 +89,7 @@ class Index:
             return whole
         if len(rest.terms) == 1 and rest.constant.is_(0):
             atom, coefficient = next(iter(rest.terms))
-            if isinstance(atom, Division) and atom.how == "//" and coefficient.is_(1):
+            if isinstance(atom, Division) and atom.operator == "//" and coefficient.is_(1):
                 return whole + atom.inner.over(atom.by * by)
         if (coarse := rest._coarse(by)) is not None:
             high, _, step = coarse
@@ -173,7 +173,7 @@ def _shown(atom: Atom, names: Names) -> str:
     )
     inner = inner if single else f"({inner})"
     by = names.text(atom.by)
-    return f"({inner} {atom.how} {by if by.isalnum() else f'({by})'})"
+    return f"({inner} {atom.operator} {by if by.isalnum() else f'({by})'})"
 
 
 def _least(one: Size, other: Size) -> Size:
@@ -187,7 +187,7 @@ def _collected(terms: Iterable[tuple[Atom, Size]], rest: Size) -> Index:
         sizes[atom] = sizes[atom] + c if atom in sizes else c
     sizes = {atom: c for atom, c in sizes.items() if not c.is_(0)}
     for atom, c in sizes.items():
-        if not isinstance(atom, Division) or atom.how != "%":
+        if not isinstance(atom, Division) or atom.operator != "%":
             continue
         quotient = atom.inner.over(atom.by).times(c * atom.by)
         if quotient.constant.is_(0) and all(sizes.get(a) == k for a, k in quotient.terms):

@@ -115,20 +115,20 @@ def _over_rows(group: FusedGroup, lead_rows: Rows, whole: int) -> Kernel:
     writer.row, writer.cols = row, lead_rows.cols
     results: list[Result] = []
     long = [each for each in group.stores if each[1].numel == lead_rows.rows * lead_rows.cols]
-    for value, made in group.stores:
-        if made.numel == lead_rows.rows:
-            _store(writer, value, made, digits(row, made.shape), results)
-        elif made.numel != lead_rows.rows * lead_rows.cols:
+    for value, layout in group.stores:
+        if layout.numel == lead_rows.rows:
+            _store(writer, value, layout, digits(row, layout.shape), results)
+        elif layout.numel != lead_rows.rows * lead_rows.cols:
             raise InputError(
                 "its results have neither one number for each row nor for each element"
             )
     if long:
         at = lead_rows.at(row, col)
         with writer.walk():
-            for value, made in long:
-                same = made.shape == lead_rows.seen.shape
-                n = number(at, lead_rows.seen.shape, lead_rows.seen.cases)
-                _store(writer, value, made, at if same else digits(n, made.shape), results)
+            for value, layout in long:
+                same = layout.shape == lead_rows.layout.shape
+                n = number(at, lead_rows.layout.shape, lead_rows.layout.cases)
+                _store(writer, value, layout, at if same else digits(n, layout.shape), results)
     n_rows, n_cols = writer.names.text(lead_rows.rows), writer.names.text(lead_rows.cols)
     head = [
         _wide("r = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]", group),

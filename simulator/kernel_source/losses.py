@@ -15,7 +15,7 @@ def nll_loss(e: Element) -> str:
     """The mean of the negative log-probabilities of the targets, and the number of targets."""
     if e.arg("reduction", 1) == 0 or e.has("weight"):
         raise InputError(f"{e.op.name} with weights or without a reduction cannot be exported")
-    ignored, classes = e.arg("ignore_index", -100), e.seen("self").shape[-1]
+    ignored, classes = e.arg("ignore_index", -100), e.layout("self").shape[-1]
 
     def counts(at: At) -> Term:
         target = e.term("target", at)
@@ -25,14 +25,14 @@ def nll_loss(e: Element) -> str:
         )
 
     def each(_: Rows, at: At) -> Term:
-        there, target = counts(at), e.term("target", at)
-        with e.writer.guarded(there):
+        is_counted, target = counts(at), e.term("target", at)
+        with e.writer.guarded(is_counted):
             x = e.term("self", (*at, variable(target.text, classes, target.depends)))
-        return let(e, "lost", [x], f"tl.where({there.text}, -{x.text}, 0.0)")
+        return let(e, "lost", [x], f"tl.where({is_counted.text}, -{x.text}, 0.0)")
 
     def one(_: Rows, at: At) -> Term:
-        there = counts(at)
-        return let(e, "one", [there], f"tl.where({there.text}, 1.0, 0.0)")
+        is_counted = counts(at)
+        return let(e, "one", [is_counted], f"tl.where({is_counted.text}, 1.0, 0.0)")
 
     counted = over_row(e, "sum", (), one, "counted")
     if e.place == 1:
@@ -48,10 +48,10 @@ def nll_loss_backward(e: Element) -> str:
     if e.has("weight") or e.arg("reduction", 1) == 0:
         raise InputError(f"{e.op.name} with weights or without a reduction cannot be exported")
     target = e.use(e.term("target", e.at[:-1]))
-    e.fill("target", f"index:{min(e.seen('self').shape[-1].values)}")
+    e.fill("target", f"index:{min(e.layout('self').shape[-1].values)}")
     e.fill("total_weight", "positive")
     share = f"{e.use(e.term('grad_output', ()))}"
     if mean:
         share += f" / {e.use(e.term('total_weight', ()))}"
-    there = f"({e.index(e.at[-1])} == {target}) & ({target} != {ignored})"
-    return f"tl.where({there}, -({share}), 0.0)"
+    is_target = f"({e.index(e.at[-1])} == {target}) & ({target} != {ignored})"
+    return f"tl.where({is_target}, -({share}), 0.0)"

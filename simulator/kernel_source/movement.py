@@ -45,11 +45,11 @@ def _condition(e: Element, parts: list[tuple[Index, str, Size]]) -> Term:
     return e.writer.let("there", " & ".join(texts), depends, tuple(parts))
 
 
-def _chosen(e: Element, there: Term, inner: Callable[[], Term], other: str) -> str:
-    e.use(there)
-    with e.writer.guarded(there):
+def _chosen(e: Element, condition: Term, inner: Callable[[], Term], other: str) -> str:
+    e.use(condition)
+    with e.writer.guarded(condition):
         term = inner()
-    return f"tl.where({there.text}, {e.use(term)}, {other})"
+    return f"tl.where({condition.text}, {e.use(term)}, {other})"
 
 
 @rule("cat")
@@ -57,9 +57,9 @@ def cat(e: Element) -> str:
     dim = _dim(e, len(e.at))
     begin = e.at[dim].constant * 0
     pieces: list[tuple[Size, int]] = []
-    for place, (_, seen) in enumerate(e.op.inputs):
+    for place, (_, layout) in enumerate(e.op.inputs):
         pieces.append((begin, place))
-        begin += seen.shape[dim]
+        begin += layout.shape[dim]
 
     def at(place: int, begin: Size) -> At:
         size = e.op.inputs[place][1].shape[dim]
@@ -84,9 +84,9 @@ def _joined(
         bounds = [(index, ">=", begin)] if number else []
         if number + 1 < len(pieces):
             bounds.append((index, "<", pieces[number + 1][0]))
-        there = _condition(e, bounds)
+        condition = _condition(e, bounds)
         text = _chosen(
-            e, there, lambda place=place, begin=begin: e.term(place, at(place, begin)), text
+            e, condition, lambda place=place, begin=begin: e.term(place, at(place, begin)), text
         )
     return text
 
@@ -108,7 +108,7 @@ def gather(e: Element) -> str:
 
 
 def _looked_up(e: Element, table: str, dim: int, at: At, indices: str) -> str:
-    rows = e.seen(table).shape[dim]
+    rows = e.layout(table).shape[dim]
     term = e.term(indices, at)
     e.fill(indices, f"index:{min(rows.values)}")
     where = variable(term.text, rows, term.depends)
@@ -119,7 +119,7 @@ def _looked_up(e: Element, table: str, dim: int, at: At, indices: str) -> str:
 
 @rule("slice_backward")
 def slice_backward(e: Element) -> str:
-    dim, size = _dim(e, len(e.at)), e.seen("grad_output").shape
+    dim, size = _dim(e, len(e.at)), e.layout("grad_output").shape
     if e.arg("step", 1) != 1:
         raise InputError(f"{e.op.name} with a step cannot be exported")
     start = _size(e, e.arg("start", 0))
@@ -127,9 +127,9 @@ def slice_backward(e: Element) -> str:
     start = Size(
         tuple(s + w if s < 0 else s for s, w in zip(start.values, whole.values, strict=True))
     )
-    there = _condition(e, [(e.at[dim], ">=", start), (e.at[dim], "<", start + size[dim])])
+    condition = _condition(e, [(e.at[dim], ">=", start), (e.at[dim], "<", start + size[dim])])
     along = _within(e, 0, e.at[dim], start, size[dim])
-    return _chosen(e, there, lambda: e.term("grad_output", _moved(e.at, dim, along)), "0.0")
+    return _chosen(e, condition, lambda: e.term("grad_output", _moved(e.at, dim, along)), "0.0")
 
 
 @rule("select_backward")
@@ -138,13 +138,15 @@ def select_backward(e: Element) -> str:
     place = _size(e, e.arg("index", 0))
     whole = _size(e, e.arg("input_sizes")[dim])
     place = Size(tuple(p % w for p, w in zip(place.values, whole.values, strict=True)))
-    there = _condition(e, [(e.at[dim], ">=", place), (e.at[dim], "<", place + 1)])
-    return _chosen(e, there, lambda: e.term("grad_output", (*e.at[:dim], *e.at[dim + 1 :])), "0.0")
+    condition = _condition(e, [(e.at[dim], ">=", place), (e.at[dim], "<", place + 1)])
+    return _chosen(
+        e, condition, lambda: e.term("grad_output", (*e.at[:dim], *e.at[dim + 1 :])), "0.0"
+    )
 
 
 @rule("constant_pad_nd")
 def constant_pad(e: Element) -> str:
-    pads, shape = e.arg("pad"), e.seen("self").shape
+    pads, shape = e.arg("pad"), e.layout("self").shape
     bounds: list[tuple[Index, str, Size]] = []
     at = list(e.at)
     for number in range(len(pads) // 2):
@@ -152,15 +154,17 @@ def constant_pad(e: Element) -> str:
         before = _size(e, pads[2 * number])
         bounds += [(at[dim], ">=", before), (at[dim], "<", before + shape[dim])]
         at[dim] = _within(e, 0, at[dim], before, shape[dim])
-    there = _condition(e, bounds)
-    return _chosen(e, there, lambda: e.term("self", tuple(at)), e["value"].replace("None", "0.0"))
+    condition = _condition(e, bounds)
+    return _chosen(
+        e, condition, lambda: e.term("self", tuple(at)), e["value"].replace("None", "0.0")
+    )
 
 
 @rule("flip")
 def flip(e: Element) -> str:
     at = list(e.at)
     for dim in e.arg("dims"):
-        size = e.seen("self").shape[dim]
+        size = e.layout("self").shape[dim]
         names, index = e.writer.names, at[dim]
         turned = f"({names.text(size - 1)}) - ({index.text(names)})"
         term = e.writer.let("turned", turned, index.depends, ("turned", index, size))
@@ -172,7 +176,7 @@ def flip(e: Element) -> str:
 def roll(e: Element) -> str:
     at = list(e.at)
     for dim, shift in zip(e.arg("dims", [0]), e.arg("shifts"), strict=True):
-        size = e.seen("self").shape[dim]
+        size = e.layout("self").shape[dim]
         shift = _size(e, shift)
         back = Size(tuple(-s % n for s, n in zip(shift.values, size.values, strict=True)))
         at[dim] = at[dim].plus(back).modulo(size)
@@ -233,5 +237,5 @@ def bias(e: Element) -> str:
         raise InputError(
             f"{e.op.name} is a library call: only the addition of its bias can be exported"
         )
-    channel = (e.at[1],) if e.op.short == "convolution" else e.broadcast(e.seen(name))
+    channel = (e.at[1],) if e.op.short == "convolution" else e.broadcast(e.layout(name))
     return f"{e.use(product)} + {e.use(e.term(name, channel))}"

@@ -56,7 +56,7 @@ def rms_norm(e: Element) -> str:
 
     squares = over_row(e, "sum", kept, each, "squares")
     finest = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-    eps = e.arg("eps", finest.get(e.seen("input").dtype, 2.0**-23))
+    eps = e.arg("eps", finest.get(e.layout("input").dtype, 2.0**-23))
     return f"tl.rsqrt({divided(e, squares)} + {eps!r})"
 
 
@@ -73,8 +73,8 @@ def norm_backward(e: Element) -> str:
     e.fill("rstd", "positive")
 
     def of_row(name: str) -> str:
-        seen = e.seen(name)
-        none = tuple(constant(size - size) for size in seen.shape[len(kept) :])
+        layout = e.layout(name)
+        none = tuple(constant(size - size) for size in layout.shape[len(kept) :])
         return e.use(e.term(name, (*kept, *none)))
 
     mean, scale = of_row("mean") if centred else "", of_row("rstd")

@@ -65,8 +65,8 @@ class _Reference:
             self._bias(op)
             return
         shown: dict[str, list[str]] = {}
-        for name, (value, seen) in zip(op.names, op.inputs, strict=True):
-            text = self._seen(value, seen)
+        for name, (value, read_as) in zip(op.names, op.inputs, strict=True):
+            text = self._source_of(value, read_as)
             if name == "self" and op.name.split(".")[1].endswith("_"):
                 text += ".clone()"  # the op writes in place
             shown.setdefault(name, []).append(text)
@@ -101,28 +101,32 @@ class _Reference:
         name = "bias" if op.place("bias") is not None else "self"
         place = op.place(name)
         assert place is not None
-        bias = self._seen(*op.inputs[place])
+        bias = self._source_of(*op.inputs[place])
         if op.short == "convolution":
             bias += f".reshape{(1, -1, *(1,) * (len(layout.shape) - 2))}"
-        product = self._seen(before_bias(value), layout)
+        product = self._source_of(before_bias(value), layout)
         result = self._fresh("biased")
         self.tensors[value] = result, layout
         self.lines.append(f"{result} = aten.add.Tensor({product}, {bias})")
 
-    def _seen(self, value: Value, seen: Layout) -> str:
-        """The source of a value in the layout in which an op sees it."""
+    def _source_of(self, value: Value, read_as: Layout) -> str:
+        """The source of a value in the layout in which an op reads it."""
         if value not in self.tensors:  # the kernel does not read it
-            operand = read(value, seen, self.kernel.group, self._fresh("unread"))
+            operand = read(value, read_as, self.kernel.group, self._fresh("unread"))
             self.unread.append(operand)
             self.tensors[value] = operand.name, operand.layout
         name, layout = self.tensors[value]
-        if (layout.shape, layout.stride, layout.offset) == (seen.shape, seen.stride, seen.offset):
+        if (layout.shape, layout.stride, layout.offset) == (
+            read_as.shape,
+            read_as.stride,
+            read_as.offset,
+        ):
             return name
-        if layout.row_major and seen.row_major and layout.numel == seen.numel:
-            return f"{name}.reshape({self._numbers(seen.shape)})"
+        if layout.row_major and read_as.row_major and layout.numel == read_as.numel:
+            return f"{name}.reshape({self._numbers(read_as.shape)})"
         return (
-            f"{name}.as_strided({self._numbers(seen.shape)}, {self._numbers(seen.stride)}, "
-            f"{self.names.text(seen.offset, 's.')})"
+            f"{name}.as_strided({self._numbers(read_as.shape)}, {self._numbers(read_as.stride)}, "
+            f"{self.names.text(read_as.offset, 's.')})"
         )
 
     def _numbers(self, sizes: tuple[Size, ...]) -> str:

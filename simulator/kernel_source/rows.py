@@ -27,15 +27,15 @@ def reduced(op: GroupOp) -> tuple[Layout, tuple[int, ...]] | None:
     if op.short not in _SOURCES:
         return None
     place = op.names.index(_SOURCES[op.short])
-    seen = op.inputs[place][1]
-    rank = len(seen.shape)
+    layout = op.inputs[place][1]
+    rank = len(layout.shape)
     if "normalized_shape" in op.args:
-        return seen, tuple(range(rank - len(op.args["normalized_shape"]), rank))
+        return layout, tuple(range(rank - len(op.args["normalized_shape"]), rank))
     dims = op.args.get("dim")
     if dims is None or dims == []:
-        return seen, tuple(range(rank))
+        return layout, tuple(range(rank))
     dims = [dims] if isinstance(dims, int) else dims
-    return seen, tuple(sorted(int(dim) % rank for dim in dims))
+    return layout, tuple(sorted(int(dim) % rank for dim in dims))
 
 
 class Rows:
@@ -44,18 +44,18 @@ class Rows:
     def __init__(self, op: GroupOp) -> None:
         dims = reduced(op)
         assert dims is not None
-        self.op, (self.seen, self.dims) = op, dims
-        shape = self.seen.shape
+        self.op, (self.layout, self.dims) = op, dims
+        shape = self.layout.shape
         self.kept = tuple(d for d in range(len(shape)) if d not in self.dims)
         self.outer = tuple(shape[d] for d in self.kept)
         self.inner = tuple(shape[d] for d in self.dims)
-        self.rows = product(self.outer, self.seen.cases)
-        self.cols = product(self.inner, self.seen.cases)
+        self.rows = product(self.outer, self.layout.cases)
+        self.cols = product(self.inner, self.layout.cases)
 
     @property
     def beside(self) -> bool:
         """Whether the elements of a row are adjacent."""
-        return not self.dims or self.seen.stride[self.dims[-1]].is_(1)
+        return not self.dims or self.layout.stride[self.dims[-1]].is_(1)
 
     def at(self, row: Index, col: Index) -> At:
         """The element `col` of a row."""
@@ -72,17 +72,19 @@ def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
     """The rows of an op, and the element of the row that the kept dimensions select. Raises
     InputError if these are not the kernel's rows."""
     rows, writer = Rows(e.op), e.writer
-    if writer.row is None or number(kept, rows.outer, rows.seen.cases) != writer.row:
+    if writer.row is None or number(kept, rows.outer, rows.layout.cases) != writer.row:
         raise InputError(f"{e.op.name} reduces rows other than the kernel's")
     if rows.cols != writer.cols:
         raise InputError(f"{e.op.name} reduces rows of another length than the kernel's")
     return rows, rows.element(kept, variable("c", rows.cols))
 
 
-def over_row(e: Element, how: str, kept: At, each: Callable[[Rows, At], Term], name: str) -> str:
+def over_row(
+    e: Element, operation: str, kept: At, each: Callable[[Rows, At], Term], name: str
+) -> str:
     """A reduction of the row that the kept dimensions select."""
     rows, at = _own_row(e, kept)
-    return e.use(e.writer.over_row(name, how, lambda: each(rows, at), (e.op.number, name)))
+    return e.use(e.writer.over_row(name, operation, lambda: each(rows, at), (e.op.number, name)))
 
 
 def _kept(e: Element) -> At:
@@ -98,7 +100,7 @@ def of_input(e: Element, name: str) -> Callable[[Rows, At], Term]:
 def _result_row(e: Element) -> At:
     """The row of an element of a sum's output."""
     rows = Rows(e.op)
-    if len(e.at) == len(rows.seen.shape) and (e.arg("keepdim", False) or not rows.dims):
+    if len(e.at) == len(rows.layout.shape) and (e.arg("keepdim", False) or not rows.dims):
         return tuple(e.at[d] for d in rows.kept)
     return e.at
 
@@ -110,8 +112,8 @@ def divided(e: Element, text: str) -> str:
 
 @rule("sum", "mean", "amax", "amin")
 def total(e: Element) -> str:
-    how = {"amax": "max", "amin": "min"}.get(e.op.short, "sum")
-    row_sum = over_row(e, how, _result_row(e), of_input(e, "self"), e.op.short)
+    operation = {"amax": "max", "amin": "min"}.get(e.op.short, "sum")
+    row_sum = over_row(e, operation, _result_row(e), of_input(e, "self"), e.op.short)
     return divided(e, row_sum) if e.op.short == "mean" else row_sum
 
 

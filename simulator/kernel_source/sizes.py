@@ -19,9 +19,9 @@ class Size:
 
     values: tuple[int, ...]
 
-    def _with(self, other: Size | int, how: Callable[[int, int], int]) -> Size:
+    def _with(self, other: Size | int, operation: Callable[[int, int], int]) -> Size:
         others = (other,) * len(self.values) if isinstance(other, int) else other.values
-        return Size(tuple(how(a, b) for a, b in zip(self.values, others, strict=True)))
+        return Size(tuple(operation(a, b) for a, b in zip(self.values, others, strict=True)))
 
     def __add__(self, other: Size | int) -> Size:
         return self._with(other, add)

@@ -33,14 +33,14 @@ class Operand:
     hint: Hint
 
 
-def read(value: Value, seen: Layout, group: FusedGroup, name: str) -> Operand:
+def read(value: Value, layout: Layout, group: FusedGroup, name: str) -> Operand:
     """The operand of a value from memory. A part of a storage is read from the whole storage."""
     elements = group.elements[value]
-    if not seen.dense or seen.numel != elements:
+    if not layout.dense or layout.numel != elements:
         zero = elements - elements
-        seen = Layout((elements,), (zero + 1,), zero, seen.dtype)
+        layout = Layout((elements,), (zero + 1,), zero, layout.dtype)
     hints = {"float": "normal", "int": "count", "bool": "flag"}
-    return Operand(value, name, seen, hints[kind(seen.dtype)])
+    return Operand(value, name, layout, hints[kind(layout.dtype)])
 
 
 @dataclass
@@ -70,16 +70,20 @@ class Writer:
 
     # -- values -----------------------------------------------------------------------------------
 
-    def value(self, value: Value, seen: Layout, at: At, name: str = "x") -> Term:
-        """The element `at` of a value, in the layout in which it is seen."""
+    def value(self, value: Value, read_as: Layout, at: At, name: str = "x") -> Term:
+        """The element `at` of a value, in the layout in which an op reads it."""
         maker = self.group.makers.get(value)
         if maker is None:
-            return self.load(value, seen, at, name)
+            return self.load(value, read_as, at, name)
         op, place = maker
         layout = op.outputs[place][1]
-        if (layout.shape, layout.stride, layout.offset) != (seen.shape, seen.stride, seen.offset):
+        if (layout.shape, layout.stride, layout.offset) != (
+            read_as.shape,
+            read_as.stride,
+            read_as.offset,
+        ):
             self._check_whole(op, value, layout)
-            at = layout.at(seen.place(at))
+            at = layout.at(read_as.place(at))
         return self.computed(op, place, at)
 
     def _check_whole(self, op: GroupOp, value: Value, layout: Layout) -> None:
@@ -97,10 +101,10 @@ class Writer:
         element = Element(self, op, place, at)
         return self.let(_named(op, place), rule(element), element.depends, key)
 
-    def load(self, value: Value, seen: Layout, at: At, name: str) -> Term:
+    def load(self, value: Value, layout: Layout, at: At, name: str) -> Term:
         """An element from memory, half precision as fp32."""
-        operand = self.operand(value, seen, name)
-        place = seen.place(at)
+        operand = self.operand(value, layout, name)
+        place = layout.place(at)
         key = value, place
         if known := self._known(key):
             return known
@@ -108,17 +112,17 @@ class Writer:
         text = f"{operand.name}_ptr + {self._place(place, depends)}"
         mask = " & ".join([*self._inside(depends), *(g.text for g in self._guards)])
         load = f"tl.load({text}, mask={mask}, other=0)" if mask else f"tl.load({text})"
-        if seen.dtype in ("float16", "bfloat16"):
+        if layout.dtype in ("float16", "bfloat16"):
             load += ".to(tl.float32)"
         return self.let(operand.name, load, depends, key)
 
-    def operand(self, value: Value, seen: Layout, name: str) -> Operand:
+    def operand(self, value: Value, layout: Layout, name: str) -> Operand:
         """The operand of a tensor from memory."""
         if value not in self.operands:
             name = {"self": "x", "other": "y"}.get(name, name)
             alike = sum(each.name.rstrip("_0123456789") == name for each in self.operands.values())
             name = f"{name}_{alike}" if alike else name
-            self.operands[value] = read(value, seen, self.group, name)
+            self.operands[value] = read(value, layout, self.group, name)
         return self.operands[value]
 
     def _place(self, place: Index, depends: frozenset[str]) -> str:
@@ -204,24 +208,26 @@ class Writer:
                 *(f"    {line}" for line in body.lines),
             ]
 
-    def over_row(self, name: str, how: str, make: Callable[[], Term], key: Any) -> Term:
+    def over_row(self, name: str, operation: str, make: Callable[[], Term], key: Any) -> Term:
         """The "sum", "max" or "min" of each row, as a column of results."""
         key = name, key
         if known := self._top.known.get((key, ())):
             return known
-        nothing = {"sum": "0.0", "max": 'float("-inf")', "min": 'float("inf")'}[how]
+        nothing = {"sum": "0.0", "max": 'float("-inf")', "min": 'float("inf")'}[operation]
         if not self.walking:
             text = f"tl.where(inside, {make().text}, {nothing})"
         else:
             text = self._fresh(f"{name}_so_far")
             self._top.lines.append(f"{text} = tl.full([ROWS, COLS], {nothing}, tl.float32)")
-            into = {"sum": "{} + {}", "max": "tl.maximum({}, {})", "min": "tl.minimum({}, {})"}[how]
+            into = {"sum": "{} + {}", "max": "tl.maximum({}, {})", "min": "tl.minimum({}, {})"}[
+                operation
+            ]
             with self.walk():
                 each = f"tl.where(inside, {make().text}, {nothing})"
                 assert self._loop is not None
                 self._loop.lines.append(f"{text} = {into.format(text, each)}")
         term = Term(self._fresh(name), frozenset({"r"}))
-        self._top.lines.append(f"{term.text} = tl.{how}({text}, axis=1, keep_dims=True)")
+        self._top.lines.append(f"{term.text} = tl.{operation}({text}, axis=1, keep_dims=True)")
         self._top.known[(key, ())] = term
         return term
 
@@ -262,9 +268,9 @@ class Writer:
 
     # -- results ----------------------------------------------------------------------------------
 
-    def store(self, name: str, term: Term, made: Layout, at: At) -> None:
+    def store(self, name: str, term: Term, layout: Layout, at: At) -> None:
         """Write a result."""
-        place = made.place(at)
+        place = layout.place(at)
         depends = place.depends | term.depends | {"i" if self.row is None else "r"}
         mask = " & ".join(self._inside(depends))
         text = f"{name}_ptr + {self._place(place, depends)}"

@@ -67,13 +67,13 @@ def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
         for k in range(count):
             op = ops[mine + k]
             pairs.append(Pair(op, float(took[op]), calls[theirs + k]))
-    known, seen = {pair.op for pair in pairs}, {id(pair.measured) for pair in pairs}
+    paired_ops, paired_calls = {pair.op for pair in pairs}, {id(pair.measured) for pair in pairs}
     return Overlay(
         p,
         step,
         tuple(pairs),
-        tuple(op for op in ops if op not in known),
-        tuple(call for call in calls if id(call) not in seen),
+        tuple(op for op in ops if op not in paired_ops),
+        tuple(call for call in calls if id(call) not in paired_calls),
     )
 
 

@@ -110,25 +110,29 @@ def collectives(p: ParallelPrediction, rank: RankPrediction) -> tuple[Collective
 
 def collective_key(p: ParallelPrediction, kernel: RankKernel) -> tuple[CollectiveKey, Choice]:
     """The key of a kernel's collective, and NCCL's choice."""
-    what = kernel.collective
-    assert what is not None
-    choice = priced(what.kind, what.message_bytes, group_of(p.cluster, what.ranks), p.mode).choice
-    key = what.kind, kernel.phase, len(what.ranks), choice.algorithm, choice.protocol
+    collective = kernel.collective
+    assert collective is not None
+    choice = priced(
+        collective.kind, collective.message_bytes, group_of(p.cluster, collective.ranks), p.mode
+    ).choice
+    key = collective.kind, kernel.phase, len(collective.ranks), choice.algorithm, choice.protocol
     return key, choice
 
 
 def _row(p: ParallelPrediction, each: list[tuple[RankKernel, float, Choice]]) -> Collectives:
-    whats = [kernel.collective for kernel, _, _ in each if kernel.collective is not None]
+    collectives = [kernel.collective for kernel, _, _ in each if kernel.collective is not None]
     kernel, _, choice = each[0]
-    sizes = [what.message_bytes for what in whats]
+    sizes = [collective.message_bytes for collective in collectives]
     alone_s = [
-        priced(what.kind, what.message_bytes, group_of(p.cluster, what.ranks), p.mode).seconds
-        for what in whats
+        priced(
+            collective.kind, collective.message_bytes, group_of(p.cluster, collective.ranks), p.mode
+        ).seconds
+        for collective in collectives
     ]
     return Collectives(
-        whats[0].kind,
+        collectives[0].kind,
         kernel.phase,
-        len(whats[0].ranks),
+        len(collectives[0].ranks),
         len(each),
         (min(sizes), max(sizes)),
         choice,

@@ -57,11 +57,11 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         units=cluster.gpu.units or 108,
         beside=_BESIDE,
     )
-    ran = run(plans, machine, STEPS)
-    period_s = _period(ran)
+    rank_times = run(plans, machine, STEPS)
+    period_s = _period(rank_times)
     ranks = tuple(
         _rank(roles, rank, cluster, runs[rank], each, own)
-        for (rank, each), own in zip(zip(runs, plans, strict=True), ran, strict=True)
+        for (rank, each), own in zip(zip(runs, plans, strict=True), rank_times, strict=True)
     )
     return ParallelPrediction(
         cluster=cluster,
@@ -83,8 +83,8 @@ def _captured(each: RankPlan, profile: Profile) -> RankPlan:
     return replace(each, host_s=host_s, sync_after=[False] * len(host_s), tail_s=0.0)
 
 
-def _period(ran: list[RankTimes]) -> float:
-    return max(each.done_s[-1] for each in ran) - max(each.done_s[-2] for each in ran)
+def _period(rank_times: list[RankTimes]) -> float:
+    return max(each.done_s[-1] for each in rank_times) - max(each.done_s[-2] for each in rank_times)
 
 
 def _shares(

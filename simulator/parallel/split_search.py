@@ -35,7 +35,7 @@ _SLOWER = 1.6
 
 @dataclass(frozen=True)
 class Split:
-    """A split that was predicted in full; `batch` is that of all GPUs."""
+    """A split that was predicted in full; `batch` is the batch of all GPUs together."""
 
     layout: Layout
     batch: int

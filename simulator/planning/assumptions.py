@@ -14,131 +14,173 @@ from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.wording import amount, latency, usd, watts
 
 _REQUESTS = 1500
+_YOURS, _OWN = "your spec", "Ridgepoint's default"
 
 
 def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assumption]:
     """Vary each assumption alone; the figure is the time per token at the percentile, in
     seconds."""
-    work = spec.workload
-    quick = replace(spec, requests=min(_REQUESTS, spec.requests))
+    vary = _Variation(spec, row, card, machine)
+    rows = [_of_step(vary), *_of_load(vary), _of_host(vary), *_of_server(vary), *_of_cache(vary)]
+    rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
+    return rows + _fixed(spec, row)
 
-    def at(changed: Spec, one: Machine = machine, /, **times: float) -> float:
+
+class _Variation:
+    """A plan's first candidate, simulated again with one change."""
+
+    def __init__(self, spec: Spec, row: Row, card: GPU, machine: Machine) -> None:
+        self.spec, self.row, self.card, self.machine = spec, row, card, machine
+        self.work = spec.workload
+        self.quick = replace(spec, requests=min(_REQUESTS, spec.requests))
+
+    def token_s(
+        self, changed: Spec | None = None, machine: Machine | None = None, /, **times: float
+    ) -> float:
+        """The time per token with another spec or machine, or a load with its columns multiplied;
+        NaN if it cannot be simulated."""
+        changed, machine = changed or self.quick, machine or self.machine
         try:
-            load = requests(changed, changed.requests, row.servers).times(**times)
-            return simulate(changed, load, one.step, rules(changed, one, card)).token_s
+            load = requests(changed, changed.requests, self.row.servers).times(**times)
+            return simulate(changed, load, machine.step, rules(changed, machine, self.card)).token_s
         except RidgepointError:
             return float("nan")
 
-    def faster(times: float) -> Machine:
-        return replace(machine, step=machine.step.scaled(times))
+    def with_work(self, **values: object) -> float:
+        """The time per token with other values of the workload."""
+        return self.token_s(replace(self.quick, workload=replace(self.work, **values)))
 
-    def of_work(**values: object) -> Spec:
-        return replace(quick, workload=replace(work, **values))
 
-    rate = lengths(spec)[0]
-    rows: list[Assumption] = []
-    yours, own = "your spec", "Ridgepoint's default"
-
-    def add(name: str, value: str, source: str, low: str, high: str, *ends: float) -> None:
-        rows.append(Assumption(name, value, source, low, high, *ends))
-
-    low, high = machine.step.ends(row.batch or 1.0)
-    add(
+def _of_step(vary: _Variation) -> Assumption:
+    step = vary.machine.step
+    ends = step.ends(vary.row.batch or 1.0)
+    low_s, high_s = (
+        vary.token_s(None, replace(vary.machine, step=step.scaled(times))) for times in ends
+    )
+    return Assumption(
         "time of a step",
         "as predicted",
         "the 80% interval of kernels, collectives and host",
-        f"× {low:.2f}",
-        f"× {high:.2f}",
-        at(quick, faster(low)),
-        at(quick, faster(high)),
+        f"× {ends[0]:.2f}",
+        f"× {ends[1]:.2f}",
+        low_s,
+        high_s,
     )
+
+
+def _of_load(vary: _Variation) -> list[Assumption]:
+    """The rate of requests and their lengths, of a recorded trace or of the spec."""
+    work = vary.work
     if work.requests_csv is not None:
-        for name, what in (
-            ("requests a second", "rate"),
-            ("tokens of the prompts", "prompt"),
-            ("tokens of the outputs", "output"),
-        ):
-            ends = [at(quick, **{what: t}) for t in (0.75, 1.25)]
-            add(name, "of the trace", "your trace", "0.75×", "1.25×", *ends)
-    elif work.prompt and work.output:
-        add(
-            "requests a second",
-            amount(rate),
-            yours,
-            amount(0.75 * rate),
-            amount(1.25 * rate),
-            *(at(replace(quick, rate_per_s=rate * t)) for t in (0.75, 1.25)),
-        )
-        for name, each in (("prompt", work.prompt), ("output", work.output)):
-            ends = [at(of_work(**{name: _times(each, t)})) for t in (0.75, 1.25)]
-            add(
-                f"tokens of the {name}",
-                amount(each.mean),
-                yours,
-                amount(0.75 * each.mean),
-                amount(1.25 * each.mean),
-                *ends,
+        return [
+            Assumption(
+                name,
+                "of the trace",
+                "your trace",
+                "0.75×",
+                "1.25×",
+                *(vary.token_s(**{column: times}) for times in (0.75, 1.25)),
             )
-    host = work.host_per_step_s
-    add(
+            for name, column in (
+                ("requests a second", "rate"),
+                ("tokens of the prompts", "prompt"),
+                ("tokens of the outputs", "output"),
+            )
+        ]
+    if not (work.prompt and work.output):
+        return []
+    rate = lengths(vary.spec)[0]
+    rates = [vary.token_s(replace(vary.quick, rate_per_s=rate * t)) for t in (0.75, 1.25)]
+    rows = [_of_number("requests a second", rate, *rates)]
+    for name, tokens in (("prompt", work.prompt), ("output", work.output)):
+        ends = [vary.with_work(**{name: _times(tokens, t)}) for t in (0.75, 1.25)]
+        rows.append(_of_number(f"tokens of the {name}", tokens.mean, *ends))
+    return rows
+
+
+def _of_number(name: str, number: float, low_s: float, high_s: float) -> Assumption:
+    """A number of the spec, varied by a quarter."""
+    low, high = amount(0.75 * number), amount(1.25 * number)
+    return Assumption(name, amount(number), _YOURS, low, high, low_s, high_s)
+
+
+def _of_host(vary: _Variation) -> Assumption:
+    host_s, machine = vary.work.host_per_step_s, vary.machine
+    return Assumption(
         "host work between iterations",
-        latency(host),
-        own if host == 1e-3 else yours,
+        latency(host_s),
+        _OWN if host_s == 1e-3 else _YOURS,
         "0.5×",
         "2×",
         *(
-            at(quick, replace(machine, step=replace(machine.step, host_s=host * t)))
+            vary.token_s(None, replace(machine, step=replace(machine.step, host_s=host_s * t)))
             for t in (0.5, 2.0)
         ),
     )
-    add(
-        "token budget of an iteration",
-        amount(work.token_budget),
-        "vLLM's rule",
-        "half",
-        "as it is",
-        at(of_work(token_budget=max(work.token_budget // 2, work.max_requests))),
-        at(quick),
-    )
-    add(
-        "sequences at once, at most",
-        f"{work.max_requests}",
-        "vLLM's rule",
-        "half",
-        "as it is",
-        at(of_work(max_requests=max(work.max_requests // 2, 1))),
-        at(quick),
-    )
-    add(
-        "memory that may be used",
-        f"{work.memory_share:.0%}",
-        "vLLM's default",
-        "80%",
-        "95%",
-        at(of_work(memory_share=0.8)),
-        at(of_work(memory_share=0.95)),
-    )
-    add(
-        "prefix hits",
-        f"{work.prefix_hit:.0%}",
-        yours if work.prefix_hit else own,
-        "0%",
-        f"{min(work.prefix_hit + 0.3, 0.95):.0%}",
-        at(of_work(prefix_hit=0.0)),
-        at(of_work(prefix_hit=min(work.prefix_hit + 0.3, 0.95))),
-    )
-    if row.pools is not None:
-        link = work.kv_link_bytes_per_s
-        add(
-            "link of a prefill GPU",
-            f"{link / 1e9:g} GB/s",
-            "a network card of 400 Gb/s each, as in a DGX H100" if link == 50e9 else yours,
-            "0.25×",
-            "4×",
-            *(at(of_work(kv_link_bytes_per_s=link * t)) for t in (0.25, 4.0)),
+
+
+def _of_server(vary: _Variation) -> list[Assumption]:
+    """The rules of the server."""
+    work = vary.work
+    half_budget = max(work.token_budget // 2, work.max_requests)
+    return [
+        Assumption(
+            "token budget of an iteration",
+            amount(work.token_budget),
+            "vLLM's rule",
+            "half",
+            "as it is",
+            vary.with_work(token_budget=half_budget),
+            vary.token_s(),
+        ),
+        Assumption(
+            "sequences at once, at most",
+            f"{work.max_requests}",
+            "vLLM's rule",
+            "half",
+            "as it is",
+            vary.with_work(max_requests=max(work.max_requests // 2, 1)),
+            vary.token_s(),
+        ),
+        Assumption(
+            "memory that may be used",
+            f"{work.memory_share:.0%}",
+            "vLLM's default",
+            "80%",
+            "95%",
+            vary.with_work(memory_share=0.8),
+            vary.with_work(memory_share=0.95),
+        ),
+    ]
+
+
+def _of_cache(vary: _Variation) -> list[Assumption]:
+    """Hits in the cache of prefixes, and the link over which a prompt's cache is sent."""
+    work = vary.work
+    more_hits = min(work.prefix_hit + 0.3, 0.95)
+    rows = [
+        Assumption(
+            "prefix hits",
+            f"{work.prefix_hit:.0%}",
+            _YOURS if work.prefix_hit else _OWN,
+            "0%",
+            f"{more_hits:.0%}",
+            vary.with_work(prefix_hit=0.0),
+            vary.with_work(prefix_hit=more_hits),
         )
-    rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
-    rows += _fixed(spec, row)
+    ]
+    if vary.row.pools is not None:
+        link = work.kv_link_bytes_per_s
+        rows.append(
+            Assumption(
+                "link of a prefill GPU",
+                f"{link / 1e9:g} GB/s",
+                "a network card of 400 Gb/s each, as in a DGX H100" if link == 50e9 else _YOURS,
+                "0.25×",
+                "4×",
+                *(vary.with_work(kv_link_bytes_per_s=link * t) for t in (0.25, 4.0)),
+            )
+        )
     return rows
 
 

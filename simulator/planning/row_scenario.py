@@ -17,7 +17,7 @@ from simulator.scenario.scenario import Scenario
 def scenario_of(spec: Spec, row: Row) -> Scenario:
     """A candidate's step on one of its GPUs. For a server, the decode of its mean batch halfway
     through the answers, captured unless the engine is eager; one rank without collectives if GPUs
-    share a replica. Else the batch that the candidate runs."""
+    share a replica. For other plans, the batch that the candidate runs."""
     if spec.workload.kind != "serving":
         step = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         return replace(step, batch=round(row.batch or 1))

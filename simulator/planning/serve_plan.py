@@ -23,7 +23,7 @@ from simulator.planning.server.replica import (
 )
 from simulator.planning.server.requests import requests
 from simulator.planning.server.scheduler import Rules, Served
-from simulator.planning.server.steady import largest_rate, steady
+from simulator.planning.server.steady import Steady, largest_rate, steady
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import Machine
 from simulator.planning.wording import above, amount, latency, usd
@@ -43,11 +43,7 @@ def candidate(
     quantiles: tuple[float, float, float] = ENDS,
 ) -> Row:
     """The row of a candidate: simulated unless it has too little memory or is overloaded."""
-    rate, prompt, output = lengths(spec)
-    within = rules(spec, machine, gpu)
-    servers = count // machine.gpus * machine.queues
-    rate_each = rate / servers
-    common: dict[str, Any] = {
+    names: dict[str, Any] = {
         "gpu": gpu.id,
         "name": gpu.name,
         "count": count,
@@ -58,59 +54,103 @@ def candidate(
         "queues": machine.queues,
         "expert_parallel": spec.workload.expert_parallel and machine.split > 1,
     }
-    batch = float(within.max_requests)
-    busiest = mean_power(gpu, machine.busy_w(batch, prompt, 0.0), 1.0)
-    bill_of = bill(gpu, count, busiest.watts, spec.prices)
+    rate, prompt, output = lengths(spec)
+    within = rules(spec, machine, gpu)
     if within.cache_tokens < prompt + output:
-        room = gpu.memory_bytes * spec.workload.memory_share
-        need = machine.weight_bytes + machine.activation_bytes
-        need += (prompt + output) * machine.cache_bytes_per_token
-        return Row(
-            **common,
-            status="no memory",
-            binds="capacity",
-            usd_per_h=bill_of.usd_per_h,
-            price_source=bill_of.source,
-            memory_share=need / gpu.memory_bytes,
-            reason=f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
-        )
+        costs = _costs_at_most(spec, gpu, count, machine, within)
+        return Row(**names, **costs, **_without_memory(spec, gpu, machine))
+    servers = count // machine.gpus * machine.queues
     most = _largest(machine, within, prompt, output, 1.0) * servers
-    state = steady(machine.step, within, rate_each, prompt, output)
-    if state.binds:
-        what = {
-            "cache": "its cache is full",
-            "sequences": "all sequence slots are taken",
-            "tokens": "iterations cannot hold more tokens",
-            "prefill cache": "the cache of its prefill servers is full",
-            "prefill tokens": "its prefill servers cannot read more tokens",
-            "link": "the link between its servers is full",
-        }[state.binds]
-        needed = ceil(rate / most * servers / machine.queues) * machine.gpus if most else 0
-        return Row(
-            **common,
-            status="overloaded",
-            binds="capacity",
-            usd_per_h=bill_of.usd_per_h,
-            price_source=bill_of.source,
-            largest_rate_per_s=most,
-            utilisation=1.0,
-            reason=f"carries {amount(most)} of {amount(rate)} requests/s ({what}); {needed} GPUs "
-            "would",
-        )
+    state = steady(machine.step, within, rate / servers, prompt, output)
+    refused = _overloaded(spec, machine, state, most, servers) or _slow(spec, machine, state, most)
+    if refused:
+        return Row(**names, **_costs_at_most(spec, gpu, count, machine, within), **refused)
+    return Row(
+        **names,
+        **_simulated(spec, gpu, count, machine, within, state, quantiles),
+        largest_rate_per_s=most,
+        steady_per_token_s=state.iteration_s,
+    )
+
+
+def _costs_at_most(
+    spec: Spec, gpu: GPU, count: int, machine: Machine, within: Rules
+) -> dict[str, Any]:
+    """The costs of a candidate whose cards always work, for a row that is not simulated."""
+    prompt = lengths(spec)[1]
+    busiest = mean_power(gpu, machine.busy_w(float(within.max_requests), prompt, 0.0), 1.0)
+    bill_of = bill(gpu, count, busiest.watts, spec.prices)
+    return {"usd_per_h": bill_of.usd_per_h, "price_source": bill_of.source}
+
+
+def _without_memory(spec: Spec, gpu: GPU, machine: Machine) -> dict[str, Any]:
+    """The figures of a row whose memory does not hold one request."""
+    _, prompt, output = lengths(spec)
+    room = gpu.memory_bytes * spec.workload.memory_share
+    need = machine.weight_bytes + machine.activation_bytes
+    need += (prompt + output) * machine.cache_bytes_per_token
+    return {
+        "status": "no memory",
+        "binds": "capacity",
+        "memory_share": need / gpu.memory_bytes,
+        "reason": f"one request needs {need / 2**30:.1f} GiB of {room / 2**30:.1f} GiB",
+    }
+
+
+def _overloaded(
+    spec: Spec, machine: Machine, state: Steady, most: float, servers: int
+) -> dict[str, Any] | None:
+    """The figures of a row that cannot carry the load; None if it can."""
+    if not state.binds:
+        return None
+    what = {
+        "cache": "its cache is full",
+        "sequences": "all sequence slots are taken",
+        "tokens": "iterations cannot hold more tokens",
+        "prefill cache": "the cache of its prefill servers is full",
+        "prefill tokens": "its prefill servers cannot read more tokens",
+        "link": "the link between its servers is full",
+    }[state.binds]
+    rate = lengths(spec)[0]
+    needed = ceil(rate / most * servers / machine.queues) * machine.gpus if most else 0
+    return {
+        "status": "overloaded",
+        "binds": "capacity",
+        "largest_rate_per_s": most,
+        "utilisation": 1.0,
+        "reason": f"carries {amount(most)} of {amount(rate)} requests/s ({what}); {needed} GPUs "
+        "would",
+    }
+
+
+def _slow(spec: Spec, machine: Machine, state: Steady, most: float) -> dict[str, Any] | None:
+    """The figures of a row whose mean iteration is far above the limit; None if it is not."""
     limit = spec.limits.per_token_s
     low = factor(machine.step, ENDS[0], state.batch)
-    if limit is not None and state.iteration_s * low > 1.5 * limit:
-        return Row(
-            **common,
-            status="too slow",
-            usd_per_h=bill_of.usd_per_h,
-            binds="memory",
-            price_source=bill_of.source,
-            largest_rate_per_s=most,
-            per_token_s=state.iteration_s,
-            steady_per_token_s=state.iteration_s,
-            reason=f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
-        )
+    if limit is None or state.iteration_s * low <= 1.5 * limit:
+        return None
+    return {
+        "status": "too slow",
+        "binds": "memory",
+        "largest_rate_per_s": most,
+        "per_token_s": state.iteration_s,
+        "steady_per_token_s": state.iteration_s,
+        "reason": f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
+    }
+
+
+def _simulated(
+    spec: Spec,
+    gpu: GPU,
+    count: int,
+    machine: Machine,
+    within: Rules,
+    state: Steady,
+    quantiles: tuple[float, float, float],
+) -> dict[str, Any]:
+    """The figures of a row that is simulated at three quantiles of its step's interval."""
+    rate, prompt, output = lengths(spec)
+    servers = count // machine.gpus * machine.queues
     load = requests(spec, spec.requests, servers)
     tried = {
         q: simulate(spec, load, machine.step.scaled(factor(machine.step, q, state.batch)), within)
@@ -122,54 +162,65 @@ def candidate(
     batch = float(np.average(middle.served.decoded)) if middle.served.decoded.size else 0.0
     drawn = mean_power(gpu, machine.busy_w(batch, prompt, state.prompt_share), utilisation)
     paid = bill(gpu, count, drawn.watts, spec.prices)
-    status = "fits" if all(chances) else "uncertain" if any(chances) else "too slow"
-    reason = "" if chances[1] else missed(spec, middle)
-    if status == "uncertain" and not reason:
-        reason = f"at the interval's slow end {missed(spec, far)}"
-    budget = spec.limits.cost_usd_per_h
-    if budget is not None and paid.usd_per_h is not None and paid.usd_per_h > budget:
-        status, reason = "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
+    status, reason = _verdict(spec, (near, middle, far), chances, paid.usd_per_h)
     per_hour = rate * output * 3600
     tokens_per_s = rate * output
-    shares = machine.shares_beside(state.prompt_share)
-    binds = max(shares, key=lambda n: shares[n])
-    first = spec.limits.first_token_s
-    if first is not None and middle.first_s > first and middle.token_s <= (limit or inf):
-        binds = "queueing"
     ends = [
         _largest(machine, within, prompt, output, factor(machine.step, q, state.batch)) * servers
         for q in (quantiles[2], quantiles[0])
     ]
-    return Row(
-        **common,
-        status=status,
-        reason=reason,
-        usd_per_h=paid.usd_per_h,
-        price_source=paid.source,
-        gpu_hours=float(count),
-        usd_per_million=None if paid.usd_per_h is None else paid.usd_per_h / per_hour * 1e6,
-        first_token_s=middle.first_s,
-        first_token_interval_s=(near.first_s, far.first_s),
-        per_token_s=middle.token_s,
-        per_token_interval_s=(near.token_s, far.token_s),
-        latency_s=middle.latency_s,
-        latency_interval_s=(near.latency_s, far.latency_s),
-        batch=batch,
-        per_s=rate,
-        utilisation=utilisation,
-        largest_rate_per_s=most,
-        largest_rate_interval_per_s=(ends[0], ends[1]),
-        waiting=middle.served.waiting,
-        preempted=middle.served.preempted,
-        memory_share=_memory_share(gpu, machine, middle.served),
-        watts=paid.watts,
-        power_source=drawn.source,
-        joules_per_unit=None if paid.watts is None else paid.watts / tokens_per_s,
-        co2_g_per_h=paid.co2_g_per_h,
-        steady_per_token_s=state.iteration_s,
-        binds=binds,
-        chance=chance_of(chances),
-    )
+    return {
+        "status": status,
+        "reason": reason,
+        "usd_per_h": paid.usd_per_h,
+        "price_source": paid.source,
+        "gpu_hours": float(count),
+        "usd_per_million": None if paid.usd_per_h is None else paid.usd_per_h / per_hour * 1e6,
+        "first_token_s": middle.first_s,
+        "first_token_interval_s": (near.first_s, far.first_s),
+        "per_token_s": middle.token_s,
+        "per_token_interval_s": (near.token_s, far.token_s),
+        "latency_s": middle.latency_s,
+        "latency_interval_s": (near.latency_s, far.latency_s),
+        "batch": batch,
+        "per_s": rate,
+        "utilisation": utilisation,
+        "largest_rate_interval_per_s": (ends[0], ends[1]),
+        "waiting": middle.served.waiting,
+        "preempted": middle.served.preempted,
+        "memory_share": _memory_share(gpu, machine, middle.served),
+        "watts": paid.watts,
+        "power_source": drawn.source,
+        "joules_per_unit": None if paid.watts is None else paid.watts / tokens_per_s,
+        "co2_g_per_h": paid.co2_g_per_h,
+        "binds": _binding(spec, machine, state, middle),
+        "chance": chance_of(chances),
+    }
+
+
+def _verdict(
+    spec: Spec, ends: tuple[Figures, Figures, Figures], holds: list[bool], usd_per_h: float | None
+) -> tuple[str, str]:
+    """The status of a simulated row and the reason, from whether the limits hold at each end and
+    in the middle of the step's interval."""
+    _, middle, slow = ends
+    status = "fits" if all(holds) else "uncertain" if any(holds) else "too slow"
+    reason = "" if holds[1] else missed(spec, middle)
+    if status == "uncertain" and not reason:
+        reason = f"at the interval's slow end {missed(spec, slow)}"
+    budget = spec.limits.cost_usd_per_h
+    if budget is not None and usd_per_h is not None and usd_per_h > budget:
+        return "too dear", f"costs {usd(usd_per_h)} an hour, above {usd(budget)}"
+    return status, reason
+
+
+def _binding(spec: Spec, machine: Machine, state: Steady, middle: Figures) -> str:
+    """What takes the largest share of a step, or "queueing" if only the first token is late."""
+    first, per_token = spec.limits.first_token_s, spec.limits.per_token_s
+    if first is not None and middle.first_s > first and middle.token_s <= (per_token or inf):
+        return "queueing"
+    shares = machine.shares_beside(state.prompt_share)
+    return max(shares, key=lambda n: shares[n])
 
 
 def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:

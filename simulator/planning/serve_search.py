@@ -183,7 +183,7 @@ def _refine(
         key=lambda row: (
             row.status != "fits",
             row.usd_per_h is None,
-            row.cost if row.status == "fits" else _far(spec, row),
+            row.cost if row.status == "fits" else _worst_ratio(spec, row),
         ),
     )[:_REFINED]
     tasks = [
@@ -219,7 +219,7 @@ def _in_full(spec: Spec, finalist: _Finalist) -> Row:
     return full
 
 
-def _far(spec: Spec, row: Row) -> float:
+def _worst_ratio(spec: Spec, row: Row) -> float:
     """The largest ratio of a row's figures to their limits."""
     limits = spec.limits
     pairs = (

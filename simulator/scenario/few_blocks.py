@@ -14,7 +14,7 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import depth
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.resolved import TraceRequest
 
 Tracer = Callable[[TraceRequest, GPU], tuple[Trace, Facts]]
@@ -41,7 +41,7 @@ def trace_of_few_blocks(
     if request.frozen or request.module_dtypes or request.data_sizes or request.checkpoint:
         return None
     few = _with_layers(request, LEAST)
-    card = seen(request.network, gpu)
+    card = traced_properties(request.network, gpu)
     key = replace(few, batch=None, seq=None), card
 
     def traced() -> tuple[Trace, Facts]:

@@ -12,10 +12,10 @@ from simulator.formats.present import is_file
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 
-_SEEN: ByIdentity[tuple[Any, ...]] = ByIdentity(256)
+_PROPERTIES: ByIdentity[tuple[Any, ...]] = ByIdentity(256)
 
 
-def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
+def traced_properties(network: str, gpu: GPU) -> tuple[Any, ...]:
     """The properties of a GPU that a trace of this network depends on.
 
     Networks of the catalogue do not query the GPU. Only the rules of `simulator.tracing` do: for
@@ -23,10 +23,10 @@ def seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     with the number of units. Other networks may query any property. A test checks this against
     every GPU.
     """
-    return _SEEN.get(gpu, network, partial(_seen, network, gpu))
+    return _PROPERTIES.get(gpu, network, partial(_properties, network, gpu))
 
 
-def _seen(network: str, gpu: GPU) -> tuple[Any, ...]:
+def _properties(network: str, gpu: GPU) -> tuple[Any, ...]:
     capability = gpu.compute_capability
     bf16 = bool(gpu.peak("tensor", "bf16"))
     if network not in CATALOGUE:
@@ -52,17 +52,17 @@ def _seen(network: str, gpu: GPU) -> tuple[Any, ...]:
     )
 
 
-def as_seen(network: str, gpu: GPU) -> GPU:
+def gpu_as_traced(network: str, gpu: GPU) -> GPU:
     """A GPU with only the properties that a trace depends on, for the key of a trace on disk."""
     return GPU(
-        id=repr(seen(network, gpu)),
+        id=repr(traced_properties(network, gpu)),
         name="as seen by a trace",
         memory_bytes=1,
         bandwidth_bytes_per_s=1.0,
     )
 
 
-def content(network: str) -> int:
+def modified_ns(network: str) -> int:
     """The modification time of a user's file in ns; 0 for networks of the catalogue."""
     if network in CATALOGUE:
         return 0

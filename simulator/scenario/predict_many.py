@@ -121,8 +121,8 @@ def _is_retimed(resolved: ResolvedScenario) -> bool:
 
 
 def _by_trace(scenarios: Sequence[ResolvedScenario]) -> Iterable[list[int]]:
-    """The rows of each trace. A key takes as long as all else for a row, so that scenarios that
-    share the objects of a trace have theirs looked up together."""
+    """The rows of each trace. Computing a key takes as long as everything else for a row, so it is
+    computed once for all scenarios that share the request, the GPU and the edits."""
     by_key: dict[object, list[int]] = {}
     by_parts: dict[tuple[int, ...], list[int]] = {}
     for row, resolved in enumerate(scenarios):

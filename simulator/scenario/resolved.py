@@ -74,7 +74,7 @@ class TraceRequest(Struct, frozen=True):
     module_dtypes  pairs of a module pattern and a dtype
     sdpa           the attention kernel; None is PyTorch's choice
     saved          `network` is the file of a saved trace
-    run            how the code runs; only networks that ask for it have another trace
+    run            how the code runs; it changes the trace only of networks that query it
     """
 
     network: str

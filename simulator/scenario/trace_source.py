@@ -27,7 +27,7 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import packaged
-from simulator.scenario.gpu_class import content, seen
+from simulator.scenario.gpu_class import modified_ns, traced_properties
 from simulator.scenario.module import load
 from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest, fits
 from simulator.scenario.trace_module import trace_module
@@ -231,7 +231,7 @@ def _trace_or_error(request: TraceRequest, gpu: GPU) -> Trace | InputError:
 
 
 def _families(request: TraceRequest, gpu: GPU) -> TraceFamilies:
-    key = _ANYWHERE(request), seen(request.network, gpu), content(request.network)
+    key = _ANYWHERE(request), traced_properties(request.network, gpu), modified_ns(request.network)
 
     def tracer(batch: int | None, seq: int | None, from_disk: bool) -> Trace:
         at = replace(request, batch=batch, seq=seq)
@@ -282,7 +282,7 @@ def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
     if request.saved:
         stat = Path(request.network).stat() if is_file(request.network) else None
         return request, stat and (stat.st_mtime_ns, stat.st_size)
-    return request, seen(request.network, gpu), content(request.network)
+    return request, traced_properties(request.network, gpu), modified_ns(request.network)
 
 
 def _run(request: TraceRequest, gpu: GPU) -> Trace:

@@ -22,10 +22,10 @@ _ROUNDING = 1e-9  # relative to a step, far above the rounding errors of sums
 
 
 class Straight(NamedTuple):
-    """`sure` is True at points where no path through a full queue is the longest; `alone_s` is the
+    """`exact` is True at points where no path through a full queue is the longest; `alone_s` is the
     end of a single step on the GPU, without a sync [points]."""
 
-    sure: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
     alone_s: Floats
 
 
@@ -48,19 +48,19 @@ def straight(launched: Launches, clock: Clock, class_of: Ints, times: Floats) ->
     ahead_s = before - issued_s[begins + sizes - 1][:, None]
     done = np.cumsum(times[class_of[:_BLOCK]] + gap, axis=0)[:-1]
     first_s = (np.concatenate([np.zeros((1, points)), done]) - issued_s[:_BLOCK, None]).min(axis=0)
-    sure = (ahead_s[1:] >= first_s + rounding).all(axis=0)
+    exact = (ahead_s[1:] >= first_s + rounding).all(axis=0)
     # From the launch `depth` kernels later, perhaps in a later step.
     turns, at = np.divmod(begins + clock.depth, count)
     later_s = (issued_s[at] + turns * step)[:, None] - after
     grows, slack = slots - step, latency + NUDGED * slots + rounding
     by_gpu = _least(ahead_s, grows)[at // _BLOCK] + turns[:, None] * grows + later_s
     by_host = _least(later_s, -grows) + ahead_s
-    sure &= (
+    exact &= (
         ((clock.depth // count - 1) * np.maximum(step, slots) >= latency)
         | ((grows >= 0) & (by_gpu >= slack).all(axis=0))
         | ((-grows >= NUDGED * slots) & (by_host >= slack).all(axis=0))
     )
-    return Straight(sure, latency - first_s + slots - gap)
+    return Straight(exact, latency - first_s + slots - gap)
 
 
 def _members(class_of: Ints, classes: int) -> Floats:

@@ -188,12 +188,15 @@ def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> b
     state is the times at which host and GPU are free, and the starts of the kernels in the
     queue."""
     shift = ends[-1] - ends[-2]
-    least = _SAME * ends[-1]
-    if queue + run.count > run.kernels_done or (abs(hosts[-1] - hosts[-2] - shift) > least).any():
+    tolerance = _SAME * ends[-1]
+    if (
+        queue + run.count > run.kernels_done
+        or (abs(hosts[-1] - hosts[-2] - shift) > tolerance).any()
+    ):
         return False
     now = run.start[..., run.kernels_done - queue : run.kernels_done]
     before = run.start[..., run.kernels_done - queue - run.count : run.kernels_done - run.count]
-    return bool((abs(now - before - shift[..., None]) <= least[..., None]).all())
+    return bool((abs(now - before - shift[..., None]) <= tolerance[..., None]).all())
 
 
 def _last(run: Run, launches: Launches, period: Floats, steps: int) -> Steady:

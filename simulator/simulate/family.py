@@ -36,8 +36,8 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
-_TOGETHER = 1 << 17  # numbers of kernels that are scheduled together: they fit in a cache
-_CLASSES = 1 << 17  # and in one of classes, before equal classes are merged
+_TOGETHER = 1 << 17  # most numbers (kernels × points) in an array of a chunk: it fits in a cache
+_CLASSES = 1 << 17  # most numbers (classes × points), before equal classes are merged
 _LEAST = 16  # minimum number of points in a chunk
 
 
@@ -49,7 +49,7 @@ class Drive(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reached:
+class LocatedClasses:
     """Classes of kernels at the points of a family.
 
     class_of  the class of each kernel
@@ -87,39 +87,28 @@ def at_points(
     parts: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         parts.append((empty_table(len(samples)), {}))
-    patterns: list[tuple[Ints, KernelClasses, list[tuple[Ints, Reached]]]] = []
-    for alike in launch_patterns(len(samples), lowered):
-        kernels = kernel_classes(family, (batches[0], seqs[0]), lowered, int(alike[0]))
-        chunks = [
-            (places, _reached(kernels, kind, places, traffic, gpu, profile))
-            for places in _parts(alike, kernels)
-        ]
-        patterns.append((alike, kernels, chunks))
+    patterns = [
+        _pattern(family, (batches[0], seqs[0]), kind, points, traffic, gpu, profile)
+        for points in launch_patterns(len(samples), lowered)
+    ]
 
     def warm(rows: int) -> NDArray[np.bool_]:
         flags = np.zeros(rows, np.bool_)
-        for _, _, chunks in patterns:
-            for _, reached in chunks:
-                flags[reached.row[reached.hot > 0]] = True
+        for pattern in patterns:
+            for _, located in pattern.chunks:
+                flags[located.row[located.hot > 0]] = True
         return flags
 
     table = known.roofs(gpu, profile, warm)
-    for alike, kernels, chunks in patterns:
-        ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
-        for (figures, refused), drive in zip(parts, drives, strict=True):
-            try:
-                check_mode(drive.mode)
-                how = host_schedule(kernels.plan, drive.host, profile, drive.mode)
-                ways.append((figures, how, drive))
-            except InputError as error:
-                refused |= dict.fromkeys(alike.tolist(), str(error))
-        for places, reached in chunks:
-            load = Load(table.of(reached.row), reached.hot, reached.count)
+    for pattern_points, kernels, chunks in patterns:
+        ways = _schedules(parts, drives, pattern_points, kernels, profile)
+        for places, located in chunks:
+            load = Load(table.of(located.row), located.hot, located.count)
             unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
-            for figures, how, drive in ways:
-                launched, clock = how
+            for figures, scheduled, drive in ways:
+                launched, clock = scheduled
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
                 clock_limit = card and card.settle(load, host_s, gaps_s)
@@ -127,7 +116,7 @@ def at_points(
                 times, busy = (
                     _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
                 )
-                periods, latency = _scheduled(reached, times, *how)
+                periods, latency = _scheduled(located, times, *scheduled)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 drawn = None
                 if card and clock_limit:
@@ -145,6 +134,51 @@ def at_points(
                     drawn,
                 )
     return parts
+
+
+class _Pattern(NamedTuple):
+    """Points with the same launches, and their classes of kernels in chunks of points."""
+
+    points: Ints
+    kernels: KernelClasses
+    chunks: list[tuple[Ints, LocatedClasses]]
+
+
+def _pattern(
+    family: Family,
+    point: tuple[int, int],
+    kind: Kind,
+    points: Ints,
+    traffic: Floats,
+    gpu: GPU,
+    profile: Profile,
+) -> _Pattern:
+    kernels = kernel_classes(family, point, kind.lowered, int(points[0]))
+    chunks = [
+        (places, _located(kernels, kind, places, traffic, gpu, profile))
+        for places in _parts(points, kernels)
+    ]
+    return _Pattern(points, kernels, chunks)
+
+
+def _schedules(
+    tables: Sequence[tuple[Floats, dict[int, str]]],
+    drives: Sequence[Drive],
+    points: Ints,
+    kernels: KernelClasses,
+    profile: Profile,
+) -> list[tuple[Floats, tuple[Launches, Clock], Drive]]:
+    """The table, the host's schedule and the drive, for each drive that can run these points; the
+    other tables receive the reason."""
+    ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
+    for (figures, refused), drive in zip(tables, drives, strict=True):
+        try:
+            check_mode(drive.mode)
+            scheduled = host_schedule(kernels.plan, drive.host, profile, drive.mode)
+            ways.append((figures, scheduled, drive))
+        except InputError as error:
+            refused |= dict.fromkeys(points.tolist(), str(error))
+    return ways
 
 
 def _row(
@@ -185,29 +219,29 @@ def _row(
     )
 
 
-def _parts(alike: Ints, kernels: KernelClasses) -> Iterator[Ints]:
+def _parts(points: Ints, kernels: KernelClasses) -> Iterator[Ints]:
     """The points in chunks."""
     size = max(_LEAST, _CLASSES // max(kernels.count.size, 1))
-    for begin in range(0, alike.size, size):
-        yield alike[begin : begin + size]
+    for begin in range(0, points.size, size):
+        yield points[begin : begin + size]
 
 
-def _reached(
+def _located(
     kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
-) -> Reached:
+) -> LocatedClasses:
     """The rows and L2 shares of the classes of kernels at these points; equal classes are
     merged."""
-    far = kernels.reuse
-    hot = far.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
+    reuse = kernels.reuse
+    hot = reuse.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
     first, of = kernels.alike(hot)
     op_class = kernels.op_class[first]
-    number = far.number[op_class]
+    number = reuse.number[op_class]
     row = kind.stride[:, points][number]
     row *= kernels.place[first][:, None]
     row += kind.begin[:, points][number]
     count = np.zeros(first.size)
     np.add.at(count, of, kernels.count)
-    return Reached(of[kernels.class_of], count, row, hot[op_class])
+    return LocatedClasses(of[kernels.class_of], count, row, hot[op_class])
 
 
 def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
@@ -227,7 +261,7 @@ def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
 
 
 def _scheduled(
-    kernels: Reached, times: Floats, launches: Launches, clock: Clock
+    kernels: LocatedClasses, times: Floats, launches: Launches, clock: Clock
 ) -> tuple[Floats, Floats]:
     """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
@@ -236,17 +270,17 @@ def _scheduled(
     on_gpu = np.einsum("c,rcp->rp", kernels.count, times)
     on_gpu += kernels.class_of.size * np.asarray(clock.gap_s)
     periods = np.maximum(on_host, on_gpu)
-    sure, latency = straight(launches, clock, kernels.class_of, times[0])
-    unsure = np.flatnonzero(~sure)
+    solved, latency = straight(launches, clock, kernels.class_of, times[0])
+    unsolved = np.flatnonzero(~solved)
     size = max(1, _TOGETHER // max(kernels.class_of.size, 1))
-    for begin in range(0, unsure.size, size):
-        some = unsure[begin : begin + size]
-        each = times[:, :, some].transpose(0, 2, 1)
-        base = replace(launches, duration_s=each[0][:, kernels.class_of])
+    for begin in range(0, unsolved.size, size):
+        chunk = unsolved[begin : begin + size]
+        chunk_times = times[:, :, chunk].transpose(0, 2, 1)
+        base = replace(launches, duration_s=chunk_times[0][:, kernels.class_of])
         simple = bounds(base, clock)
-        latency[some] = alone(base, clock, simple)
+        latency[chunk] = alone(base, clock, simple)
         rest = np.flatnonzero(~simple.period)
         if rest.size:
-            slow = replace(launches, duration_s=each[:, rest][:, :, kernels.class_of])
-            periods[:, some[rest]] = steady(slow, clock).period_s
+            slow = replace(launches, duration_s=chunk_times[:, rest][:, :, kernels.class_of])
+            periods[:, chunk[rest]] = steady(slow, clock).period_s
     return periods, latency + clock.sync_s

@@ -37,8 +37,8 @@ class KernelClasses:
         Classes of the same launches differ only in these shares."""
         _, same = distinct_rows(np.column_stack([self.reuse.number, hot]))
         launches = same[self.op_class] * (self.place.max(initial=0) + 1) + self.place
-        _, some, number = np.unique(launches, return_index=True, return_inverse=True)
-        return some, number
+        _, representatives, group = np.unique(launches, return_index=True, return_inverse=True)
+        return representatives, group
 
 
 _CLASSES = Derived[KernelClasses](256)  # by launches, which differ by class of GPU and by point
@@ -73,27 +73,27 @@ def _classes(family: Family, point: tuple[int, int], patterns: list[Pattern]) ->
     count = np.array([len(p) for p in places], np.int64)
     inner_ops = np.array([pattern.inner_ops for pattern in patterns], np.int64)
     rows = np.array(family.rows, np.int64)
-    far = reuse(family, count[rows] > 0)
+    reuse_of_ops = reuse(family, count[rows] > 0)
     begins: dict[int, int] = {}
     op_class: list[int] = []
     place: list[int] = []
-    for each, number in enumerate(far.number.tolist()):
+    for each, number in enumerate(reuse_of_ops.number.tolist()):
         begins[each] = len(op_class)
         distinct = max(places[number], default=-1) + 1
         op_class += [each] * distinct
         place += range(distinct)
     launches = [
         begins[each] + np.array(places[number], np.int64)
-        for each, number in enumerate(far.number.tolist())
+        for each, number in enumerate(reuse_of_ops.number.tolist())
     ]
-    of_ops = [launches[c] for c in far.op_class[count[rows] > 0].tolist()]
+    of_ops = [launches[c] for c in reuse_of_ops.op_class[count[rows] > 0].tolist()]
     class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
     # For the host a kernel is the op that launches it.
     op_of = np.repeat(np.arange(rows.size), count[rows])
     kernels = Kernels([], class_of, op_of, inner_ops[rows], [])
     return KernelClasses(
         LaunchPlan(trace, kernels),
-        far,
+        reuse_of_ops,
         class_of,
         np.bincount(class_of, minlength=len(op_class)).astype(float),
         np.array(op_class, np.int64),

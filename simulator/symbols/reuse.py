@@ -29,17 +29,17 @@ _READ, _WRITE, _FIRST = 0, 1, 2
 class Reuse:
     """Ops of a program in classes with equal L2 reuse.
 
-    op_class   the class of each op [ops], −1 for ops without launches
-    number     the signature of each class
+    op_class     the class of each op [ops], −1 for ops without launches
+    number       the signature of each class
 
     The other fields have one item for each group of equal accesses of a class:
 
-    of_class   the class
-    count      the number of accesses
-    tensor     the index of the family's tensor
-    how        a first access, a read of a storage touched before, or a write
-    row        a row of `between` [rows, tensors], which counts the tensors moved since the previous
-               access
+    of_class     the class
+    count        the number of accesses
+    tensor       the index of the family's tensor
+    access_kind  a first access, a read of a storage touched before, or a write
+    row          a row of `between` [rows, tensors], which counts the tensors moved since the
+                 previous access
     """
 
     op_class: Ints
@@ -47,7 +47,7 @@ class Reuse:
     of_class: Ints
     count: Floats
     tensor: Ints
-    how: Ints
+    access_kind: Ints
     row: Ints
     between: Floats
 
@@ -56,7 +56,7 @@ class Reuse:
         [tensors, points]."""
         distance = self.between @ tensor_bytes  # without the tensor itself
         near = distance.min(axis=1, initial=np.inf) <= l2_bytes
-        near_by = np.flatnonzero(near[self.row] & (self.how != _FIRST))
+        near_by = np.flatnonzero(near[self.row] & (self.access_kind != _FIRST))
         read = tensor_bytes[self.tensor[near_by]]
         served = distance[self.row[near_by]] + read <= l2_bytes
         hot = _sums(
@@ -118,14 +118,14 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     previous = np.full(row.size, -1)  # the op of the previous access to the storage
     previous[by_storage[repeated]] = row[by_storage[repeated - 1]]
     reads = place < reads_of[kinds][row]
-    how = np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE)
+    access_kind = np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE)
     # Counts of ops of each signature before each op; their differences count those in between.
     numbers = len(family.signatures)
     before = np.zeros((ops.size + 1, numbers), np.int32)
     np.add.at(before, (np.arange(ops.size) + 1, kinds), 1)
     before = np.cumsum(before, axis=0, dtype=np.int32)
     between = np.zeros((row.size, numbers), np.int32)
-    reread = how == _READ
+    reread = access_kind == _READ
     between[reread] = before[row[reread]] - before[previous[reread] + 1]
     distinct, code = _distinct(between)
     tensors = [np.array((*f.inputs, *f.outputs), np.int64) for f in family.signatures]
@@ -138,22 +138,22 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
         ops.tolist(), kinds.tolist(), first.tolist(), counts.tolist(), strict=True
     ):
         accesses = slice(begin, begin + count)
-        key = kind, code[accesses].tobytes(), how[accesses].tobytes()
+        key = kind, code[accesses].tobytes(), access_kind[accesses].tobytes()
         if key not in classes:
             classes[key] = len(classes)
-            columns = tensors[kind], how[accesses], code[accesses]
+            columns = tensors[kind], access_kind[accesses], code[accesses]
             equal = Counter(zip(*(column.tolist() for column in columns), strict=True))
             groups += [(classes[key], times, *access) for access, times in equal.items()]
         op_class[op] = classes[key]
     number = np.array([kind for kind, *_ in classes], np.int64)
-    of_class, times, tensor, how, row = np.array(groups, np.int64).reshape(-1, 5).T
+    of_class, times, tensor, access_kind, row = np.array(groups, np.int64).reshape(-1, 5).T
     return Reuse(
         op_class=op_class,
         number=number,
         of_class=of_class,
         count=times.astype(float),
         tensor=tensor,
-        how=how,
+        access_kind=access_kind,
         row=row,
         between=(distinct @ tensor_counts).astype(float),
     )

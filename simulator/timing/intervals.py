@@ -21,7 +21,8 @@ from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.36), ((0, 0), 3.2 / 1.36))
 """The largest slowdown of a machine's host relative to the default, for GPUs from each compute
-capability on. They are the largest factors above, on an A100 and a V100."""
+capability on: on an A100 and a V100 the largest times of the module's docstring, relative to the
+default host."""
 
 
 def interval(

@@ -191,9 +191,9 @@ def _tiled(
     beside = _on_tensor(group)
     turns = loaded_beside(gpu, profile)
     best = np.empty(len(group.flops))
-    some = max(1, _CELLS // high.size)
-    for begin in range(0, best.size, some):
-        rows = slice(begin, begin + some)
+    chunk_size = max(1, _CELLS // high.size)
+    for begin in range(0, best.size, chunk_size):
+        rows = slice(begin, begin + chunk_size)
         batch, down, across, depth = (column[rows] for column in group.product)
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
         step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
@@ -222,8 +222,10 @@ def _tiled(
 def _slowdown(group: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
     """Slowdown on this GPU of works that reach `share` of the peak on the measured GPU [works]."""
     measured = measured_on(profile.gpu)
-    there = _peaks(group, measured or gpu)
-    return transfer_slowdown(share, _on_tensor(group), _peaks(group, gpu), there, gpu, measured)
+    measured_peaks = _peaks(group, measured or gpu)
+    return transfer_slowdown(
+        share, _on_tensor(group), _peaks(group, gpu), measured_peaks, gpu, measured
+    )
 
 
 def _fed_bytes_per_s(gpu: GPU, tiles: Tiles) -> float:
@@ -246,8 +248,10 @@ def _attention(
     products = blocks.tile_flops / (_peaks(group, gpu) * tiles.utilisation / units)
     slower = _slowdown(group, gpu, profile, tiles.utilisation)
     measured = measured_on(profile.gpu)
-    there = _peaks(group, measured or gpu)
-    exponentials = tiles.narrow / blocks.width * in_clocks(_peaks(group, gpu), there, gpu, measured)
+    measured_peaks = _peaks(group, measured or gpu)
+    exponentials = (
+        tiles.narrow / blocks.width * in_clocks(_peaks(group, gpu), measured_peaks, gpu, measured)
+    )
     one = products * (slower + exponentials) * np.where(blocks.is_masked > 0, tiles.masked, 1.0)
     one = one + blocks.random_slots / (
         _peaks(group, gpu, "vector") / 2 * issue(gpu, profile) / units

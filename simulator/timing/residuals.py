@@ -118,15 +118,15 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
             return self._means(coordinates(works, 0, self.features, units, counts), warm)
         unit_count = units if any(name.startswith("waves of") for name in self.features) else 0
         keys = [(unit_count, _key(work)) for work in works]
-        means = {key: self._kept.get(key) for key in keys}
+        means = {key: self._known_means.get(key) for key in keys}
         new = {key: work for key, work in zip(keys, works, strict=True) if means[key] is None}
         if new:
             cold = coordinates(list(new.values()), 0, self.features, units)
-            means |= _add(self._kept, _KEPT, zip(new, self._means(cold), strict=True))
+            means |= _add(self._known_means, _KEPT, zip(new, self._means(cold), strict=True))
         return np.array([means[key] for key in keys])
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, bytes | str], Floats]:
+    def _known_means(self) -> dict[tuple[int, bytes | str], Floats]:
         return {}
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
@@ -134,10 +134,10 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         means = self._at_distinct(cold)
         both = np.stack([means, means], axis=1)
         if "hot" in self.features:
-            some = slice(None) if warm is None else warm
-            warm_rows = cold[some]
+            rows = slice(None) if warm is None else warm
+            warm_rows = cold[rows]
             warm_rows[:, self.features.index("hot")] = 1
-            both[some, 1] = self._at_distinct(warm_rows)
+            both[rows, 1] = self._at_distinct(warm_rows)
         return both
 
     def _at_distinct(self, coordinates: Floats) -> Floats:

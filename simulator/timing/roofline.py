@@ -170,7 +170,7 @@ def roofs_of(
     """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
     in L2; `hot_log` is valid for them. `known_means` by curve, of earlier calls for these works, is
     used and brought up to date."""
-    counts = [each.points for each in ruled]
+    counts = [rule.points for rule in ruled]
     begins = np.cumsum([0, *counts])
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
     places: dict[str, list[int]] = {}
@@ -178,29 +178,31 @@ def roofs_of(
     same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
         measured_on(profile.gpu)
     )
-    for place, each in enumerate(ruled):
-        places.setdefault(each.curve, []).append(place)
-    for name, some in places.items():
-        works = [ruled[place].work for place in some]
-        many = [counts[place] for place in some] if len(begins) <= begins[-1] else None
-        row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in some])
-        of = group(works, many)
+    for place, rule in enumerate(ruled):
+        places.setdefault(rule.curve, []).append(place)
+    for name, curve_places in places.items():
+        works = [ruled[place].work for place in curve_places]
+        curve_counts = (
+            [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
+        )
+        row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in curve_places])
+        of = group(works, curve_counts)
         terms = roofline_terms(of, name, gpu, profile)
         joules = ChipJoules(np.full(len(row), np.nan), np.full(len(row), np.nan))
         if known is not None:
-            joules = chip_joules(works, many, terms.compute_s, gpu, known)
+            joules = chip_joules(works, curve_counts, terms.compute_s, gpu, known)
         values: dict[str, Floats | float] = {
             **terms._asdict(),
             **joules._asdict(),
             "bytes": of.bytes,
-            "write_bytes": stacked([work.write_bytes for work in works], many),
+            "write_bytes": stacked([work.write_bytes for work in works], curve_counts),
             "smooth": smooth(name),
-            "tensor": stacked([work.engine == "tensor" for work in works], many),
+            "tensor": stacked([work.engine == "tensor" for work in works], curve_counts),
         }
         residual = profile.residuals.get(name) if same_kernels else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
-            some = None if warm is None else warm[row]
-            means = _means(of, name, gpu.units or profile.units, residual, some, known_means)
+            warm_rows = None if warm is None else warm[row]
+            means = _means(of, name, gpu.units or profile.units, residual, warm_rows, known_means)
             logs = _residual_logs(of, name, terms, gpu, means)
             values["cold_log"], values["hot_log"] = logs
         for column, value in values.items():

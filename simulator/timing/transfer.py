@@ -60,34 +60,40 @@ def measured_on(gpu_id: str) -> GPU | None:
 def transfer_slowdown(
     share: Floats | float,
     on_tensor: NDArray[np.bool_],
-    here: Floats,
-    there: Floats,
+    peak: Floats,
+    measured_peak: Floats,
     gpu: GPU,
     measured: GPU | None,
 ) -> Floats:
     """Slowdown on `gpu` [works], relative to the same share of the peak, of kernels that reach
-    `share` of the peak on the measured GPU. `here` is the peak on `gpu`, `there` the peak on the
-    measured GPU."""
+    `share` of the peak on the measured GPU. `peak` is the peak on `gpu`, `measured_peak` the one on
+    the measured GPU."""
     if measured is None or not _carries(gpu, measured):
-        return np.ones_like(here)
-    had = np.where(on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0)
-    sustained = np.where(on_tensor, gpu.sustained_tensor or had, gpu.sustained_vector or had)
+        return np.ones_like(peak)
+    measured_sustained = np.where(
+        on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0
+    )
+    sustained = np.where(
+        on_tensor,
+        gpu.sustained_tensor or measured_sustained,
+        gpu.sustained_vector or measured_sustained,
+    )
     # share of the peak on the measured GPU if only the engine took time
-    engine = np.maximum(share, had)
+    engine = np.maximum(share, measured_sustained)
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
     # An engine with more FLOPs per clock has separate kernels, which keep it equally busy.
-    slower = np.minimum(_clocks(measured) / _clocks(gpu), there / here)
-    ideal = had / (engine * sustained * here)
-    both = (ideal**_OVERLAP + (rest / there * slower) ** _OVERLAP) ** (1 / _OVERLAP)
-    return both * here * share
+    slower = np.minimum(_clocks(measured) / _clocks(gpu), measured_peak / peak)
+    ideal = measured_sustained / (engine * sustained * peak)
+    both = (ideal**_OVERLAP + (rest / measured_peak * slower) ** _OVERLAP) ** (1 / _OVERLAP)
+    return both * peak * share
 
 
-def in_clocks(here: Floats, there: Floats, gpu: GPU, measured: GPU | None) -> Floats:
+def in_clocks(peak: Floats, measured_peak: Floats, gpu: GPU, measured: GPU | None) -> Floats:
     """Slowdown of work that takes the same number of clocks of a unit on both GPUs, such as special
-    functions, relative to that of products at the peaks `here` and `there` [works]."""
+    functions, relative to that of products at the peaks `peak` and `measured_peak` [works]."""
     if measured is None or not _carries(gpu, measured):
-        return np.ones_like(here)
-    return _clocks(measured) / _clocks(gpu) * here / there
+        return np.ones_like(peak)
+    return _clocks(measured) / _clocks(gpu) * peak / measured_peak
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
@@ -132,8 +138,10 @@ def _beside(gpu: GPU, measured: GPU) -> float:
 
 def _lanes(gpu: GPU, measured: GPU) -> float:
     """FP32 lanes of a unit, relative to the measured GPU."""
-    here, there = ((c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured))
-    return here / there
+    lanes, measured_lanes = (
+        (c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured)
+    )
+    return lanes / measured_lanes
 
 
 def dram_share(share: float, gpu: GPU, profile: Profile) -> float:

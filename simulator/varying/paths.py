@@ -24,7 +24,7 @@ class Walked(NamedTuple):
     """The result of code on one path, and the points on the path. Each varying number in the result
     is a `Varying` over these points, in this order."""
 
-    found: Any
+    result: Any
     points: Ints
 
 
@@ -100,10 +100,10 @@ def at_each(function: Callable[..., T]) -> Callable[..., T]:
                     full[place] = value
                 results[row] = function(*full)
         default = next(iter(results.values()))
-        every = [results.get(row, default) for row in rows]
+        values = [results.get(row, default) for row in rows]
         if isinstance(default, tuple):
-            return tuple(_gathered(part, varying[0].path) for part in zip(*every, strict=True))
-        return _gathered(every, varying[0].path)
+            return tuple(_gathered(part, varying[0].path) for part in zip(*values, strict=True))
+        return _gathered(values, varying[0].path)
 
     return evaluate
 

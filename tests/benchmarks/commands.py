@@ -51,9 +51,9 @@ def commands() -> Iterator[Row]:
     network.
     """
     unit_s = min(cpu_s(NUMPY) for _ in range(_RUNS))
-    for command, asked_s in COMMANDS.items():
+    for command, required_s in COMMANDS.items():
         cpu_s(_ridgepoint(command))
-        yield _row(f"ridgepoint {command}", _ridgepoint(command), asked_s, unit_s)
+        yield _row(f"ridgepoint {command}", _ridgepoint(command), required_s, unit_s)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "own.py").write_text(OWN, "utf-8")
         own = _ridgepoint(f"predict {folder}/own.py:make")
@@ -67,7 +67,7 @@ def commands() -> Iterator[Row]:
 def _row(
     figure: str,
     arguments: Sequence[str],
-    asked_s: float,
+    required_s: float,
     unit_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Row:
@@ -80,7 +80,7 @@ def _row(
     peak_mib = _peak_mib(arguments, environment)
     note = f"{min(times) / unit_s:.1f} times `import numpy`, {peak_mib:.0f} MiB"
     load = os.getloadavg()[0]
-    return Row(figure, asked_s, median(walls), median(times), _RUNS, 0, load, note)
+    return Row(figure, required_s, median(walls), median(times), _RUNS, 0, load, note)
 
 
 def _ridgepoint(command: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Time the real compiler (level 1), and its cancellation. Its results are not cached, and the
+"""Time the real compiler (`--exact`), and its cancellation. Its results are not cached, and the
 network is traced before.
 """
 
@@ -23,7 +23,7 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved
 from tests.benchmarks.timing import Row
 
-ASKED = (
+REQUIRED = (
     (Scenario("bert-base", batch=8, seq=128, dtype="bf16", training=True), 25.0),
     (Scenario("llama3-8b", batch=1, seq=2048, dtype="bf16"), 30.0),
 )
@@ -34,7 +34,7 @@ def compilers() -> Iterator[Row]:
     """Compile each network once with all of its blocks and once with as few as possible; then
     cancel at each stage.
     """
-    for scenario, asked_s in ASKED:
+    for scenario, required_s in REQUIRED:
         few = _question(scenario)
         for question, blocks_words in (
             (few, "few blocks"),
@@ -42,9 +42,9 @@ def compilers() -> Iterator[Row]:
         ):
             phase = "training" if scenario.training else "inference"
             yield _timed(
-                f"{scenario.network} {phase}, by Inductor: {blocks_words}", question, asked_s
+                f"{scenario.network} {phase}, by Inductor: {blocks_words}", question, required_s
             )
-    cancel_s = [_cancelled(_question(ASKED[0][0]), stage) for stage in _STAGES]
+    cancel_s = [_cancelled(_question(REQUIRED[0][0]), stage) for stage in _STAGES]
     figure, most = (
         "bert-base training, by Inductor: cancelled",
         f"at most {max(cancel_s) * 1e3:.0f} ms",
@@ -61,7 +61,7 @@ def _question(scenario: Scenario) -> Question:
     return question if equal is None else replace(question, stack=equal.path, blocks=equal.blocks)
 
 
-def _timed(figure: str, question: Question, asked_s: float) -> Row:
+def _timed(figure: str, question: Question, required_s: float) -> Row:
     wall, cpu = time.perf_counter(), _children_s()
     child = Child(question)
     schedule = child.result().schedule
@@ -70,7 +70,7 @@ def _timed(figure: str, question: Question, asked_s: float) -> Row:
     child._process.wait()  # otherwise its time is not counted
     cpu = _children_s() - cpu
     note = f"{len(schedule.launches)} launches"
-    return Row(figure, asked_s, wall, cpu, 1, 0, os.getloadavg()[0], note)
+    return Row(figure, required_s, wall, cpu, 1, 0, os.getloadavg()[0], note)
 
 
 def _children_s() -> float:

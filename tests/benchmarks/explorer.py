@@ -33,8 +33,8 @@ def explorer() -> Iterator[Row]:
             ("memory", "sessions"),
             ("memory", "windows"),
         ):
-            for figure, seconds, note, asked_s in _ran(environment, *run):
-                yield _row(figure, seconds, note, asked_s)
+            for figure, seconds, note, required_s in _ran(environment, *run):
+                yield _row(figure, seconds, note, required_s)
 
 
 def _ran(
@@ -48,10 +48,10 @@ def _ran(
                 yield tuple(json.loads(line))
 
 
-def _row(figure: str, seconds: list[float], note: str, asked_s: float | None) -> Row:
+def _row(figure: str, seconds: list[float], note: str, required_s: float | None) -> Row:
     late = sorted(seconds)[round(0.95 * (len(seconds) - 1))]
     text = f"p95 {late * 1e3:.0f} ms, {note}" if len(seconds) > 1 else note
-    goal = float("nan") if asked_s is None else asked_s
+    goal = float("nan") if required_s is None else required_s
     return Row(
         figure, goal, median(seconds), float("nan"), len(seconds), 0, os.getloadavg()[0], text
     )

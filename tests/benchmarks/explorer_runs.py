@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 
-def say(figure: str, seconds: list[float], note: str = "", asked_s: float | None = None) -> None:
+def say(figure: str, seconds: list[float], note: str = "", required_s: float | None = None) -> None:
     """Print one figure, with the seconds of all runs."""
-    print(json.dumps([figure, seconds, note, asked_s]), flush=True)
+    print(json.dumps([figure, seconds, note, required_s]), flush=True)
 
 
 def start(began: str) -> None:
@@ -99,7 +99,7 @@ def slider(name: str) -> None:
     from app.examples import FIRST
     from tests.benchmarks.questions import LLAMA
 
-    scenario, asked_s = (LLAMA, 0.1) if name == "llama" else (FIRST, 0.05)
+    scenario, required_s = (LLAMA, 0.1) if name == "llama" else (FIRST, 0.05)
     window = opened(scenario)
     box, durations_s, cpu = window.inspector.batch.slider, list[float](), list[float]()
     first = 1 if name == "llama" else 10
@@ -127,7 +127,7 @@ def slider(name: str) -> None:
         f"explorer: {scenario.network} {kind}, slider to screen",
         durations_s,
         f"{cpu[len(cpu) // 2] * 1e3:.0f} ms CPU of the GUI",
-        asked_s,
+        required_s,
     )
     window.close()
     window.worker.close()
@@ -282,7 +282,7 @@ def memory(kind: str, count: str = "200") -> None:
     say(
         f"explorer: memory over {count} {kind}",
         [0.0],
-        f"{sizes[19]:.1f} → {sizes[-1]:.1f} MiB, {grown:+.1%}; asked at most 2%",
+        f"{sizes[19]:.1f} → {sizes[-1]:.1f} MiB, {grown:+.1%}; required: at most 2%",
     )
 
 

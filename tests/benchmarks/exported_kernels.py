@@ -1,7 +1,7 @@
 """Exported kernels, checked and timed on a GPU.
 
-python -m tests.benchmarks.exported_kernels write FOLDER   # here, needs no GPU
-python tests/benchmarks/exported_kernels.py run FOLDER     # there, needs torch and Triton alone
+python -m tests.benchmarks.exported_kernels write FOLDER   # without a GPU
+python tests/benchmarks/exported_kernels.py run FOLDER     # on a GPU; needs only torch and Triton
 """
 
 from __future__ import annotations

@@ -69,10 +69,10 @@ def plans() -> Iterator[Row]:
         )
 
 
-def _timed(figure: str, asked_s: float, command: tuple[str, ...]) -> Row:
+def _timed(figure: str, required_s: float, command: tuple[str, ...]) -> Row:
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     wall_s = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return Row(figure, asked_s, wall_s, cpu_s, 1, 0, os.getloadavg()[0])
+    return Row(figure, required_s, wall_s, cpu_s, 1, 0, os.getloadavg()[0])

@@ -30,7 +30,7 @@ SLIDERS = {
 
 def whatifs() -> Iterator[Row]:
     """Predict again after one what-if, the network traced before."""
-    for base, asked_s in ((BERT, 5e-3), (LLAMA, 20e-3)):
+    for base, required_s in ((BERT, 5e-3), (LLAMA, 20e-3)):
         predict(base)
         for name, arguments in SLIDERS.items():
             predict(apply(base, name, arguments(0)))  # the first prediction on a card or in a dtype
@@ -38,11 +38,11 @@ def whatifs() -> Iterator[Row]:
                 f"{base.network}: again after +{name}",
                 lambda i, b=base, n=name, a=arguments: predict(apply(b, n, a(i))),
                 9,
-                asked_s,
+                required_s,
             )
     next_shift(BERT, "batch")  # a family along the batch
     yield timed(
-        "bert-base: at a batch never asked before, of a family",
+        "bert-base: at a new batch, from a family",
         lambda i: predict(apply(BERT, "batch", {"samples": 1000 + 37 * i})),
         9,
         5e-3,

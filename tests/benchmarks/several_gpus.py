@@ -40,8 +40,8 @@ _WHAT_IFS = {
 
 def several_gpus() -> Iterator[Row]:
     """Time the traces, then the what-ifs, then the search."""
-    for figure, (_, _, _, asked_s) in FIRST.items():
-        yield _alone(figure, asked_s)
+    for figure, (_, _, _, required_s) in FIRST.items():
+        yield _alone(figure, required_s)
     for text, values in _WHAT_IFS.items():
         machine = cluster("8xh200")
         question = ClusterStep(LLAMA_8B, layout(text, machine), machine)
@@ -60,14 +60,14 @@ def _again(question: ClusterStep, what_if: str) -> None:
     changed(question, what_if).predict()
 
 
-def _alone(figure: str, asked_s: float) -> Row:
+def _alone(figure: str, required_s: float) -> Row:
     """Time one figure in a separate process."""
     words = [sys.executable, "-m", "tests.benchmarks.several_gpus", figure]
     wall = time.perf_counter()
     ran = subprocess.run(words, check=True, capture_output=True, text=True)
     wall = time.perf_counter() - wall
     cpu_s, note = json.loads(ran.stdout.splitlines()[-1])
-    return Row(f"{figure}: nothing traced", asked_s, wall, cpu_s, 1, 0, os.getloadavg()[0], note)
+    return Row(f"{figure}: nothing traced", required_s, wall, cpu_s, 1, 0, os.getloadavg()[0], note)
 
 
 def _main(figure: str) -> None:

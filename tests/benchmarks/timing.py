@@ -12,12 +12,12 @@ from simulator.scenario import trace_source
 
 
 class Row(NamedTuple):
-    """One figure: seconds are medians of `runs`, `asked_s` is their upper bound (NaN without one),
-    `traces` counts the traces of the runs, `load` is the machine's load.
+    """One figure: seconds are medians of `runs`, `required_s` is their upper bound (NaN without
+    one), `traces` counts the traces of the runs, `load` is the machine's load.
     """
 
     figure: str
-    asked_s: float
+    required_s: float
     wall_s: float
     cpu_s: float
     runs: int
@@ -25,13 +25,15 @@ class Row(NamedTuple):
     load: float
     note: str = ""
 
-    HEADING = f"{'figure':<58} {'asked':>9} {'wall':>11} {'CPU':>11}  runs traces  load"
+    HEADING = f"{'figure':<58} {'required':>9} {'wall':>11} {'CPU':>11}  runs traces  load"
 
     def __str__(self) -> str:
-        asked = f"{self.asked_s * 1e3:,.0f} ms" if self.asked_s == self.asked_s else ""
+        has_limit = self.required_s == self.required_s
+        required = f"{self.required_s * 1e3:,.0f} ms" if has_limit else ""
         return (
-            f"{self.figure:<58} {asked:>9} {self.wall_s * 1e3:>8,.1f} ms {self.cpu_s * 1e3:>8,.1f}"
-            f" ms  {self.runs:>4} {self.traces:>6}  {self.load:>4.1f}  {self.note}"
+            f"{self.figure:<58} {required:>9} {self.wall_s * 1e3:>8,.1f} ms "
+            f"{self.cpu_s * 1e3:>8,.1f} ms  {self.runs:>4} "
+            f"{self.traces:>6}  {self.load:>4.1f}  {self.note}"
         )
 
 
@@ -52,7 +54,7 @@ def _count_traces() -> None:
 
 
 def timed(
-    figure: str, run: Callable[[int], object], runs: int = 9, asked_s: float = float("nan")
+    figure: str, run: Callable[[int], object], runs: int = 9, required_s: float = float("nan")
 ) -> Row:
     """The median of several runs of a function, which takes the run's number; a text that it
     returns is shown.
@@ -69,5 +71,5 @@ def timed(
         cpus.append(time.process_time() - cpu)
     note = result if isinstance(result, str) else ""
     return Row(
-        figure, asked_s, median(walls), median(cpus), runs, _traced[0], os.getloadavg()[0], note
+        figure, required_s, median(walls), median(cpus), runs, _traced[0], os.getloadavg()[0], note
     )

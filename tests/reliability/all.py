@@ -113,7 +113,7 @@ def summary(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     every = runs(FOLDER)
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", choices=[*every], metavar="RUN", help=", ".join(every))

@@ -242,7 +242,7 @@ def fault(name: str, form: Format, file: str, content: bytes, folder: Path) -> F
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--mutations", type=int, default=500, help="of each format")
     parser.add_argument("--seconds", type=float, default=600.0)

@@ -113,7 +113,7 @@ STORES = {
 
 
 def killed(store: Store, path: Path, points: int, random_s: random.Random) -> Outcome:
-    """Kill the writer of a file at so many random moments."""
+    """Kill the writer of a file at `points` random moments, and read the file each time."""
     written = mmap.mmap(-1, 8)  # the last version that was written in full, shared with the child
     faults: list[str] = []
     version = 1
@@ -157,7 +157,7 @@ def _ended(child: int) -> bool:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--points", type=int, default=500, help="kills of all kinds of files")
     parser.add_argument("--seed", type=int, default=0)

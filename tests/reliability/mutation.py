@@ -227,7 +227,7 @@ def figure(path: Path) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--mutants", type=int, default=400)

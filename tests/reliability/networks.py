@@ -4,12 +4,12 @@
 
 A configuration of each model type is made with two layers, written as a `config.json` and loaded
 as a user would, `hf:FOLDER`. Writes a line of JSON for each case; cases with a line are skipped.
-Architectures that transformers does not build from such a configuration count as not built, and
-those that fail in the same way in torch itself, on tensors without data and without Ridgepoint, as
-failing in torch: their default configuration contradicts itself, or they need other inputs than a
-configuration tells. Networks of timm, drawn by the hash of their names, are asked where timm and
-torchvision are installed; `--begins timm:` asks them alone. The status is 1 where a prediction
-crashed.
+Architectures that transformers cannot build from such a configuration count as not built. Those
+that fail in the same way in torch itself, on tensors without data and without Ridgepoint, count as
+failing in torch: their default configuration contradicts itself, or they need inputs that a
+configuration does not describe. Networks of timm, drawn by the hash of their names, are run if timm
+and torchvision are installed; `--begins timm:` runs only these. The exit status is 1 if a
+prediction crashed.
 """
 
 from __future__ import annotations
@@ -184,13 +184,13 @@ def figure(path: Path) -> str:
         f"{count['predicted']} of the {run} that torch runs are predicted "
         f"({count['predicted'] / max(1, run):.1%}), {count['refused']} refused, "
         f"{count['crashed']} crash; of the others {count['fails in torch']} fail in torch too, "
-        f"{count['no inputs']} need inputs that no configuration tells, {count['not built']} are "
-        f"not built; {len(cases())} in all"
+        f"{count['no inputs']} need inputs that no configuration describes, "
+        f"{count['not built']} are not built; {len(cases())} in all"
     )
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--shard", default="0/1", metavar="I/N")

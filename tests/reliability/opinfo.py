@@ -216,7 +216,7 @@ def summary(path: Path) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--shard", default="0/1", metavar="I/N")

@@ -62,7 +62,7 @@ class Growth(NamedTuple):
         return not grows and self.files_after <= self.files_before
 
     def __str__(self) -> str:
-        limits = f"asked for less than {_MOST_MB_PER_H:g} MB/h and no more open files"
+        limits = f"limits: less than {_MOST_MB_PER_H:g} MB/h and no more open files"
         return (
             f"{'passed' if self.is_flat else 'failed'} ({limits}): "
             f"{self.hours * 60:.0f} minutes, {self.events:,} events: memory "
@@ -164,7 +164,7 @@ RUNS = {"slider": slider, "sweeps": sweeps}
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", choices=[*RUNS])
     parser.add_argument("--hours", type=float, default=1.0)

@@ -145,7 +145,7 @@ def _affects(affected: dict[str, Any], version: Version) -> bool:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--advisories", type=Path, help="a folder or a ZIP file of osv.dev")
     parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
@@ -167,7 +167,7 @@ def main() -> int:
     if options.record:
         figure = f"{len(needed)} packages, {len(without)} state no licence; {checked}"
         promises.write(
-            "packages state their licences, and pins are held against advisories",
+            "packages state their licences, and pinned versions are checked against advisories",
             "python -m tests.reliability.supply",
             figure,
         )

@@ -8,7 +8,7 @@ from tests.reliability.soak import Sample, growth
 
 
 def samples(mb_per_h: float, files: int = 9, noise_mb: float = 0.0) -> list[Sample]:
-    """An hour with 50 MB of warm-up, every ten seconds."""
+    """Samples of an hour, one every ten seconds, with 50 MB of warm-up."""
     return [
         Sample(
             at,
@@ -39,7 +39,7 @@ def test_noise_is_not_growth_and_an_open_file_is() -> None:
 
 def test_a_run_is_summarised_in_a_line() -> None:
     line = (
-        "{} (asked for less than 1 MB/h and no more open files): 60 minutes, 3,600 events: "
+        "{} (limits: less than 1 MB/h and no more open files): 60 minutes, 3,600 events: "
         "memory {} ± 0.0 MB/h after the warm-up, open files 9 → {}"
     )
     assert str(growth(samples(3.0))) == line.format("failed", "+3.0", 9)

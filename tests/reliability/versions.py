@@ -3,11 +3,11 @@
     python -m tests.reliability.versions RESULTS.jsonl --torch 2.11 2.12 2.13 --record
     python -m tests.reliability.versions RESULTS.jsonl --python python3.13 --transformers 5.0.0
 
-Each combination of the versions that are named is installed by pip into a folder of its own below
-`--folder`, which takes gigabytes where the index offers torch with CUDA; a version that is not
-named is the installed one, "installed" names it too. Writes a line of JSON for each combination;
-combinations with a line are not run again. Each network's period is compared with that of the first
-combination. The status is 1 where a prediction fails.
+Pip installs each combination of the named versions into its own folder below `--folder`, which
+takes gigabytes if the package index offers torch with CUDA. A package without a named version, or
+with the version "installed", is the installed one. Writes a line of JSON for each combination;
+combinations with a line are not run again. Each network's period is compared with its period in the
+first combination. The exit status is 1 if a prediction fails.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def figure(answers: list[dict[str, Any]]) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--python", nargs="+", default=[sys.executable], metavar="COMMAND")

@@ -1,4 +1,4 @@
-"""The figures of "Making Deep Learning Go Brrrr From First Principles", which all of this is about.
+"""The figures of the essay "Making Deep Learning Go Brrrr From First Principles".
 
 The essay's A100 has 312 TFLOP/s on tensor cores, 19.5 on vector units, and 1.5 TB/s of memory.
 """
@@ -146,7 +146,7 @@ def test_flops_rise_with_the_repeat_count_until_the_vector_peak() -> None:
     # memory-bound up to 2n FLOPs for 8 bytes at the ridge of 13, n = 52: a line through the origin
     for n in (1, 2, 4, 8, 16, 32):
         assert rates[n] == pytest.approx(n * rates[1], rel=1e-9)
-    # 2 FLOPs for 8 bytes at 1.5e12 bytes a second
+    # 2 FLOPs for 8 bytes at 1.5e12 bytes per second
     assert rates[1] == pytest.approx(0.375e12, rel=1e-9)
     for n in (64, 128, 256):
         assert rates[n] == pytest.approx(19.5e12, rel=1e-9)

@@ -21,7 +21,8 @@ from simulator.parallel.rank_parts import (
 from simulator.parallel.traffic import Traffic, traffic
 
 _SPANS = 1500
-"""A gap of less than this part of the period joins two spans of one kind."""
+"""Two spans of the same kind are merged if the gap between them is at most the period divided by
+this number."""
 
 
 @dataclass(frozen=True)

@@ -181,11 +181,11 @@ def _usual(scenario: Scenario, axis_: Axis) -> list[Value]:
         return _choices(scenario, axis_)
     if axis_.kind == "scale":
         return between(max(axis_.low, 0.125), min(axis_.high, 8.0), False)
-    here = _here(scenario, axis_)
+    own = _own_value(scenario, axis_)
     if axis_.name == "batch":
-        return between(1, max(64, 8 * here), True)
-    low, high = max(int(axis_.low), 1, here // 8), 4 * here
-    positions = _here(scenario, axis_, "positions") if axis_.name == "seq" else 0
+        return between(1, max(64, 8 * own), True)
+    low, high = max(int(axis_.low), 1, own // 8), 4 * own
+    positions = _own_value(scenario, axis_, "positions") if axis_.name == "seq" else 0
     return between(low, max(min(high, positions or high), low + 1), True)
 
 
@@ -200,7 +200,7 @@ def _choices(scenario: Scenario, axis_: Axis) -> list[Value]:
     return list(choices)
 
 
-def _here(scenario: Scenario, axis_: Axis, name: str = "") -> int:
+def _own_value(scenario: Scenario, axis_: Axis, name: str = "") -> int:
     """The scenario's value on an axis of whole numbers, or of the size `name`; 0 if unknown."""
     now = resolve(scenario)
     name = name or axis_.name

@@ -76,11 +76,11 @@ def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSiz
         steps, refused = _predicted(scenario, batches, seqs)
     except UntracedError:  # another process traces it and has not finished
         return None
-    here = subject.batch, subject.seq
+    own = subject.batch, subject.seq
     fits = {point for point, step in steps.items() if step.fits}
-    batches = [b for b in batches if b == here[0] or any((b, s) in fits for s in seqs)]
-    seqs = [s for s in seqs if s == here[1] or any((b, s) in fits for b in batches)]
-    if here not in steps or len(batches) * len(seqs) == 1:
+    batches = [b for b in batches if b == own[0] or any((b, s) in fits for s in seqs)]
+    seqs = [s for s in seqs if s == own[1] or any((b, s) in fits for b in batches)]
+    if own not in steps or len(batches) * len(seqs) == 1:
         return None
     rows: list[Figures] = []
     for batch, seq in ((batch, seq) for batch in batches for seq in seqs):
@@ -91,7 +91,7 @@ def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSiz
             command = _command(at_sizes(scenario, batch, seq))
             rows.append(_figures(step, p, at_point) | {"command": command})
     columns = {name: tuple(row[name] for row in rows) for name in rows[0]}
-    places = batches.index(here[0]), seqs.index(here[1])
+    places = batches.index(own[0]), seqs.index(own[1])
     return OtherSizes(tuple(batches), tuple(seqs), *places, columns)
 
 
@@ -101,17 +101,17 @@ def at_sizes(scenario: Scenario, batch: int, seq: int | None) -> Scenario:
     return replace(scenario, batch=batch, seq=seq or scenario.seq, whatifs=others)
 
 
-def _stops(low: int, high: int, here: int) -> list[int]:
+def _stops(low: int, high: int, own: int) -> list[int]:
     """The stops from `low` to `high`: powers of two times `low`, values between them, and
-    `here`."""
+    `own`."""
     powers = [low << i for i in range((high // low).bit_length())]
     between = [3 * power // 2 for power in powers if power > 1]
-    return sorted({here, *(stop for stop in (*powers, *between) if stop <= high)})
+    return sorted({own, *(stop for stop in (*powers, *between) if stop <= high)})
 
 
-def _nearest(stops: Sequence[Stop], here: Stop, count: int) -> list[Stop]:
-    """The `count` stops nearest to `here` by their ratio, at least one."""
-    near = sorted(stops, key=lambda stop: abs(log((stop or 1) / (here or 1))))[: max(1, count)]
+def _nearest(stops: Sequence[Stop], own: Stop, count: int) -> list[Stop]:
+    """The `count` stops nearest to `own` by their ratio, at least one."""
+    near = sorted(stops, key=lambda stop: abs(log((stop or 1) / (own or 1))))[: max(1, count)]
     return [stop for stop in stops if stop in near]
 
 

@@ -33,12 +33,12 @@ def _without(stretches: list[Stretch], busy: list[Stretch]) -> list[Stretch]:
     for start, end in stretches:
         while at < len(busy) and busy[at][1] <= start:
             at += 1
-        here, cursor = at, start
-        while here < len(busy) and busy[here][0] < end:
-            if busy[here][0] > cursor:
-                rest.append((cursor, busy[here][0]))
-            cursor = max(cursor, busy[here][1])
-            here += 1
+        place, cursor = at, start
+        while place < len(busy) and busy[place][0] < end:
+            if busy[place][0] > cursor:
+                rest.append((cursor, busy[place][0]))
+            cursor = max(cursor, busy[place][1])
+            place += 1
         if cursor < end:
             rest.append((cursor, end))
     return rest

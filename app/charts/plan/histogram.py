@@ -18,12 +18,12 @@ def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
     across = Scale(0.0, float(scene.edges_s[-1]), plot.left, plot.right)
     most = max(float(scene.shares.max()), 1e-12)
     up = Scale(0.0, 1.08 * most, plot.bottom, plot.top)
-    held = scene.limit_s is not None
+    has_limit = scene.limit_s is not None
     items: list[Item] = [Text(box.left, box.top + 10, scene.title, "ink", BODY_PX, 600)]
     if scene.limit_s is not None:
         words = f"{100 * scene.within:.4g}% within {latency(scene.limit_s)}"
-        taken = metrics.width(scene.title, BODY_PX, 600) + metrics.width(words, LABEL_PX)
-        if taken + 8 <= box.width:
+        words_px = metrics.width(scene.title, BODY_PX, 600) + metrics.width(words, LABEL_PX)
+        if words_px + 8 <= box.width:
             items.append(Text(box.right, box.top + 10, words, "ink3", LABEL_PX, anchor="end"))
     factor = 1.0 if scene.unit == "s" else 1e3
     shown = Scale(0.0, across.high * factor, plot.left, plot.right)
@@ -34,7 +34,7 @@ def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
     bars: tuple[list[Box], list[Box]] = ([], [])
     for low, high, share in zip(scene.edges_s, scene.edges_s[1:], scene.shares, strict=False):
         if share > 0:
-            late = held and float(low) >= (scene.limit_s or 0.0)
+            late = has_limit and float(low) >= (scene.limit_s or 0.0)
             left, right = across.at(float(low)), across.at(float(high))
             bars[late].append(Box.between(left, up.at(float(share)), right - 1, plot.bottom))
     for group, fill in zip(bars, (Mix("ink3", 0.75), "danger"), strict=True):

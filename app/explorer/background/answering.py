@@ -34,7 +34,7 @@ class Answering(QObject):
     reload_failed = Signal(object, object)
     """Path and RidgepointError: the code of a side was saved, and its prediction failed."""
     along_found = Signal(object)
-    """Along | None: the regimes of the current side along the batch."""
+    """BatchRegimes | None: the regimes of the current side along the batch."""
 
     def __init__(self, session: Session, worker: Worker) -> None:
         super().__init__()

@@ -70,7 +70,7 @@ class Clustering(QObject):
             search = None if now.search and now.search.ranking is None else now.search
             self._show(replace(now, progress="", error=words, search=search))
 
-    def again(self) -> None:
+    def retry(self) -> None:
         """Predict the current question again."""
         self._request()
 

@@ -81,7 +81,7 @@ class Planning(QObject):
                 replace(self.planned, progress="", error="Cancelled. Plan again to continue.")
             )
 
-    def again(self) -> None:
+    def retry(self) -> None:
         """Plan the current draft again."""
         self._request()
 

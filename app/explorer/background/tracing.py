@@ -15,7 +15,7 @@ from shiboken6 import isValid
 
 from app.explorer.background.tracer import Progress, TraceJob, encode
 from simulator.errors import UntracedError
-from simulator.scenario.gpu_class import content, seen
+from simulator.scenario.gpu_class import modified_ns, traced_properties
 
 OnTraced = Callable[[str], None]
 """Called when a request ends, with "" or the reason why there is no trace."""
@@ -165,4 +165,4 @@ class Tracing(QObject):
 def key_of(need: UntracedError) -> tuple[Any, ...]:
     """A key that is equal for all requests of the same traces."""
     network = need.request.network
-    return need.request, seen(network, need.gpu), need.line, content(network)
+    return need.request, traced_properties(network, need.gpu), need.line, modified_ns(network)

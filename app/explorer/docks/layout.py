@@ -49,7 +49,7 @@ class Layout:
         frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}
         self._frames |= frames
         if frames:
-            self._wide = self._is_wide  # they are kept when the window is shown at this width
+            self._wide = self._is_wide  # so that showing the window at this width keeps them
             self._frame()
         self._settle()  # docks share the current size of the window
         self.workspaces.restore(layout)

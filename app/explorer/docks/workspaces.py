@@ -16,7 +16,8 @@ from app.explorer.docks.panel import Panel
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
 _PLAN_PX, _GRID_PX = (330, 630, 600), (330, 640, 590)
 _NARROW_PLAN_PX, _NARROW_PX = (280, 490, 490), 1400
-"""The columns of a plan in a workspace narrower than `_NARROW_PX`: the table keeps its figures."""
+"""Column widths of the Plan page if its workspace is narrower than `_NARROW_PX`; the table stays
+wide enough for its figures."""
 _WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
 
 

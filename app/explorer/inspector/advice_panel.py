@@ -55,7 +55,7 @@ class Gain(QWidget):
         self.setFixedHeight(_ROW_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.fits = ", then fits" if advice.fits and not base.fits else ""
-        """Said of advice that makes a step fit in the memory."""
+        """Appended to advice that makes the step fit in memory."""
         summary = f"{sentence(advice)} −{percent(advice.gain)}, {effect(base, advice)}{self.fits}"
         self.setAccessibleName(summary)
         low, high = advice.interval_s
@@ -144,10 +144,10 @@ class AdvicePanel(QWidget):
         any_advice = bool(found.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
         self._offer_more(found.missing)
-        every = found.advised.advice
-        most = max((a.gain for a in every), default=1.0)
+        all_advice = found.advised.advice
+        most = max((a.gain for a in all_advice), default=1.0)
         for name in GROUPS:
-            chosen = [a for a in every if group(a) == name][:_TOP]
+            chosen = [a for a in all_advice if group(a) == name][:_TOP]
             if chosen:
                 label = QLabel(name)
                 label.setProperty("tone", "label")

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from app.answers.cards import plainly
+from app.answers.cards import display_name
 from app.answers.changes import with_arguments, without
 from app.answers.subject import to_full_text
 from app.explorer.state.session import Session
@@ -64,13 +64,13 @@ class AppliedList(QWidget):
             inside.setContentsMargins(10, 6, 8, 8)
             inside.setSpacing(4)
             head = QHBoxLayout()
-            title = QLabel(plainly(applied.name))
+            title = QLabel(display_name(applied.name))
             title.setProperty("tone", "title")
             title.setToolTip(f"{whatif.usage}\n{whatif.help}")
             remove = QToolButton()
             remove.setText("Remove")
             remove.setProperty("look", "button")
-            remove.setAccessibleName(f"Remove {plainly(applied.name)}")
+            remove.setAccessibleName(f"Remove {display_name(applied.name)}")
             remove.clicked.connect(lambda _=False, at=place: self._remove(at))
             head.addWidget(title, 1)
             head.addWidget(remove)

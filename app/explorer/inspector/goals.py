@@ -24,8 +24,8 @@ from simulator.analysis.seek import UNDER, SeekResult
 
 
 class Goals(QWidget):
-    """One row per goal. `requested` carries a goal, its target, and the figure of the free
-    question."""
+    """One row per goal. `requested` carries a goal, its target, and the figure that the goal
+    "Largest batch with … under …" limits."""
 
     requested = Signal(str, float, str)
 
@@ -34,7 +34,7 @@ class Goals(QWidget):
         self.session, self.theme = session, theme
         self.results: dict[str, SeekResult] = {}
         self.questions: dict[str, str] = {}
-        """The questions in words whose search runs or has a result, by goal."""
+        """By goal, the text of its question if a search for it is running or has a result."""
         self.labels: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}

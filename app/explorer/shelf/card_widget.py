@@ -26,7 +26,7 @@ from app.widgets.paint import Paint
 
 HEIGHT = 44
 NEW = -2
-"""Stands for an index: apply the card to a new scenario."""
+"""Used in place of a scenario's index: apply the card to a new scenario."""
 _SHADOW = QPointF(5, 5)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.answers.cards import plainly
+from app.answers.cards import display_name
 from app.theme import Theme
 from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import RidgepointError
@@ -31,7 +31,7 @@ class ParameterDialog(QDialog):
         super().__init__(parent)
         self.name, self.before, self.applied = name, before, applied
         whatif = named(name)
-        title = plainly(name).capitalize()
+        title = display_name(name).capitalize()
         self.setWindowTitle(title)
         self.setAccessibleName(title)
         self.setMinimumWidth(360)
@@ -53,7 +53,7 @@ class ParameterDialog(QDialog):
         column.addWidget(self.refusal)
         self.button = QPushButton("Apply")
         self.button.setProperty("look", "primary")
-        self.button.setAccessibleName(f"Apply {plainly(name)}")
+        self.button.setAccessibleName(f"Apply {display_name(name)}")
         self.button.setDefault(True)
         self.button.clicked.connect(self.submit)
         column.addWidget(self.button)

@@ -58,7 +58,7 @@ class Dropping:
         try:
             if card.kind != "whatif" and card.key in used(before):
                 return Offer(f"Scenario {LETTERS[at]} already uses {card.title}", None)
-            if needed := card.asks(before):
+            if needed := card.missing_parameters(before):
                 words = f"{card.title} needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, self._changing(at, before)))
             after = card.apply(before, self._trace(before))
@@ -90,7 +90,7 @@ class Dropping:
                     f"Scenario {now} already uses {card.title}, and so does its copy", None
                 )
             words = f"New scenario {new} with {card.title}"
-            if needed := card.asks(before):
+            if needed := card.missing_parameters(before):
                 words = f"{words}: needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, add))
             after = card.apply(before, self._trace(before))

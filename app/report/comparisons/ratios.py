@@ -39,5 +39,5 @@ def ratio(one: Prediction, other: Prediction) -> str:
     text += " per sample" if by_sample else ""
     scale = 1 / max(one.trace.samples, 1), 1 / max(other.trace.samples, 1)
     a, b = (tuple(v * s for v in p.interval_s) for p, s in zip((one, other), scale, strict=True))
-    apart = a[0] > b[1] or b[0] > a[1]
-    return f"{text}, 80% intervals {'apart' if apart else 'overlap'}"
+    disjoint = a[0] > b[1] or b[0] > a[1]
+    return f"{text}, 80% intervals {'apart' if disjoint else 'overlap'}"

@@ -113,13 +113,13 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
         if step.alone_s is not None:
             alone = Text(signed_seconds(step.alone_s))
             alone_share = moved_text(total, total + step.alone_s)
-        then = step.period_s - step.change_s
+        before_s = step.period_s - step.change_s
         shown.add_row(
             cut(step.label, 34),
             alone,
             alone_share,
             signed_seconds(step.change_s),
-            moved_text(then, step.period_s),
+            moved_text(before_s, step.period_s),
             seconds(step.period_s),
         )
     shown.add_row(
@@ -132,12 +132,12 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
     )
     alone = [s.alone_s for s in fall.steps]
     if len(alone) > 1 and None not in alone:
-        apart = fall.a.period_s + sum(a for a in alone if a is not None) - fall.b.period_s
-        if abs(apart) > 0.01 * fall.a.period_s:
-            fewer = "less" if apart < 0 else "more"
+        interaction_s = fall.a.period_s + sum(a for a in alone if a is not None) - fall.b.period_s
+        if abs(interaction_s) > 0.01 * fall.a.period_s:
+            fewer = "less" if interaction_s < 0 else "more"
             shown.caption = (
-                f"the changes interact: together they save {seconds(abs(apart))} {fewer} than the "
-                "sum of each alone"
+                f"the changes interact: together they save "
+                f"{seconds(abs(interaction_s))} {fewer} than the sum of each alone"
             )
     return shown
 

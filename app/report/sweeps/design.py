@@ -71,7 +71,7 @@ def show(design: Design, rows: Rows, path: Path, damaged: int) -> None:
     console = Terminal(highlight=False)
     total = len(rows.points)
     answered = total - len(rows.refused)
-    console.print(f"{total:,} rows in {path}, {answered:,} with an answer")
+    console.print(f"{total:,} rows in {path}, {answered:,} predicted")
     if answered:
         rates = rows.table[:, COLUMN_INDEX["samples_per_s"]].tolist()
         best = max(range(total), key=lambda at: rates[at] if rates[at] == rates[at] else -1.0)

@@ -9,7 +9,7 @@ from app.answers.side import Side
 from app.answers.sweeps.axes import line as line_of
 from app.scenes.regime_map.axes import offered, place_on
 from simulator.hardware.gpu import gpus
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import DTYPES
 from simulator.scenario.scenario import Value
@@ -23,22 +23,22 @@ MOST_POINTS = 10_000
 
 def usual(side: Side) -> list[str]:
     """The default axes of a side: batch, sequence, GPUs and modes; scales if these are too few."""
-    every = values(side)
-    names = [name for name in ("batch", "seq", "gpu", "mode") if name in every]
+    axis_values = values(side)
+    names = [name for name in ("batch", "seq", "gpu", "mode") if name in axis_values]
     return [*names, *("host_speed", "bandwidth")[: max(0, _USUAL_AXES - len(names))]]
 
 
 def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
     """The named axes that a side has, with their values, in at most `MOST_POINTS` combinations."""
-    every = values(side)
-    axes = {name: every[name] for name in names if name in every}
+    axis_values = values(side)
+    axes = {name: axis_values[name] for name in names if name in axis_values}
     while prod(map(len, axes.values())) > MOST_POINTS:
         longest = max(axes, key=lambda name: len(axes[name]))
-        here = place_on(side, longest)
+        place = place_on(side, longest)
         if len(axes[longest]) <= _FEW:
-            axes[longest] = [here if here in axes[longest] else axes[longest][0]]
+            axes[longest] = [place if place in axes[longest] else axes[longest][0]]
         else:
-            axes[longest] = _with(axes[longest][::2], here)
+            axes[longest] = _with(axes[longest][::2], place)
     return axes
 
 
@@ -48,9 +48,9 @@ def values(side: Side) -> Mapping[str, list[Value]]:
     names = offered(side)
     by_axis: dict[str, list[Value]] = {}
     for name in ("batch", "seq"):
-        here = place_on(side, name)
-        if name in names and here is not None:
-            by_axis[name] = _with(list(line_of(side.scenario, name).values), here)
+        place = place_on(side, name)
+        if name in names and place is not None:
+            by_axis[name] = _with(list(line_of(side.scenario, name).values), place)
     same_ops_gpus = _cards(side) if "gpu" in names else []
     if len(same_ops_gpus) > 1:
         by_axis["gpu"] = same_ops_gpus
@@ -70,14 +70,16 @@ def _cards(side: Side) -> list[Value]:
     request, own = resolve(side.scenario).request, side.prediction.gpu
     cards = [card for card in gpus() if card.vendor == own.vendor]
     same: list[Value] = [
-        card.id for card in cards if seen(request.network, card) == seen(request.network, own)
+        card.id
+        for card in cards
+        if traced_properties(request.network, card) == traced_properties(request.network, own)
     ]
     shown = same[:_MOST_CARDS]
     return shown if own.id in shown or own.id not in same else [own.id, *shown[:-1]]
 
 
-def _with(values: list[Value], here: Value | None) -> list[Value]:
+def _with(values: list[Value], own: Value | None) -> list[Value]:
     """The values with the side's own value; numbers are sorted."""
-    every = values if here is None or here in values else [*values, here]
-    numbers = [v for v in every if isinstance(v, int | float)]
-    return [*sorted(numbers)] if len(numbers) == len(every) else every
+    all_values = values if own is None or own in values else [*values, own]
+    numbers = [v for v in all_values if isinstance(v, int | float)]
+    return [*sorted(numbers)] if len(numbers) == len(all_values) else all_values

@@ -92,13 +92,13 @@ def group_summaries(
 ) -> tuple[GroupSummary, ...]:
     """A summary of each value of an axis that has matching rows."""
     groups = axis.values.astype(np.int64)
-    found: list[GroupSummary] = []
+    summaries: list[GroupSummary] = []
     for value in range(len(axis.words)):
         rows = matching & (groups == value)
         if rows.any():
             median = float(np.median(figure.values[rows]))
             text = axis.value_text(value)
-            found.append(
+            summaries.append(
                 GroupSummary(value, text, int(rows.sum()), median, figure.value_text(median))
             )
-    return tuple(found)
+    return tuple(summaries)

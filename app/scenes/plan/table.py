@@ -80,17 +80,17 @@ def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:
 
 def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
     """The whole table with column heads."""
-    every = columns(spec)
-    heads = ["Configuration", *(" ".join(c.head) for c in every), "Limits", "Binds", "Why"]
+    all_columns = columns(spec)
+    heads = ["Configuration", *(" ".join(c.head) for c in all_columns), "Limits", "Binds", "Why"]
     lines = [heads]
     for row in rows:
-        cells = [" ".join(filter(None, column.cell(row))) for column in every]
+        cells = [" ".join(filter(None, column.cell(row))) for column in all_columns]
         lines.append([row.configuration, *cells, status_words(row), row.binds, row.reason])
     return lines
 
 
 def distinguishing(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The fields that distinguish rows of one GPU and count."""
+    """The fields that distinguish rows with the same GPU and the same number of GPUs."""
     names = ("engine", "precision")
     return tuple(name for name in names if len({getattr(row, name) for row in rows}) > 1)
 

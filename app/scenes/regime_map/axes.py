@@ -10,7 +10,7 @@ from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues, between, value_on
 from app.answers.sweeps.axes import line as line_of
 from app.scenes.sweep.curves import lacking
-from simulator.scenario.gpu_class import content
+from simulator.scenario.gpu_class import modified_ns
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.whatif import whatifs
@@ -75,7 +75,7 @@ def elsewhere(scenario: Scenario, *names: str) -> str:
     others = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
     key = replace(scenario, whatifs=others, **fields).key  # pyright: ignore[reportArgumentType]
-    return f"{key} {content(scenario.network)}"
+    return f"{key} {modified_ns(scenario.network)}"
 
 
 def values(
@@ -84,16 +84,16 @@ def values(
     """An axis with its values, more at each level, including the side's value. `within` are the
     ends that stay while the side's value lies between them."""
     along = line_of(side.scenario, name)
-    here = place_on(side, name)
+    own = place_on(side, name)
     if not along.numeric:
         return (
             along
-            if here is None or here in along.values
-            else (replace(along, values=(here, *along.values)))
+            if own is None or own in along.values
+            else (replace(along, values=(own, *along.values)))
         )
     ends = float(along.values[0]), float(along.values[-1])  # pyright: ignore[reportArgumentType]
     low, high = within or ends
-    place = float(here) if isinstance(here, int | float) else None
+    place = float(own) if isinstance(own, int | float) else None
     if place is not None and not low <= place <= high:
         low, high = min(ends[0], place), max(ends[1], place)
     points = _POINTS.get(name, _SCALE)[level]

@@ -56,8 +56,8 @@ class Curve:
         """Whether this curve equals another, because the sides differ only in their value on the
         axis."""
         own_s, other_s = self.columns["period_s"], other.columns["period_s"]
-        shared, here, there = np.intersect1d(self.values, other.values, return_indices=True)
-        return shared.size > 1 and bool(np.array_equal(own_s[here], other_s[there]))
+        shared, mine, theirs = np.intersect1d(self.values, other.values, return_indices=True)
+        return shared.size > 1 and bool(np.array_equal(own_s[mine], other_s[theirs]))
 
     def here_s(self) -> tuple[float, float, float]:
         """The time at the side's own value, and its 80% interval."""

@@ -30,7 +30,7 @@ class ClusterView(View):
     edited = Signal(object, str, str)
     """ClusterQuestion, the name of the change, and the key under which changes merge."""
     cancelled = Signal()
-    again = Signal()
+    retried = Signal()
     """The user asked to predict again."""
     sought = Signal()
     """The user asked for the fastest split."""

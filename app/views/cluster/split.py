@@ -97,7 +97,7 @@ class Split(ClusterView):
         self.stop.clicked.connect(self.cancelled)
         self.retry = QPushButton("Predict again")
         self.retry.setAccessibleName("Predict the step over several GPUs again")
-        self.retry.clicked.connect(self.again)
+        self.retry.clicked.connect(self.retried)
         self.memory = MemoryCanvas(theme)
         self.search = SplitSearchRows()
         self.search.sought.connect(self.sought)

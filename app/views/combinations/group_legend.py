@@ -47,15 +47,15 @@ class GroupLegend(QWidget):
 
     def places(self) -> list[tuple[float, float]]:
         """The left end and the middle of each entry, in pixels."""
-        found: list[tuple[float, float]] = []
+        entry_places: list[tuple[float, float]] = []
         x, y = _LEFT + width(self.head, LABEL_PX, 600) + _GAP_PX, _ROW_PX / 2
         for group in self.groups:
             wide = _SWATCH_PX + 6 + width(self.entry(group))
             if x > _LEFT and x + wide > self.width() - _LEFT:
                 x, y = _LEFT, y + _ROW_PX
-            found.append((x, y))
+            entry_places.append((x, y))
             x += wide + _GAP_PX
-        return found
+        return entry_places
 
     def entry(self, group: GroupSummary) -> str:
         """The words of a group: "H200 SXM 1.46 ms, 320 lines"."""

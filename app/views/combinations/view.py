@@ -161,16 +161,16 @@ class Combinations(StripView):
         """Show the shares of the axes and the groups over the matching lines. Returns the shares
         in words."""
         canvas, figure = self.canvas, self.explain.figure
-        found = importance(table, figure, canvas.matching)
+        explained = importance(table, figure, canvas.matching)
         columns = {column.name: column for column in table.columns}
         by = columns.get(self.explain.by)
-        canvas.figure, canvas.shares = figure, found.shares
+        canvas.figure, canvas.shares = figure, explained.shares
         canvas.groups = () if by is None else group_summaries(by, columns[figure], canvas.matching)
         head = f"Median {in_sentence(figure)} by {in_sentence(by.name)}" if by else ""
         self.groups.show_groups(head, len(by.words) if by else 0, canvas.groups)
         self.legend.setVisible(by is None)
         canvas.update()
-        return f"spread of {in_sentence(figure)}: {found.words}" if found.words else ""
+        return f"spread of {in_sentence(figure)}: {explained.words}" if explained.words else ""
 
     def _choose(self, names: list[str], figures: list[str]) -> None:
         """Change the axes, which requires new predictions, or the figures, which does not."""

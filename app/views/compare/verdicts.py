@@ -54,11 +54,11 @@ class Verdicts(Canvas):
         if self.pair is None:
             return "", ""
         a, b = (side.prediction for side in self.pair)
-        head, _, apart = ratio(a, b).partition(", ")
+        head, _, intervals = ratio(a, b).partition(", ")
         by_sample = per_sample((a, b))
         change = sample_s(b) - sample_s(a) if by_sample else b.period_s - a.period_s
         change_words = signed_seconds(change) + (" per sample" if by_sample else "")
-        return head, f"{change_words}, {apart}" if apart else "the same time"
+        return head, f"{change_words}, {intervals}" if intervals else "the same time"
 
     def draw(self, paint: Paint) -> None:
         if self.pair is None:

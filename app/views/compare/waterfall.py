@@ -109,10 +109,10 @@ class WaterfallCanvas(Titled):
         if fall is None:
             super().keyPressEvent(event)
             return
-        last, here = len(fall.steps) + 1, -1 if self.over is None else int(self.over)
+        last, place = len(fall.steps) + 1, -1 if self.over is None else int(self.over)
         steps = {
-            Qt.Key.Key_Right: here + 1,
-            Qt.Key.Key_Left: here - 1,
+            Qt.Key.Key_Right: place + 1,
+            Qt.Key.Key_Left: place - 1,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: last,
         }

@@ -96,8 +96,8 @@ class FactoryFloor(Canvas):
         speed = float(f.trucking[kernel]) if kernel is not None else 0.0
         self._travelled = (self._travelled + passed_s * (0.1 + 0.5 * speed) * (speed > 0)) % 1.0
         self.at_s = time_s
-        places = self.plan
-        for box in (places.tray, places.chute, places.road, places.staging, places.machines):
+        plan = self.plan
+        for box in (plan.tray, plan.chute, plan.road, plan.staging, plan.machines):
             self.update(box.toAlignedRect())
         self.moved.emit()
 

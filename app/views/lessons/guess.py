@@ -16,7 +16,8 @@ from simulator.prediction import Regime
 
 _NUDGE, _COARSE = 1.02, 1.2
 _BAR_PX = 34.0
-"""The length of the longest bar of a class's answers beside a marker, in pixels."""
+"""Length in pixels of the longest bar in the histogram of a class's answers, drawn beside a
+marker."""
 
 
 class GuessCanvas(LessonPlot):

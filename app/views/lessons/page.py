@@ -46,7 +46,7 @@ class LessonPage(QWidget):
 
     went = Signal(int)
     """Number of steps to go forward, or back if negative."""
-    again = Signal()
+    restarted = Signal()
     opened = Signal()
     chose = Signal(str)
 
@@ -127,7 +127,7 @@ class LessonPage(QWidget):
         self.verdict = sentence(BODY_PX, 600)
         self.redo = QPushButton("Predict again")
         self.redo.setAccessibleName("Predict again")
-        self.redo.clicked.connect(lambda: self.again.emit())
+        self.redo.clicked.connect(lambda: self.restarted.emit())
         verdict_row = QHBoxLayout()
         verdict_row.addWidget(self.verdict, 1)
         verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
@@ -252,7 +252,7 @@ class LessonPage(QWidget):
         self.choice.setVisible(bool(self.options))
         for option in self.options:
             is_chosen = attempt is not None and attempt.choice == option.value
-            option.setAutoExclusive(False)  # so that no option can be checked
+            option.setAutoExclusive(False)  # an exclusive group keeps one option checked
             option.setChecked(is_chosen)
             option.setAutoExclusive(True)
             locked = attempt is not None and attempt.locked

@@ -43,16 +43,16 @@ class Steps(QWidget):
         gap = max(10.0, free / (len(STEPS) - 1) - 1)
         x, y = 0.0, self.height() / 2
         for index, words in enumerate(STEPS.values()):
-            done, here = index < current, index == current
-            ground = theme.b if done else theme.ink if here else theme.bg3
-            ink = theme.on_accent if done else theme.bg1 if here else theme.ink3
+            done, is_current = index < current, index == current
+            ground = theme.b if done else theme.ink if is_current else theme.bg3
+            ink = theme.on_accent if done else theme.bg1 if is_current else theme.ink3
             paint.area(QRectF(x, y - 11, 22, 22), ground, radius=11)
             if done:
                 paint.line([(x + 6.5, y), (x + 9.8, y + 3.4), (x + 15.5, y - 3.6)], ink, 1.8)
             else:
                 paint.text(x + 11, y, str(index + 1), ink, LABEL_PX, 600, 0.5)
-            tone = theme.ink if done or here else theme.ink3
-            end = paint.text(x + 28, y, words, tone, BODY_PX, 600 if here else 400).right()
+            tone = theme.ink if done or is_current else theme.ink3
+            end = paint.text(x + 28, y, words, tone, BODY_PX, 600 if is_current else 400).right()
             x = end + gap
             if index < len(STEPS) - 1 and gap > 20:
                 paint.line([(end + 8, y), (x - 8, y)], theme.line2)

@@ -70,7 +70,7 @@ class Lessons(View):
         self.page.guess.moved.connect(lambda: self.page.update_verdict(self.attempt, self.outcome))
         self.page.guess.entered.connect(lambda: self.go(1))
         self.page.went.connect(self.go)
-        self.page.again.connect(self._again)
+        self.page.restarted.connect(self._start_over)
         self.page.opened.connect(self._open)
         self.page.chose.connect(self._choose)
         self.page.menu.aboutToShow.connect(lambda: fill_menu(self.page.menu, self))
@@ -247,7 +247,7 @@ class Lessons(View):
         reached = self.reached.get(lesson.name, "")
         self.page.show_lesson(lesson, where, self.attempt, self.outcome, error, reached)
 
-    def _again(self) -> None:
+    def _start_over(self) -> None:
         """Start over with a new prediction."""
         attempt = self.attempt
         if attempt is not None:

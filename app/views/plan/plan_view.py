@@ -30,7 +30,7 @@ class PlanView(View):
     shelf_requested = Signal()
     """The user asked for the cards of GPUs."""
     cancelled = Signal()
-    again = Signal()
+    retried = Signal()
     """The user asked to plan again."""
     planned: Planned | None = None
 

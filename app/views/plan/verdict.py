@@ -54,7 +54,7 @@ class PlanVerdict(PlanView):
         self.stop.clicked.connect(self.cancelled)
         self.retry = QPushButton("Plan again")
         self.retry.setAccessibleName("Plan again")
-        self.retry.clicked.connect(self.again)
+        self.retry.clicked.connect(self.retried)
         self.retry.hide()
         self.table = CandidateTable(theme)
         self.table.pressed_on.connect(

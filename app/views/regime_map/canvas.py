@@ -191,8 +191,8 @@ class MapCanvas(Canvas):
             super().keyPressEvent(event)
         elif key in steps:
             last = len(chart.x.values) - 1, len(chart.y.values) - 1
-            here = self.spot or (last[0] // 2, last[1] // 2)
-            x, y = (min(max(n + s, 0), m) for n, s, m in zip(here, steps[key], last, strict=True))
+            spot = self.spot or (last[0] // 2, last[1] // 2)
+            x, y = (min(max(n + s, 0), m) for n, s, m in zip(spot, steps[key], last, strict=True))
             self.move_to((x, y))
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             if self.spot is not None:

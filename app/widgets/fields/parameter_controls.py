@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QLineEdit, QWidget
 
-from app.answers.cards import plainly
+from app.answers.cards import display_name
 from app.quantities import plain
 from app.theme import Theme
 from app.widgets.fields.choice import Choice
@@ -103,7 +103,7 @@ class Controls(QWidget):
 
     def _row(self, parameter: Parameter) -> None:
         at = self.grid.rowCount()
-        name = f"{plainly(self.whatif)}: {parameter.name.replace('_', ' ')}"
+        name = f"{display_name(self.whatif)}: {parameter.name.replace('_', ' ')}"
         label = QLabel(
             parameter.name.replace("_", " ") + (f", {parameter.unit}" if parameter.unit else "")
         )

@@ -76,7 +76,8 @@ class RowsFile:
         return points if not self._known else [p for p in points if p not in self._known]
 
     def append(self, rows: Rows) -> None:
-        """Add rows of points that have none. Raises InputError if the disk is full."""
+        """Append the rows of points that are not in the file yet. Raises InputError if the disk is
+        full."""
         new = [at for at, point in enumerate(rows.points) if point not in self._known]
         points = [rows.points[at] for at in new]
         refused = {p: rows.refused[p] for p in points if p in rows.refused}

@@ -136,15 +136,15 @@ def _bytes_along(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _touched_words(itemsize: int, steps: Sequence[int], reach: Sequence[float], unit: int) -> float:
     """Distinct words of `unit` bytes that one operand has in a box of `reach` elements."""
-    apart, span = 1.0, float(itemsize)
+    copies, span = 1.0, float(itemsize)
     for step, count in sorted(zip(steps, reach, strict=True)):
         if step == 0:
             continue
         if step <= max(span, unit):  # neighbours share a word, or are adjacent
             span += step * (count - 1)
         else:
-            apart *= count
-    return apart * max(1.0, span / unit)
+            copies *= count
+    return copies * max(1.0, span / unit)
 
 
 def offset_slots(axes: int, operands: int) -> int:

@@ -65,7 +65,7 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
             "of the module",
         )
     numbers, number = count(), -1
-    apart: dict[str, int] = {}
+    cuts: dict[str, int] = {}
     parts = graphs(trace)
     for index, op in enumerate(trace.ops):
         if op.phase == "optimizer":
@@ -73,15 +73,15 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         why = "" if parts.eager(index) else _uncaptured(op)
         if why or parts.eager(index):
             if why not in ("", "autograd"):
-                apart[why] = apart.get(why, 0) + 1
+                cuts[why] = cuts.get(why, 0) + 1
             number = -1
             continue
         if number < 0 or parts.of[index] != parts.of[index - 1]:
             number = next(numbers)
         piece[index] = number
     notes = [
-        f"CUDA graphs are cut where {why} ({many} op{'s' * (many > 1)})"
-        for why, many in apart.items()
+        f"CUDA graphs are cut where {why} ({times} op{'s' * (times > 1)})"
+        for why, times in cuts.items()
     ]
     if trace.assumptions and (notes or parts.cuts):
         notes.append(

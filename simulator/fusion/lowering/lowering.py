@@ -97,20 +97,20 @@ class Lowering:
         op = self.trace.ops[index]
         key = id(op.signature)
         if key not in self.kinds:
-            how = kind(op.signature)
-            if how == "reduction" and not self.reductions:
-                how = "library"
-            self.kinds[key] = how
+            node_kind = kind(op.signature)
+            if node_kind == "reduction" and not self.reductions:
+                node_kind = "library"
+            self.kinds[key] = node_kind
         eager = op.phase == "optimizer" or op.name == "aten.ones_like.default" or is_tangent(op)
         return "library" if eager else self.kinds[key]
 
     def _lower(self, index: int, op: Op) -> None:
-        how = self.kind(index)
-        if how == "library":
+        node_kind = self.kind(index)
+        if node_kind == "library":
             self.calls.lower(index, op)
-        elif how == "pointwise":
+        elif node_kind == "pointwise":
             self._loop(index, op)
-        elif how == "reduction":
+        elif node_kind == "reduction":
             lower_reduction(self, index, op)
 
     # -- loops ------------------------------------------------------------------------------------

@@ -180,9 +180,9 @@ def _named(schedule: Schedule, local: Trace) -> Schedule:
                 if op.module.endswith(origins[place].module):
                     above[op.module.removesuffix(origins[place].module)] += 1
     prefix = above.most_common(1)[0][0] if above else ""
-    seen = Counter[tuple[str, str, Phase]]()
+    numbers = Counter[tuple[str, str, Phase]]()
     for place, each in enumerate(origins):
         module = modules.get(place, f"{prefix}{each.module}".removesuffix("."))
-        origins[place] = Origin(each.op, module, each.phase, seen[each.op, module, each.phase])
-        seen[each.op, module, each.phase] += 1
+        origins[place] = Origin(each.op, module, each.phase, numbers[each.op, module, each.phase])
+        numbers[each.op, module, each.phase] += 1
     return replace(schedule, origins=origins)

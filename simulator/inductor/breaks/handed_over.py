@@ -52,13 +52,13 @@ def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], 
     met: set[int] = set()
     for index in within:
         op = trace.ops[index]
-        for place, storage in enumerate(op.storages):
-            held = trace.storages[storage]
-            if storage in met or (storage not in outside and held.role == "activation"):
+        for place, number in enumerate(op.storages):
+            storage = trace.storages[number]
+            if number in met or (number not in outside and storage.role == "activation"):
                 continue
-            met.add(storage)
-            kind = held.role if held.role in _OWN else "activation"
-            shared[(op.phase, place >= len(op.inputs)), kind, held.nbytes].append(storage)
+            met.add(number)
+            kind = storage.role if storage.role in _OWN else "activation"
+            shared[(op.phase, place >= len(op.inputs)), kind, storage.nbytes].append(number)
     return shared
 
 

@@ -74,24 +74,24 @@ def _continued(
     return forward + [ContinuedRow(like + deep_forward, counts) for like, counts in backward]
 
 
-def _sound(made: Schedule, deep: Schedule, likes: list[int]) -> bool:
+def _sound(extended: Schedule, deep: Schedule, likes: list[int]) -> bool:
     """Whether all origins exist, and each launch has the same inputs written before it as the
     launch that it copies."""
-    if any(not 0 <= o < len(made.origins) for each in made.launches for o in each.origins):
+    if any(not 0 <= o < len(extended.origins) for each in extended.launches for o in each.origins):
         return False
     before = _unmade(deep)
-    return _unmade(made) == [before[like] for like in likes]
+    return _unmade(extended) == [before[like] for like in likes]
 
 
 def _unmade(schedule: Schedule) -> list[tuple[int, ...]]:
     """For each launch the indices of its reads that no earlier launch wrote: views of several
     adjacent buffers."""
     outside: tuple[Role, ...] = ("weight", "buffer", "input")
-    there = {number for number, buffer in enumerate(schedule.buffers) if buffer.role in outside}
+    available = {number for number, buffer in enumerate(schedule.buffers) if buffer.role in outside}
     unmade: list[tuple[int, ...]] = []
     for launch in schedule.launches:
-        there.update(number for number, _ in launch.writes)
-        unmade.append(tuple(i for i, (b, _) in enumerate(launch.reads) if b not in there))
+        available.update(number for number, _ in launch.writes)
+        unmade.append(tuple(i for i, (b, _) in enumerate(launch.reads) if b not in available))
     return unmade
 
 

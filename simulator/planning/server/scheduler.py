@@ -80,14 +80,14 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     count = len(arrivals)
     first, last = [float("nan")] * count, [float("nan")] * count
     generated = [0] * count  # tokens generated before the sequence was pre-empted
-    _, decode_s, near, far = step.lists
+    _, decode_s, near_s, far_s = step.lists
     knee, host = step.knee, step.host_s
     room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
     waiting: deque[int] = deque()
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
     ends: list[tuple[int, int]] = []  # iteration of the last token, request
     entered: dict[int, tuple[int, int]] = {}  # decodes: first iteration, cache then
-    held = reserved = 0  # tokens of cache in use, and reserved
+    used = reserved = 0  # tokens of cache in use, and reserved
     gaps: list[float] = []
     decoded: list[int] = []
     clock = busy = cached_area = waiting_area = 0.0
@@ -95,13 +95,13 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
 
     def retire() -> None:
         """Free the sequences whose last token came in this iteration."""
-        nonlocal held, reserved
+        nonlocal used, reserved
         while ends and ends[0][0] <= tick:
-            who = heapq.heappop(ends)[1]
-            since, had = entered.pop(who)
-            held -= had + tick - since
-            reserved -= prompts[who] + outputs[who]
-            last[who] = clock
+            request = heapq.heappop(ends)[1]
+            since, had = entered.pop(request)
+            used -= had + tick - since
+            reserved -= prompts[request] + outputs[request]
+            last[request] = clock
 
     while True:
         while coming < count and arrivals[coming] <= clock:
@@ -118,11 +118,11 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
         if batch and not waiting and not partial:  # nothing but decodes until the next event
             stop = arrivals[coming] if coming < count else inf
             flat, knee_at = decode_s[batch] + host, knee * batch
-            slope, beyond, began = near[batch], far[batch], len(gaps)
+            slope, beyond, began = near_s[batch], far_s[batch], len(gaps)
             most_ticks = ends[0][0] - tick
             if not rules.reserve:  # up to the last iteration that fits in the cache
-                most_ticks = min(most_ticks, max((room - held) // batch, 0))
-            for cached in range(held, held + most_ticks * batch, batch):
+                most_ticks = min(most_ticks, max((room - used) // batch, 0))
+            for cached in range(used, used + most_ticks * batch, batch):
                 if clock >= stop:
                     break
                 took = flat + (
@@ -133,18 +133,18 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
                 clock += took
                 cached_area += cached * took
                 gaps.append(took)
-            held += batch * (len(gaps) - began)
+            used += batch * (len(gaps) - began)
             tick += len(gaps) - began
             decoded += [batch] * (len(gaps) - began)
             busy += sum(gaps[began:])
             if len(gaps) > began:
                 retire()
                 continue
-        while not rules.reserve and batch and held + batch > room:
+        while not rules.reserve and batch and used + batch > room:
             victim = next(reversed(entered))
             since, had = entered.pop(victim)
             tokens = tick - since
-            held -= had + tokens
+            used -= had + tokens
             generated[victim] += tokens
             ends = [e for e in ends if e[1] != victim]
             heapq.heapify(ends)
@@ -158,27 +158,27 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             if not partial:
                 if not waiting or batch + len(finished) >= most:
                     break
-                who = waiting[0]
-                size = prompts[who] + generated[who]
-                hit = int(prompts[who] * rules.prefix_hit)
-                need = prompts[who] + outputs[who] if rules.reserve else size + batch + 1
-                if (reserved if rules.reserve else held) + need > room:
+                request = waiting[0]
+                size = prompts[request] + generated[request]
+                hit = int(prompts[request] * rules.prefix_hit)
+                need = prompts[request] + outputs[request] if rules.reserve else size + batch + 1
+                if (reserved if rules.reserve else used) + need > room:
                     break
                 waiting.popleft()
-                reserved += prompts[who] + outputs[who]
+                reserved += prompts[request] + outputs[request]
                 hit = min(hit, size - 1)
-                held += hit
-                partial.append([who, size - hit, hit])
+                used += hit
+                partial.append([request, size - hit, hit])
             chunk = partial[0]
             take = min(left, chunk[1])
-            if not rules.reserve and held + take + batch > room:
-                take = room - held - batch
+            if not rules.reserve and used + take + batch > room:
+                take = room - used - batch
                 if take <= 0:
                     break
             squares += (chunk[2] + take) ** 2 - chunk[2] ** 2
             prompt += take
             left -= take
-            held += take
+            used += take
             chunk[1] -= take
             chunk[2] += take
             if chunk[1]:
@@ -186,37 +186,37 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             finished.append(chunk[0])
             partial.popleft()
         if prompt:
-            took = step.mixed(prompt, squares, batch, held - prompt)
+            took = step.mixed(prompt, squares, batch, used - prompt)
         elif batch:
-            inner = min(held, knee * batch)
-            took = decode_s[batch] + inner * near[batch] + (held - inner) * far[batch] + host
+            inner = min(used, knee * batch)
+            took = decode_s[batch] + inner * near_s[batch] + (used - inner) * far_s[batch] + host
         else:  # a cut prompt without room in the cache, and no decode to preempt
-            who, _, had = partial.popleft()
-            held -= had
-            reserved -= prompts[who] + outputs[who]
-            waiting.appendleft(who)
+            request, _, had = partial.popleft()
+            used -= had
+            reserved -= prompts[request] + outputs[request]
+            waiting.appendleft(request)
             continue
         clock += took
         busy += took
         tick += 1
-        cached_area += held * took
+        cached_area += used * took
         waiting_area += len(waiting) * took
         if batch:
             gaps.append(took)
             decoded.append(batch)
-            held += batch
+            used += batch
         retire()
-        for who in finished:
-            if not generated[who]:
-                first[who] = clock
-            generated[who] += 1
-            if generated[who] >= outputs[who]:
-                last[who] = clock
-                held -= prompts[who] + generated[who] - 1
-                reserved -= prompts[who] + outputs[who]
+        for request in finished:
+            if not generated[request]:
+                first[request] = clock
+            generated[request] += 1
+            if generated[request] >= outputs[request]:
+                last[request] = clock
+                used -= prompts[request] + generated[request] - 1
+                reserved -= prompts[request] + outputs[request]
                 continue
-            entered[who] = tick, prompts[who] + generated[who] - 1
-            heapq.heappush(ends, (tick + outputs[who] - generated[who], who))
+            entered[request] = tick, prompts[request] + generated[request] - 1
+            heapq.heappush(ends, (tick + outputs[request] - generated[request], request))
     arrival = load.arrival_s
     span = max(clock, 1e-12)
     return Served(

@@ -56,4 +56,4 @@ def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
         raise InputError(next(iter(refused.values())))
     plain_s, fused_s = as_columns(table).period_s.reshape(len(_POINTS), 2, 2).transpose(2, 0, 1)
     saved = (plain_s - fused_s).tolist()
-    return [less + repeats(decode) * (more - less) for less, more in saved]
+    return [small + repeats(decode) * (large - small) for small, large in saved]

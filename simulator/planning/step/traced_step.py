@@ -55,28 +55,29 @@ def sizes_of(name: str) -> dict[str, int]:
 
 
 def parts(scenario: Scenario) -> tuple[tuple[float, Scenario], ...]:
-    """Scenarios to predict, with their weights in the figures of this one: the scenario itself, or,
-    for a rank, two of few layers."""
+    """Scenarios to predict, with their weights in the figures of this scenario: the scenario itself
+    or, for a rank, two networks of few layers."""
     if "ranks" not in scenario.sizes:
         return ((1.0, scenario),)
-    less, more = (
+    small, large = (
         replace(scenario, sizes={**scenario.sizes, "layers": n}) for n in few_layers(scenario)
     )
     steps_of_layers = repeats(scenario)
-    return (1.0 - steps_of_layers, less), (steps_of_layers, more)
+    return (1.0 - steps_of_layers, small), (steps_of_layers, large)
 
 
 def few_layers(scenario: Scenario) -> tuple[int, int]:
-    """Two numbers of layers, between which every kind of layer that repeats is added once."""
+    """The numbers of layers of two small networks; the second has one more layer of each kind that
+    repeats."""
     entry = network(scenario.network)
     return entry.unlike + entry.repeats, entry.unlike + 2 * entry.repeats
 
 
 def repeats(scenario: Scenario) -> float:
-    """The number of times that the difference between the two `few_layers` is added to the first of
-    them."""
-    less, more = few_layers(scenario)
-    return (sizes_of(scenario.network)["layers"] - less) / (more - less)
+    """The number of times that the difference between the figures of the two `few_layers` networks
+    is added to the figures of the smaller one."""
+    small, large = few_layers(scenario)
+    return (sizes_of(scenario.network)["layers"] - small) / (large - small)
 
 
 def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
@@ -116,10 +117,10 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
 
 def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:
     """The trace of a resolved scenario at a batch and a sequence length."""
-    there = with_fields(resolved, request=with_fields(resolved.request, batch=batch, seq=seq))
-    known = family(there)
+    at_point = with_fields(resolved, request=with_fields(resolved.request, batch=batch, seq=seq))
+    known = family(at_point)
     if known is None:
-        return trace_resolved(there)
+        return trace_resolved(at_point)
     return known[0].at(*known[1])
 
 

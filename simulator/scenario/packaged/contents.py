@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.resolve import gpu_of
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
@@ -121,13 +121,13 @@ def name_of(request: TraceRequest) -> str | None:
 
 def card_of(network: str, gpu: GPU) -> str | None:
     """The card of `CARDS` whose traces of a network equal those of a GPU; None if there is none."""
-    own = seen(network, gpu)
-    return next((card for card in CARDS if _seen(network, card) == own), None)
+    own = traced_properties(network, gpu)
+    return next((card for card in CARDS if _card_properties(network, card) == own), None)
 
 
 @cache
-def _seen(network: str, card: str) -> tuple[Any, ...]:
-    return seen(network, gpu_of(card))
+def _card_properties(network: str, card: str) -> tuple[Any, ...]:
+    return traced_properties(network, gpu_of(card))
 
 
 def line_of(network: str) -> Line:

@@ -14,7 +14,7 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import module, trace_module
-from simulator.scenario.gpu_class import as_seen
+from simulator.scenario.gpu_class import gpu_as_traced
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
 from simulator.scenario.traces.folder import TRACE_FOLDER
@@ -80,7 +80,7 @@ def _name(request: TraceRequest, gpu: GPU, **more: Any) -> str:
         name: getattr(request, name) for name in TraceRequest.__struct_fields__ if name != "network"
     }
     network = request.network
-    return disk_key(network, as_seen(network, gpu), by=_sources(), **fields, **more)
+    return disk_key(network, gpu_as_traced(network, gpu), by=_sources(), **fields, **more)
 
 
 @cache

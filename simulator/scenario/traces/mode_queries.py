@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from simulator.modes import Run
 from simulator.networks.catalogue import CATALOGUE
 from simulator.records import Trace
-from simulator.scenario.gpu_class import content
+from simulator.scenario.gpu_class import modified_ns
 from simulator.scenario.resolved import TraceRequest
 
 
@@ -56,4 +56,4 @@ class ModeQueries:
 
 
 def _network(request: TraceRequest) -> Hashable:
-    return replace(request, batch=None, seq=None, run="eager"), content(request.network)
+    return replace(request, batch=None, seq=None, run="eager"), modified_ns(request.network)

@@ -70,8 +70,8 @@ def _cudnn(
     hx, cx = states
     weights = params
     if _is_cast(params):
-        weights = _cast_weights(params)
-        x, hx, cx = (None if t is None else t.to(torch.float16) for t in (x, hx, cx))
+        weights, half = _cast_weights(params), torch.float16
+        x, hx, cx = x.to(half), hx.to(half), None if cx is None else cx.to(half)
     hidden, projected = hx.shape[-1], 0
     if kind == "lstm" and cx is not None and cx.shape[-1] != hidden:
         hidden, projected = cx.shape[-1], hidden

@@ -33,7 +33,7 @@ BOX = Box(10, 20, 900, 500)
 @pytest.fixture(scope="module")
 def found() -> Swept:
     first = Scenario("mlp-tiny")
-    variants = {"as asked": first, "+cuda_graph": apply(first, "cuda_graph", {})}
+    variants = {"baseline": first, "+cuda_graph": apply(first, "cuda_graph", {})}
     return swept(variants, line(first, "batch=1:1048576"))
 
 
@@ -109,12 +109,12 @@ def test_labels_cross_no_curve(frame: Frame) -> None:
 def test_a_single_curve_needs_no_name(found: Swept) -> None:
     alone = replace(found, names=found.names[:1], sweeps=found.sweeps[:1])
     items = sweep(Frame(scene_of_swept(alone), BOX), TABULATED)
-    assert "as asked" not in words_of(items)
+    assert "baseline" not in words_of(items)
 
 
 def test_choices_have_intervals_and_bars() -> None:
     first = Scenario("mlp-tiny")
-    variants = {"as asked": first, "+cuda_graph": apply(first, "cuda_graph", {})}
+    variants = {"baseline": first, "+cuda_graph": apply(first, "cuda_graph", {})}
     sweep = swept(variants, line(first, "gpu=h200,l4,b200"))
     items = choices(sweep, BOX, TABULATED)
     marks = [i for i in items if isinstance(i, Marker)]
@@ -126,7 +126,7 @@ def test_choices_have_intervals_and_bars() -> None:
         heights = [box.height for box in bars if box.left == left]
         assert sum(heights) == pytest.approx(0.38 * (500 - 30 - 24 - 44))  # below the times
     assert len(lefts) == 3
-    assert {"h200", "l4", "b200", "GPU", "as asked", "+cuda_graph"} <= set(words_of(items))
+    assert {"h200", "l4", "b200", "GPU", "baseline", "+cuda_graph"} <= set(words_of(items))
 
 
 def test_a_page_names_its_axes(found: Swept) -> None:

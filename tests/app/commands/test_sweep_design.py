@@ -41,7 +41,7 @@ def message(result: Any) -> str:
 def test_all_combinations_are_predicted(run: Run, into: Path, tmp_path: Path):
     out = tmp_path / "rows.csv"
     text = " ".join(stdout(run("sweep", "mlp-tiny", *AXES, "--into", into, "--csv", out)).split())
-    assert text.startswith(f"4 rows in {into}, 4 with an answer most samples a second: ")
+    assert text.startswith(f"4 rows in {into}, 4 predicted most samples a second: ")
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(r["gpu"], r["batch"]) for r in rows] == [
@@ -122,8 +122,8 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
      "--workers with --engine ray://here:10001: the workers of a cluster are started there: "
      "expected --workers with local or ray alone; remove it"),
     (("--into", "-"),
-     "--into -: the same command goes on from the rows of its file: expected a file name; name "
-     "one, and add --csv - for the rows on standard output"),
+     "--into -: a later run continues from the rows of a file: expected a file name; name one, "
+     "and add --csv - to print the rows"),
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),

@@ -89,8 +89,8 @@ def test_a_comparison(run: Run, tmp_path: Path) -> None:
 def test_a_sweep_of_numbers(run: Run) -> None:
     arguments = ("sweep", "mlp-tiny", "--over", "batch=1:65536", "--with", "+cuda_graph")
     parsed = document(run, *arguments)
-    assert list(parsed["variants"]) == ["as asked", "+cuda_graph"]
-    for row in parsed["variants"]["as asked"]:
+    assert list(parsed["variants"]) == ["baseline", "+cuda_graph"]
+    for row in parsed["variants"]["baseline"]:
         same = answer(Scenario("mlp-tiny", batch=row["batch"]))
         assert row["regime"] == same.regime
         # the sums of arrays may round differently
@@ -107,15 +107,15 @@ def test_a_sweep_of_numbers(run: Run) -> None:
 
 def test_a_sweep_of_choices_and_of_sizes(run: Run) -> None:
     parsed = document(run, "sweep", "mlp-tiny", "--over", "gpu=h200,l4")
-    assert [r["gpu"] for r in parsed["variants"]["as asked"]] == ["h200", "l4"]
+    assert [r["gpu"] for r in parsed["variants"]["baseline"]] == ["h200", "l4"]
     assert parsed["shifts"] == []
-    wide = document(run, "sweep", "mlp-tiny", "--over", "width=64,128")["variants"]["as asked"]
+    wide = document(run, "sweep", "mlp-tiny", "--over", "width=64,128")["variants"]["baseline"]
     assert wide[0]["peak_memory_bytes"] < wide[1]["peak_memory_bytes"]
 
 
 def test_points_without_an_answer_say_why(run: Run) -> None:
     arguments = ("sweep", "mlp-tiny", "--over", "precision=fp16,tf32", "--gpu", "t4")
-    row = document(run, *arguments)["variants"]["as asked"][1]
+    row = document(run, *arguments)["variants"]["baseline"][1]
     assert row["period_s"] is None and "has no TF32" in row["refused"]
     assert "no answer: precision: " in " ".join(table(run(*arguments)).split())
 

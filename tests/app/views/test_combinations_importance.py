@@ -49,7 +49,7 @@ def test_without_all_combinations_there_is_no_share_of_interactions():
     found = importance(table, "Time", np.array([True, True, True, False]))
     assert found.together is None and set(found.shares) == {"One", "Other"}
     one = importance(table, "Time", np.array([True, True, False, False]))
-    assert one.shares == pytest.approx({"Other": 1.0})  # One has a single value left
+    assert one.shares == pytest.approx({"Other": 1.0})  # the axis "One" has one value in these rows
     assert importance(table, "Time", np.array([True, False, False, False])).words == ""
     assert (
         importance(_table([2] * 4, [0, 0, 1, 1], [0, 1, 0, 1]), "Time", np.ones(4, bool)).words

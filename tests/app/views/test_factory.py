@@ -56,8 +56,8 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
     assert f.machines_use == pytest.approx(flops / p.period_s)
 
 
-def test_a_faster_rate_of_overhead_is_the_hosts_too():
-    """Its pieces of work are as short as in the step's schedule, and do not overlap."""
+def test_a_faster_rate_of_overhead_shortens_the_hosts_work():
+    """The host's pieces of work are as short as in the step's schedule, and do not overlap."""
     scenario = Scenario("mlp-tiny", whatifs=(Applied("rate", {"of": "all", "times": 2.0}),))
     p = predict(scenario)
     f = factory(p)

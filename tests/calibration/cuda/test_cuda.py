@@ -39,7 +39,7 @@ def test_triad_reads_two_arrays_and_multiplies_and_adds_each_element() -> None:
 
 
 def test_read_writes_one_word_a_thread() -> None:
-    # 2²⁰ bytes are 65536 vectors, 1024 a block and pass: 64 blocks, fewer than 132
+    # 2²⁰ bytes are 65536 vectors, 1024 per block and pass: 64 blocks, fewer than 132
     traffic = memory.read_traffic(SMS, array_bytes=2**20, blocks_per_sm=1, threads=256, vectors=4)
     assert traffic == Traffic(2**20, 65536)  # 64·256·4
 
@@ -177,7 +177,7 @@ def test_macros_stand_before_the_source() -> None:
 def test_a_wgmma_instruction_names_every_sum_and_both_descriptors(dtype: str) -> None:
     text = warpgroup_matrices.instruction(dtype, 64)
     assert f"m64n64k{warpgroup_matrices.FORMS[dtype][1]}." in text
-    assert re.findall(r"d\[(\d+)\]", text) == [str(i) for i in range(32)]  # 64·64/128 a thread
+    assert re.findall(r"d\[(\d+)\]", text) == [str(i) for i in range(32)]  # 64·64/128 per thread
     assert "%31}, %32, %33, p" in text
     assert text.endswith(': "l"(a), "l"(b)')
 

@@ -74,12 +74,12 @@ def test_match_by_kind_whatever_the_order() -> None:
     assert sorted((w.bytes, s) for w, s in matched) == [(16, 5.0), (20, 2.0), (2000, 9.0)]
 
 
-def test_a_kernel_more_belongs_to_the_product() -> None:
-    # a product that was split, unlike in its lowering: its time is 5 + 2
+def test_a_surplus_kernel_belongs_to_the_product() -> None:
+    # the lowering predicts one kernel, but the library split the product: it takes 5 + 2
     assert match([GEMM], [("nvjet", 5.0), ("splitKreduce", 2.0)]) == [(GEMM, 7.0)]
 
 
-def test_a_kernel_less_is_the_product_alone() -> None:
+def test_with_a_kernel_missing_only_the_product_is_matched() -> None:
     assert match([GEMM, SUM], [("nvjet", 5.0)]) == [(GEMM, 5.0)]
 
 
@@ -88,7 +88,7 @@ def test_nothing_is_matched_by_guess() -> None:
 
 
 def test_growth_and_crossing_by_hand() -> None:
-    # ×1, ×2: the slope rises through a half between batch √2 and 2√2, at 2
+    # the time grows by ×1, then ×2: the slope passes 1/2 at batch 2, between √2 and 2√2
     assert growth([1.0, 1.0, 2.0]) == [0.0, 1.0]
     assert crossing([1, 2, 4], [1.0, 1.0, 2.0]) == pytest.approx(2.0)
     assert crossing([1, 2, 4], [1.0, 2.0, 4.0]) is None  # never overhead-bound

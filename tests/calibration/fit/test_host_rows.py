@@ -74,7 +74,7 @@ def test_fixed_steps_on_the_cpu_launch_nothing() -> None:
 
 
 def test_a_fit_returns_the_costs_that_made_its_rows() -> None:
-    """Two phases tell apart what grows alike in a whole step."""
+    """Rows whose counts are independent of each other determine every cost."""
     generator = np.random.default_rng(4)
     costs = generator.uniform(1e-6, 9e-6, len(COUNTS))
     costs[COUNTS.index("launch")] = 2.5e-6

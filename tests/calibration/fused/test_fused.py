@@ -86,19 +86,19 @@ TRAFFIC = {
     # 8·2 bytes read, 8·2 written; 4 of the sigmoid, and a multiplication, subtraction and
     # multiplication
     "pointwise_chain": (dict(size=8, ops=4), 32, 8 * 7),
-    # 6 in, 3 of bias, 6 out: 15·2; 6 a number
+    # 6 numbers read, 3 of bias, 6 written: 15·2 bytes; 6 FLOPs for each of 6 numbers
     "bias_gelu": (dict(rows=2, cols=3), 30, 36),
-    # 4·6 + 2·3 = 30 numbers; 8 each
+    # 4·6 + 2·3 = 30 numbers read or written; 8 FLOPs for each of 6
     "add_layer_norm": (dict(rows=2, cols=3), 60, 48),
-    # 2·6 + 3; 4 each
+    # 2·6 + 3 numbers; 4 FLOPs for each of 6
     "rms_norm": (dict(rows=2, cols=3), 30, 24),
-    # 12 in, 6 out; 5 each
+    # 12 numbers read, 6 written; 5 FLOPs for each of 6
     "swiglu": (dict(rows=2, hidden=3), 36, 30),
-    # 24 in, 12 of the mask, 24 out; 7 each
+    # 24 numbers read, 12 of the mask, 24 written; 7 FLOPs for each of 24
     "softmax": (dict(heads=2, queries=3, keys=4), 120, 168),
-    # 16 in, 8 out; 3 each
+    # 16 numbers read, 8 written; 3 FLOPs for each of 8
     "dropout_add": (dict(size=8, p=0.5), 48, 24),
-    # 24 in, 24 out, twice 2·4 of angles; 3 each
+    # 24 numbers read, 24 written, twice 2·4 of angles; 3 FLOPs for each of 24
     "rotary": (dict(batch=1, seq=2, heads=3, dim=4), 128, 72),
     # 10 of 2 bytes, two targets of 8, two losses of 4; 4 each
     "cross_entropy": (dict(rows=2, vocabulary=5), 44, 40),

@@ -53,8 +53,9 @@ def test_cases_that_were_timed_are_not_timed_again(tmp_path: Path) -> None:
     assert [case.name for case in planned("validation", path)] == NAMES[4:]
 
 
-def test_what_was_timed_waits_behind_the_line_of_its_process(tmp_path: Path) -> None:
-    """Two processes timed three cases; the first of them was profiled before it was stopped."""
+def test_timed_cases_are_profiled_in_the_order_of_their_processes(tmp_path: Path) -> None:
+    """Two processes timed three cases, and only the first case was profiled. The rows left to
+    profile are the other cases, each after the row of the process that timed it."""
     path = tmp_path / "host.jsonl"
     first, second = {"host_index": {"adds": 1.0}}, {"host_index": {"adds": 2.0}}
     one, two, three = ({"case": {"name": name}} for name in ("one", "two", "three"))

@@ -35,8 +35,9 @@ def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
      ("gpt2/bf16/training", 0.98, 0.01), ("bert-base/bf16/training", 0.97, 0.01),
      ("mlp-tiny/autocast/training", 1.0, 0.0), ("convnet-tiny/bf16/training", 1.0, 0.0)],
 )  # fmt: skip
-def test_how_far_others_agree(name: str, share: float, launches: float) -> None:
-    """Shares of ops in the same launch, rounded down, and of missing or surplus launches."""
+def test_networks_that_agree_in_part(name: str, share: float, launches: float) -> None:
+    """At least this share of ops is in the same launch, and at most this share of launches is
+    missing or surplus."""
     both = agreement_of(name)
     assert both.share >= share
     assert len(both.rules.ops) == pytest.approx(len(both.real.ops), rel=launches)

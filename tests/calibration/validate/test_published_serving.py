@@ -22,9 +22,9 @@ def compared(card: str, predicted: float, measured: float, case: str = "a") -> C
     )
 
 
-def test_clients_in_turn_wait_for_their_own_requests_alone() -> None:
-    """2 clients, prompts of 10 and 5 tokens out, iterations of 1 s that hold both: a first token
-    1 s after sending, 1 s a token, 2 answers of 5 tokens in 5 s."""
+def test_two_clients_that_share_every_iteration_do_not_wait_for_each_other() -> None:
+    """2 clients, prompts of 10 tokens and answers of 5, iterations of 1 s that hold both: the first
+    token comes after 1 s, each further token after 1 s, and 2 answers of 5 tokens take 5 s."""
     loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 10, 5)
     assert loop.first_token_s == pytest.approx(1.0)
     assert loop.per_token_s == pytest.approx(1.0)
@@ -57,7 +57,8 @@ def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
 def test_gpus_share_experts_and_sequences(
     sizes: tuple[str, str, str, str], expected: Layout | None
 ) -> None:
-    """Sizes of tensor parallelism, of data-parallel attention, and of the experts' both."""
+    """`sizes` are GPUs: of tensor and of data parallelism in attention, and of tensor and of
+    expert parallelism in the experts."""
     names = "tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size"
     assert layout(dict(zip(names, sizes, strict=True))) == expected
 

@@ -92,7 +92,7 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )
     for a in advised.advice:
-        if a.changes == "machine":  # the reason is its price or its time, and both are true
+        if a.changes == "machine":  # the cause gives the ratios of price and time
             price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
             assert f"its hour costs {1 - price:.0%} less, and a sample takes" in a.cause
     assert "+gpu=t4" not in advised.refused  # it has a price, so it is tried

@@ -93,7 +93,7 @@ def test_joined_blocks_can_be_split() -> None:
     other = apply(ASKED, "precision", {"dtype": "fp16"})
     changed = apply(other, "fuse", {"ops": "add+native_layer_norm", "modules": "layers.#"})
     joining = BlockDiagram(changed)
-    assert len(joining.sets) == 4 and joining.apart == other
+    assert len(joining.sets) == 4 and joining.unfused == other
     (choice,) = {each.choice for each in joining.sets}
     assert choice == Choice("add+native_layer_norm", "layers.#")
     assert joining.without(choice) == other

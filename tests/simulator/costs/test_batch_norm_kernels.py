@@ -177,7 +177,7 @@ def test_a_channel_of_112_kilobytes_is_kept(images: int, once: tuple[bool, bool]
     n = 4 * images
     # running values are not read
     assert sums([back]) == [("batch_norm_backward", 11 * n, 8 * n + 48, 4 * n + 32, 14 * n)]
-    # one pixel an image: the channels are adjacent
+    # one pixel per image: the channels are adjacent
     assert (forward.dims["inner"], forward.dims["runs"]) == (4, 1)
 
 

@@ -94,5 +94,5 @@ def test_the_alignment_of_runs_is_at_most_16_bytes() -> None:
         (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=parts))
         return work.dims["align_bytes"]
 
-    # rows of 2 bytes an element
+    # rows of 2 bytes per element
     assert (align(8, 24), align(8, 12), align(8, 6), align(8, 5)) == (16, 8, 4, 2)

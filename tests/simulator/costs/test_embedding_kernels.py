@@ -74,7 +74,7 @@ def test_rows_that_are_looked_up_often_are_added_by_atomics(
 
 def test_atomics_add_in_single_precision() -> None:
     *_, starts, again, add = gradient(6000, 100, 8)
-    # 600 parts of ten and one for each of 100 rows; 60 look-ups a row
+    # 600 parts of ten and one for each of 100 rows; 60 look-ups per row
     assert starts == again and (starts.write_bytes, starts.dims["steps"]) == (5600, 6)
     assert sums([add]) == [("embedding_backward", 48000, 48000 + 192000 + 3200, 3200, 336000)]
     *_, zeros, add, cast = gradient(6000, 100, 8, HALF)

@@ -40,7 +40,9 @@ def test_many_gradients_are_sorted_first() -> None:
     # keys of 64 bits, 8 passes
     passes = [w for w in works if w.dims.get("variant") == "pass"]
     assert len(passes) == 8
-    # number, 20 in the one kernel of a small sort, zeros, select, count, scan, two, two
+    # an index range, a small sort (one kernel), zeros, the selection of each row's first entry
+    # (fill, scan), the parts of each row, their starts (fill, scan), two kernels for their total
+    # and positions, and two for the sums
     assert families(embedding_backward(20, scale_grad_by_freq=True)) == [
         "arange",
         "sort_tile",
@@ -62,7 +64,8 @@ def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
         kernels = launched(op)
         return [w.dims.get("variant", w.family) for w in kernels[-5:]]
 
-    # 5000 = 50·100: where each part lies, zeros in float32, the sums, the cast
+    # 50 look-ups for each of 100 rows: the position of each part (two steps), zeros in float32,
+    # atomic sums, the cast
     assert after_sorting("bfloat16") == ["step", "step", "fill", "atomic", "pointwise"]
     assert after_sorting(F32)[-2:] == ["step", "atomic"]
 

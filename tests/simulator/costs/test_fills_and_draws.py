@@ -200,7 +200,7 @@ def test_slices_are_written_into_zeros() -> None:
     zeros, copied = launched(
         sig("aten.select_backward.default", X, None, {"dim": 1}, grad_output=column)
     )
-    # one column: from 4 bytes to 4 bytes to places 32 bytes apart
+    # one column: elements that are 4 bytes apart are written 32 bytes apart
     assert copied.dims["step_bytes"] == 4 and copied.write_bytes == 64
     none = launched(sig("aten.slice_backward.default", X, None, {"dim": 1}, grad_output=EMPTY))
     assert sums(none) == [("fill", 0, 0, 512, 128)]

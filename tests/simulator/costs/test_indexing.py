@@ -27,7 +27,7 @@ def test_embedding_reads_rows_and_not_the_table() -> None:
     work = embedding(1000, (4, 5))
     # 20 rows of 8·4 = 640, 20·8 = 160 of indices; writes 640
     assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
-    # 32 bytes a row are two whole words, each row a block; the table is 1000·32
+    # a row of 32 bytes is two whole words, and a block computes a row; the table has 1000·32 bytes
     assert work.dims == {
         "elements": 160,
         "width": 8,
@@ -45,14 +45,14 @@ def picked(cols: int, rows: int, name: str = "aten.index_select.default") -> dic
 
 
 def test_which_kernel_gathers() -> None:
-    # 17 rows and more are taken in words of 16 bytes where every row is whole words
+    # 17 or more rows are copied in 16-byte words if each row is a whole number of words
     assert picked(8, 17)["variant"] == "rows"
     assert picked(6, 17)["variant"] == "elements"
     few = picked(8, 16)
     assert (few["variant"], few["steps"]) == ("few", 16)
     # a block for each 4 KiB of a row: 1025·16 / 4096 is 5
     assert picked(4100, 20)["runs"] == 100
-    # 6·4 bytes lie in one place of 32
+    # a row of 6·4 bytes fits in one 32-byte sector
     assert picked(6, 20)["runs"] == 20
     assert picked(8, 2, "aten.index.Tensor")["variant"] == "rows"
     assert picked(6, 2, "aten.index.Tensor")["variant"] == "index"

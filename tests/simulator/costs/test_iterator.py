@@ -58,7 +58,7 @@ def test_a_transpose_touches_a_line_for_each_element() -> None:
 
 @pytest.mark.parametrize(("cols", "share"), [(8, 7 / 16), (16, 5 / 8), (32, 1.0)])
 def test_a_line_is_shared_by_neighbours_that_are_close(cols: int, share: float) -> None:
-    # a column of a table of 32, 64 or 128 bytes a row: 4, 2 or 1 of its sectors in a line
+    # a column of a table of 32, 64 or 128 bytes per row: 4, 2 or 1 of its sectors in a line
     n = 4096 * cols
     turned, x = Tensor((cols, 4096), F32, (1, cols)), packed(cols, 4096)
     own = (n // 256) * (32 + 3 * 8) // 4

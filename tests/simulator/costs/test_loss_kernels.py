@@ -60,7 +60,8 @@ def test_the_gradient_of_a_mean_is_divided() -> None:
 
 def test_logits_are_weighed_op_by_op() -> None:
     name = "binary_cross_entropy_with_logits.default"
-    # min, a difference, an absolute value; the exponential and the logarithm: 5 FLOPs in 23
+    # min, a difference, an absolute value, an exponential and a logarithm: 5 FLOPs in
+    # 3 + 2·10 = 23 instructions
     sigmoid = ("pointwise", 5 * 128, 512, 512, 25 * 128)
     one = ("fill", 0, 0, 4, 2)
     plain = [sigmoid, one, BINARY, BINARY, BINARY]

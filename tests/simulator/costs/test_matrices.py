@@ -133,7 +133,7 @@ def test_a_determinant_is_a_diagonal_and_a_parity_after_the_factors() -> None:
         sig("aten._linalg_det.default", [CODES, A, PIVOTS], None, {}, A=A)
     )
     assert work.dims["algorithm"] == "lu"
-    # six of each of two matrices
+    # each reads the six diagonal elements of two matrices
     assert sums([diagonal, parity]) == [("reduction", 12, 48, 8, 24)] * 2
     assert diagonal.dims == {"rows": 2, "cols": 6, "inner": 1}
 

@@ -21,7 +21,7 @@ def test_layer_norm_is_one_launch() -> None:
     )
     # reads x of 3·8·4 = 96 bytes, weight and bias of 32 each; writes 96, mean and rstd of 12 each
     assert (work.read_bytes, work.write_bytes) == (160, 120)
-    # moments 4 and application 4 an element
+    # per element 4 for the moments and 4 to apply them
     assert work.flops == 8 * 24
     assert work.dims == {
         "variant": "fused",
@@ -149,7 +149,7 @@ def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:
     (work,) = launched(
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 2}, v=v, g=g)
     )
-    # 128 norms, 16 a block; 768·48 = 36,864 elements of each by 64 threads, twice
+    # 128 norms, 16 per block; 768·48 = 36,864 elements of each by 64 threads, twice
     assert (work.dims["blocks"], work.dims["steps"]) == (8, 1152)
     (whole,) = launched(
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 0}, v=v, g=g)

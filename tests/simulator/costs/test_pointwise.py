@@ -19,7 +19,7 @@ def one(op: Signature) -> Work:
 
 def test_add_reads_both_and_writes_the_result() -> None:
     work = one(sig("aten.add.Tensor", MAT, self=MAT, other=MAT))
-    # 2·4·6·4 read, 4·6·4 written, one addition an element
+    # 2·4·6·4 read, 4·6·4 written, one addition per element
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
@@ -95,7 +95,7 @@ def test_operands_that_are_converted_while_they_are_read() -> None:
 
 def test_offsets_cost_instructions_along_each_axis() -> None:
     work = one(sig("aten.add.Tensor", MAT, self=MAT, other=((6,), "float32")))
-    # 4 of an addition and 20 + 2·(4 + 3); 2 elements a thread
+    # 4 of an addition and 20 + 2·(4 + 3); 2 elements per thread
     assert (work.instructions, work.dims["axes"], work.dims["steps"]) == (24 * 38, 2, 76)
 
 

@@ -18,7 +18,7 @@ def test_a_binary_search_reads_no_more_than_its_table() -> None:
     values, table = ((4000,), F32), ((100,), F32)
     out = ((4000,), I64)
     (work,) = launched(sig("aten.bucketize.Tensor", out, None, {}, self=values, boundaries=table))
-    # 7 probes: 400 bytes of boundaries and 16,000 of values; 4 + 6·7 = 46 instructions a value
+    # 7 probes: 400 bytes of boundaries and 16,000 of values; 4 + 6·7 = 46 instructions per value
     assert sums([work]) == [("gather", 0, 16400, 32000, 184000)]
     assert work.dims == {"elements": 4000, "width": 1, "probes": 7}
     rows = ((20, 64), F32)
@@ -177,7 +177,8 @@ MASK = ((20, 30), "bool")
 
 
 def nonzeros(selected: int, elements: int, dims: int) -> list[tuple[str, int, int, int, int]]:
-    """Count, wait, select the flat places of half of the mask, and split them."""
+    """The kernels of `nonzero`: count, copy the count to the host, select the flat indices of half
+    of the mask, and split them into coordinates."""
     return [
         ("reduction", elements, elements, 8, 2 * elements),
         ("memcpy", 0, 8, 0, 0),

@@ -24,7 +24,7 @@ def test_a_diagonal_is_copied_into_zeros() -> None:
     fill, copied = launched(sig("aten.diag_embed.default", ((16, 8, 8), "float32"), self=X))
     # 16·8·8·4 = 4,096 filled; 16·8·4 = 512 read, and written
     assert (fill.write_bytes, copied.read_bytes, copied.write_bytes) == (4096, 512, 512)
-    # 512 bytes are 4 lines; the 16 diagonals pass through all 4,096 bytes, which are 32
+    # 512 bytes are 4 lines; the 16 diagonals pass through all 4,096 bytes, which are 32 lines
     assert copied.dims["block_lines"] == 36
 
 

@@ -16,8 +16,8 @@ CUBE = ((2, 4, 6), "float32")
 def test_softmax() -> None:
     (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=CUBE))
     assert (work.family, work.flops, work.bytes) == ("softmax", 5 * 48, 2 * 192)
-    # 8 rows of 6 take 8 lanes each: 22 instructions for what they have room for, 21 for what is
-    # divided, which the lanes do together, 3 halvings of 2 twice, and 16
+    # 8 rows of 6, each padded to 8 lanes: per lane 22 instructions for its element, 21 for the
+    # division (padded lanes take part), two reductions of 3 halvings of 2 instructions, and 16
     assert (work.dims["rows"], work.dims["cols"]) == (8, 6)
     assert work.instructions == 8 * 8 * (22 + 21 + 12 + 16)
 
@@ -29,10 +29,10 @@ def test_a_logarithm_does_not_divide_and_a_long_row_keeps_others_out() -> None:
         return work.instructions
 
     frame = 32 * (2 * 2 * 5 + 16)
-    # 96 of 128 places hold a number
+    # rows of 96, padded to 128: 22 instructions per place, 21 per number
     assert slots("_softmax", 96) == 22 * 128 + 21 * 96 + frame
     assert slots("_log_softmax", 96) == 22 * 128 + 9 * 96 + frame + 10
-    # 40 elements a lane, of room for 64
+    # 40 elements per lane, padded to 64
     assert slots("_softmax", 1270) == 22 * 2048 + round(1.5 * 21 * 1280) + frame
 
 
@@ -76,7 +76,7 @@ def test_zeros_wait_once_for_each_element_of_a_lane() -> None:
 
 
 def test_a_row_that_fills_more_of_its_lanes_takes_longer() -> None:
-    # rows of 65 to 128 have room for 4 elements a lane, and 3 or 4 are divided
+    # rows of 65 to 128 have room for 4 elements per lane, and 3 or 4 are divided
     assert chosen(65, "float16")["steps"] == chosen(96, "float16")["steps"]
     assert chosen(128, "float16")["steps"] > chosen(96, "float16")["steps"]
 

@@ -46,7 +46,7 @@ def sort(rows: int, cols: int) -> tuple[Work, ...]:
 
 def test_short_rows_are_sorted_a_block_each() -> None:
     works = sort(64, 1000)
-    # the input, numbers of a row, those spread over all, the input again
+    # a copy of the input, an index range, its broadcast to all rows, another copy, the sort
     assert families(works) == ["memcpy", "arange", "copy", "memcpy", "sort"]
     # 64,000 pairs of 12 bytes; a row of 1000 is sorted as one of 1024
     assert (works[4].read_bytes, works[4].write_bytes) == (768000, 768000)
@@ -56,9 +56,9 @@ def test_short_rows_are_sorted_a_block_each() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "cols", "count", "launches"),
-    # one row: 4 passes of 8 bits; few rows: 4 and one for the row's number; many: 32 / 6 passes.
-    # A copy and numbers are first; of a radix sort two clears, two of counts and one a pass; when
-    # rows were sorted together they are parted
+    # Passes: one row takes 4 of 8 bits; few rows take 5, one more for the number of the row; many
+    # rows take 32 / 6. Launches: a copy and an index range first; a radix sort has two clears, two
+    # for counts, and two per pass. Rows that were sorted together are separated at the end.
     [(1, 5000, 4, 2 + 12), (2, 1_000_000, 8, 2 + 24), (16, 5000, 5, 2 + 12 + 6 + 1),
      (128, 5000, 6, 2 + 6)],
 )  # fmt: skip
@@ -81,7 +81,7 @@ def test_topk_selects_and_then_sorts() -> None:
 
 
 def test_long_rows_are_shared_out() -> None:
-    # numbers to find, 2 clears, 4 passes of three, counts, two scans of two, the gathering
+    # the sought ranks, 2 clears, 4 passes of three kernels, counts, two scans of two, the gather
     assert len(topk(1, 20000, 1)) == 3 + 12 + 1 + 4 + 1
     assert len(topk(1, 19999, 1)) == 1
 
@@ -189,7 +189,7 @@ def test_nothing_to_sort_launches_nothing() -> None:
 
 
 def test_digits_of_long_rows_are_counted_block_by_block() -> None:
-    # 25,000 are 7 blocks of up to 4,096 a row: 14 of them, and two rows
+    # 25,000 are 7 blocks of up to 4,096 per row: 14 of them, and two rows
     kernels = topk(2, 25000, 3)
     digit = [
         ("topk", 0, 200000, 7168, 300000),  # 512 bytes of counts a block
@@ -230,12 +230,12 @@ def test_many_selected_values_are_sorted_row_by_row() -> None:
 def test_a_radix_sort_by_hand() -> None:
     kernels = radix_sort(10000, 4, 8)
     assert sums(kernels)[:4] == [
-        ("fill", 0, 0, 16, 8),  # a counter a pass
-        ("fill", 0, 0, 4096, 2048),  # 256 bins of 4 bytes a pass
+        ("fill", 0, 0, 16, 8),  # a counter for each pass
+        ("fill", 0, 0, 4096, 2048),  # 256 bins of 4 bytes for each pass
         ("sort", 0, 40000, 4096, 160000),
         ("sort", 0, 4096, 4096, 6144),
     ]
-    # the states of 3 tiles of 4,096; 20 instructions a pair
+    # the states of 3 tiles of 4,096; 20 instructions per pair
     assert sums(kernels)[4:6] == [
         ("fill", 0, 0, 3072, 1536), ("sort", 0, 120000, 120000, 200000),
     ]  # fmt: skip

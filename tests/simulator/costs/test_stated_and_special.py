@@ -25,7 +25,8 @@ def stated(dtype: str = F16, **figures: int) -> Any:
 
 
 def test_stated_figures_are_one_kernel() -> None:
-    # two operands of 200 bytes read and one written; 300 and 300 of a copy; 75 elements
+    # two operands of 200 bytes are read and one is written, 600 bytes in all: like a copy that
+    # reads and writes 300 bytes, which are 75 elements of float32
     work = stated(flops=1001)
     assert sums([work]) == [("pointwise", 1001, 300, 300, 2 * 75 + 501)]
     assert (work.engine, work.dtype) == ("vector", F32)
@@ -54,7 +55,7 @@ def test_special_functions_take_many_instructions() -> None:
         ("frexp.Tensor", 2, 4),
     ):
         (work,) = launched(sig(f"aten.{name}", X, None, {}, self=X))
-        # a load and a store besides
+        # plus a load and a store per element
         assert sums([work]) == [("pointwise", flops * n, 512, 512, (slots + 2) * n)]
 
 

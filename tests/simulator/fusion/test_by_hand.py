@@ -24,7 +24,7 @@ def test_whole_rows_make_2048_elements_each_padded_to_a_power_of_two() -> None:
 
 def test_lanes_beyond_a_rows_end_run_too_and_odd_rows_load_one_by_one() -> None:
     elements = 64 * 5120
-    # 10 of arithmetic and 2 operands an element, of 8192 lanes for 5120
+    # 10 of arithmetic and 2 operands per element, of 8192 lanes for 5120
     assert by_hand.slots(10 * elements, 2, elements, 64, 5120) == 12 * 64 * 8192
     assert by_hand.slots(10 * 64 * 1000, 2, 64 * 1000, 64, 1000) == (12 + 4) * 64 * 1024
 

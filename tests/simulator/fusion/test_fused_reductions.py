@@ -16,14 +16,14 @@ from simulator.hardware.gpu import gpu
 @pytest.mark.parametrize(
     ("rows", "cols", "inner", "found"),
     [
-        (768, 1024, False, 8),  # 4 values · 32 elements a thread: 1024 / 128
+        (768, 1024, False, 8),  # a part has 4 · 32 elements: 1024 / 128
         (3072, 2048, False, 16),
         (64, 1024, False, 8),
-        (64, 401_408, False, 1024),  # 1,056 blocks: 96 a thread, 98 divides; 401,408 / (4·98)
+        (64, 401_408, False, 1024),  # 1,056 blocks: 96 per thread, 98 divides; 401,408 / (4·98)
         (512, 1568, False, 13),  # 1568 / 128 = 12.25
         (768, 100, False, 1),
         (1, 1024, True, 1),
-        (1024, 50_257, True, 1),  # more results than two a unit
+        (1024, 50_257, True, 1),  # more results than two per unit
         (1, 1 << 20, True, 128),  # 1,048,576 / (32·256)
     ],
 )
@@ -44,7 +44,7 @@ def test_parts_are_those_of_inductors_heuristic(
     sizes = [
         (round(2 ** drawn.uniform(1, 13)), round(2 ** drawn.uniform(5.1, 21))) for _ in range(300)
     ]
-    # from few elements for a device to many: 32 and 512 for each of its threads
+    # the sizes lie on both sides of the heuristic's limits, 32 and 512 elements per resident thread
     assert min(rows * cols for rows, cols in sizes) < 32 * 132 * 2048
     assert max(rows * cols for rows, cols in sizes) > 512 * 132 * 2048
     for rows, cols in sizes:

@@ -28,7 +28,7 @@ def test_storages_live_while_ops_touch_them(training: bool) -> None:
     for op in step.ops:
         for number, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
             sizes[number] = max(sizes[number], tensor.nbytes)
-    # what the step creates is as large as the largest tensor in it
+    # a storage that the step creates is as large as the largest tensor in it
     assert {n: s.nbytes for n, s in within.items() if s.born >= 0} == {
         n: sizes[n] for n, s in within.items() if s.born >= 0
     }

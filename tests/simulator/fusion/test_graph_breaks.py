@@ -149,8 +149,8 @@ def test_the_backward_pass_is_cut_as_well() -> None:
     ]
 
 
-def test_each_further_graph_costs_the_host_its_way_in() -> None:
-    """The same ops, one or two graphs: a call, and one tensor handed over."""
+def test_a_second_graph_costs_the_host_a_call_and_the_passed_tensor() -> None:
+    """The same ops in one graph, and in two graphs with one tensor passed between them."""
     broken = step(breaking.Prints())
     whole = step(breaking.Two())
     assert broken.names() == whole.names() and len(broken.breaks) == 1
@@ -161,7 +161,7 @@ def test_each_further_graph_costs_the_host_its_way_in() -> None:
     assert added_s == pytest.approx((3.17e-5 + 1.29e-6 + RECORDED.resumed_s) * speed)
 
 
-def test_breaks_go_where_their_ops_go() -> None:
+def test_breaks_move_with_their_ops() -> None:
     place = [0, 0, 3, 4, 8]  # of ops 0 to 4; 9 is the end
     assert Break(2, 4, "a", "b", 5, 5).moved(place) == Break(3, 8, "a", "b", 9, 9)
 
@@ -178,7 +178,7 @@ def test_fused_breaks_lie_between_the_same_ops() -> None:
     assert np.isfinite(compiled(breaking.Unrolled(), "training").period_s)
 
 
-def test_a_break_is_nothing_to_a_kernel_written_by_hand() -> None:
+def test_graph_breaks_do_not_prevent_fusion_by_hand() -> None:
     """Ops that run eagerly in the compiled step can still be fused by hand in eager mode."""
     last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel less than eager
     place = f"{breaking.__file__}:Looped"
@@ -194,8 +194,8 @@ def test_no_break_is_beyond_the_step() -> None:
         assert all(b.back <= b.back_until <= len(own.ops) for b in own.breaks)
 
 
-def test_a_break_without_a_backward_pass_stays_one() -> None:
-    """Its four cuts could not be distinguished from those of a training step."""
+def test_a_break_of_an_inference_step_has_no_place_in_a_backward_pass() -> None:
+    """Its places in the backward pass are 0, so that the forward pass has three stretches."""
     compiled_step = compiled(breaking.Item()).trace
     assert [(b.op, b.until, b.back, b.back_until) for b in compiled_step.breaks] == [(2, 3, 0, 0)]
     assert Graphs(compiled_step).of == [("forward", number) for number in (0, 0, 1, 2, 2)]

@@ -176,7 +176,8 @@ def _is_dead(lowering: Lowering, value: tuple[int, int], dead: set[int]) -> bool
 
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) & {"bert-base", "gpt2", "vit-b16", "unet"}))
 def test_fusing_moves_no_more_bytes(name: str) -> None:
-    """In half precision: in single precision, cuBLAS may split a product without a bias."""
+    """The networks are in half precision, since cuBLAS may split a product without a bias in single
+    precision."""
     step = network(name, batch=2, dtype="bf16")
     moved: list[int] = []
     for level in LEVELS[:3]:

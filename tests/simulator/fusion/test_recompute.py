@@ -51,7 +51,7 @@ def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
     for looped, times in ((False, 1), (True, 2)):
         sums = Node("reduction", 4, 1024, instructions=100, recomputed=value, looped=looped)
         after = Node("pointwise", 4096, instructions=50, recomputed=value)
-        # each its own, and 3 slots an element
+        # each node's own instructions, and 3 slots to recompute each element
         assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
 
 
@@ -97,13 +97,13 @@ def test_a_division_by_a_constant_is_a_product() -> None:
     assert tensor.args["instructions"] == (8 + 3) * 4096
 
 
-def test_a_value_beside_a_reduction_is_computed_as_often_as_it_differs() -> None:
+def test_a_value_next_to_a_reduction_is_computed_once_per_distinct_value() -> None:
     rows = Node("reduction", 100, 8)
     # 2 slots for each of 100 rows, and 1 for each of 8 columns
     assert _spread(Recomputed(200, (100,)), 800, rows) == 200
     assert _spread(Recomputed(200, (100, 1)), 800, rows) == 200
     assert _spread(Recomputed(8, (8,)), 800, rows) == 8
-    # a loop over other elements than the reduction's
+    # a loop whose elements are not those of the reduction
     assert _spread(Recomputed(8, (8,)), 400, rows) == 400
-    # rows of one element are no rows: a number is computed for each of them
+    # rows of one element do not count as rows: the value is computed for each element
     assert _spread(Recomputed(7, ()), 100, Node("reduction", 100, 1)) == 700

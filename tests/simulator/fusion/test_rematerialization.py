@@ -254,12 +254,12 @@ def test_only_recomputed_ops_are_new(name: str, budget: float):
             expected = next(old, expected)
     assert next(old, None) is None
     assert not [op for op in after.ops if op.phase == "forward" and op not in before.ops]
-    for index, op in enumerate(after.ops):  # the storages of an op exist
+    for index, op in enumerate(after.ops):  # the storages of each op are alive while it runs
         for storage in op.storages:
             s = after.storages[storage]
             assert s.born <= index and (s.freed is None or index < s.freed)
     present = {n for n, s in enumerate(after.storages) if s.born < 0}
-    for op in after.ops:  # and its inputs were written
+    for op in after.ops:  # the inputs of each op were written before
         assert present.issuperset(op.storages[: len(op.inputs)])
         present.update(op.storages)
 

@@ -138,7 +138,7 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
 
 
 def test_the_backward_pass_goes_the_other_way() -> None:
-    """Level 2's answer for the first graph, Inductor's for the second: each runs backward once."""
+    """The rules fuse the first graph, Inductor the second; each graph runs backward once."""
     last = Launch(
         "library",
         "extern_kernels.mm",

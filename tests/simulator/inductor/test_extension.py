@@ -133,7 +133,7 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
     extended = extend(network(3), network(4), depth - 4)
     assert extended is not None and extended == network(depth)
-    # seeds 8 bytes a block; 2 launches forward and 2 backward a block, 4 besides
+    # seeds 8 bytes per block; 2 launches forward and 2 backward per block, 4 besides
     assert extended.buffers[2 + depth].nbytes == 8 * depth
     assert len(extended.launches) == 4 + 4 * depth
     assert extended.origins[-2].module == "layers.0.up"

@@ -45,8 +45,8 @@ UNROLLED = [
 @pytest.mark.parametrize(
     ("made", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
 )
-def test_the_eager_step_tells_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
-    """The breaks of level 2 are those of Dynamo."""
+def test_the_eager_trace_has_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
+    """The breaks found without a compiler are those of Dynamo."""
     own = step(made())
     parts = broken(own, pieces)
     assert places(parts.breaks) == places(own.breaks)

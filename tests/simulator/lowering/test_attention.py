@@ -185,7 +185,7 @@ def _edges(each: float) -> float:
     [
         (1.0, 8 * 16 * 64, 8, 0),  # 8 blocks of 128 queries, each through 8 tiles of 128 keys
         (0.5625, 4608, 8, 8 * 16 * 8),  # causal: 36 of 64; one tile of each block is cut
-        (0.125, 1024, 2, 8 * 16 * 8),  # a mean of one tile a block, two at most
+        (0.125, 1024, 2, 8 * 16 * 8),  # a mean of one tile per block, two at most
     ],
 )
 def test_compiled_flex_attention_goes_through_the_tiles_of_its_mask(

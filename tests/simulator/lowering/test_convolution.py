@@ -107,7 +107,7 @@ def test_forward(op: Signature, expected: str) -> None:
 @pytest.mark.parametrize(
     ("op", "expected"),
     [
-        # 36 tiles, 32·14·14 = 6272 deep: 174 a tile, split in TF32 but not in bfloat16
+        # 36 tiles, 32·14·14 = 6272 deep: 174 per tile, split in TF32 but not in bfloat16
         (
             backward("bfloat16", (32, 256, 14, 14), (256, 256, 3, 3), 14),
             "layout layout conv layout layout layout conv layout",
@@ -116,7 +116,7 @@ def test_forward(op: Signature, expected: str) -> None:
             backward("float32", (32, 256, 14, 14), (256, 256, 3, 3), 14),
             "layout layout conv layout layout layout fill conv layout",
         ),
-        # 9 tiles, 25,088 deep: 2788 a tile, and a sum of the parts
+        # 9 tiles, 25,088 deep: 2788 per tile, and a sum of the parts
         (
             backward("float32", (32, 128, 28, 28), (128, 128, 3, 3), 28),
             "layout layout conv layout layout layout fill conv reduction layout",

@@ -124,6 +124,6 @@ def test_steps_of_atens_weight_gradient() -> None:
     # rounds of 18·18 / 32 = 11 steps
     work = main(depthwise("bfloat16", 11, 128, 18, 3, last=False, direction="wgrad"))
     assert work.dims["steps"] == 2 * 2 * 11 == 44
-    # one image: blocks of one warp, 64 a unit, one turn
+    # one image: blocks of one warp, 64 per unit, one turn
     work = main(depthwise("bfloat16", 1, 128, 18, 3, last=False, direction="wgrad"))
     assert work.dims["steps"] == 11

@@ -73,7 +73,7 @@ def test_both_sides_of_a_weight_are_whole_loads() -> None:
             {"positions": 25088, "columns": 128, "depth": 1152, "blocks": 196,
              "channel_align": 64},
         ),
-        # channels fill whole steps of 32: 100 take 128
+        # the depth is loaded in steps of 32 channels: 100 channels take 4 steps, 128
         (
             conv(F16, (32, 100, 28, 28), (128, 100, 3, 3), 28),
             {"variant": "fwd_uneven", "positions": 25088, "columns": 128, "depth": 1152,

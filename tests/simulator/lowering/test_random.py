@@ -31,5 +31,5 @@ def test_dropout_in_words_throws_nothing_away() -> None:
     op = sig("aten.native_dropout.default", [x, ((4096,), "bool")], None, {"train": True}, input=x)
     kernels = launches(op, gpu("h200"))
     assert kernels is not None
-    # 1024 draws of four; 6 instructions an element
+    # 1024 draws of four; 6 instructions per element
     assert kernels[0].instructions == PHILOX * 1024 + 6 * 4096

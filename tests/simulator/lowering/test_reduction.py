@@ -17,7 +17,7 @@ H200 = gpu("h200")
     [
         # 16 warps, one for each output; a lane has 4224 / 32 = 132 values, too few for a block
         (124, 4224, False, 4, Grid(8, 1, 512, 132, 0)),
-        # one output: 1,451,159 / 512 = 2,835 values a thread, shared out down to 16
+        # one output: 1,451,159 / 512 = 2,835 values per thread, shared out down to 16
         (1, 1_451_159, False, 8, Grid(1, 178, 512, 16, 1)),
         # 32 lanes of 4 outputs, 4 warps: 40,960 values, shared by the 16 blocks that each unit
         # of 132 holds; then each warp gathers 528 parts

@@ -21,7 +21,7 @@ def test_threads_of_a_unit(name: str, threads: int) -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "steps"),
-    [(1, 7), (132 * 4, 7), (132 * 4 + 1, 14), (132 * 12, 21)],  # 4 blocks of 512 a unit
+    [(1, 7), (132 * 4, 7), (132 * 4 + 1, 14), (132 * 12, 21)],  # 4 blocks of 512 per unit
 )
 def test_steps_of_all_turns(blocks: int, steps: int) -> None:
     work = Work("scan", dims={"blocks": blocks, "threads": 512, "steps": 7})

@@ -159,7 +159,7 @@ def test_low_precision_holds_more_cache():
     work, card = read(SERVE).workload, gpu("h200")
     plain = machine(work, card, "bf16", "vllm")
     small = machine(work, card, "int4", "vllm")
-    # 8.03·10⁹ parameters of 2 bytes; 32 layers · 2 · 8 heads · 128 · 2 bytes a token of cache
+    # 8.03·10⁹ parameters of 2 bytes; 32 layers · 2 · 8 heads · 128 · 2 bytes per token of cache
     assert plain.weight_bytes == pytest.approx(2 * 8.03e9, rel=0.001)
     assert plain.cache_bytes_per_token == 32 * 2 * 8 * 128 * 2
     assert small.cache_tokens(card, 0.9) > plain.cache_tokens(card, 0.9)

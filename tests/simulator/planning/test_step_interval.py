@@ -73,7 +73,7 @@ def test_collectives_are_as_sure_as_their_fit() -> None:
 def test_an_engines_all_reduce_takes_as_long_as_measured(
     ranks: int, kib: int, measured_us: float
 ) -> None:
-    """vLLM's in CUDA graphs on H200s (ai-dynamo/aiconfigurator)."""
+    """Times of vLLM's all-reduce in CUDA graphs on H200s (ai-dynamo/aiconfigurator)."""
     own = engine_reduce("vllm", kib * 1024, node(gpu("h200"), ranks))
     assert own is not None
     assert own.seconds == pytest.approx(measured_us * 1e-6, rel=0.1)

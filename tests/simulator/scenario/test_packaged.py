@@ -21,7 +21,7 @@ from simulator.hardware.host import host
 from simulator.planning import plan
 from simulator.records import Trace
 from simulator.scenario import packaged, trace_source
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.packaged import contents, index
 from simulator.scenario.packaged.contents import (
     CARDS,
@@ -205,7 +205,9 @@ def test_a_gpu_takes_the_files_of_its_class():
     for network in ("bert-base", "lstm"):
         for card in gpus():
             kind = card_of(network, card)
-            assert kind is None or seen(network, card) == seen(network, gpu(kind))
+            assert kind is None or traced_properties(network, card) == traced_properties(
+                network, gpu(kind)
+            )
     assert [card_of("bert-base", gpu(name)) for name in ("h100", "b200", "l4", "t4", "mi300x")] == [
         "h200",
         "h200",

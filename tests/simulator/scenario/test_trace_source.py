@@ -15,7 +15,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpus
 from simulator.records import Trace
 from simulator.scenario import trace_source
-from simulator.scenario.gpu_class import seen
+from simulator.scenario.gpu_class import traced_properties
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.traces import families as trace_families
@@ -81,10 +81,10 @@ def test_equivalent_cards_share_a_trace(name: str, more: dict[str, Any]) -> None
     first: dict[Any, Trace] = {}
     others = 0
     for card in CARDS.values():
-        if seen(name, card) not in first:
+        if traced_properties(name, card) not in first:
             fresh(replace(base, gpu=card.id))  # a process does some work only once
         there = fresh(replace(base, gpu=card.id))
-        like = first.setdefault(seen(name, card), there)
+        like = first.setdefault(traced_properties(name, card), there)
         others += like is not there
         assert same(trace_source._named(like, card.id), there)
     assert len(first) + others == len(CARDS)

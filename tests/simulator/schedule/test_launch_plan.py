@@ -31,10 +31,10 @@ def test_no_work_of_the_host_is_lost_or_counted_twice(phase: Any) -> None:
     # all ops, all launch calls, and Python after the last op
     total = op_s.sum() + kernels * HOST.launch_s + tail_s(step, HOST)
     assert launches.host_s.sum() + launches.tail_s == pytest.approx(total, rel=1e-12)
-    # after the last launch: the ops after the one that launched it
+    # the tail is the work of the ops after the last op that launches a kernel
     after = op_s[plan.lowered.op_of[-1] + 1 :].sum()
     assert launches.tail_s == pytest.approx(after + tail_s(step, HOST), rel=1e-9)
-    # an op's work comes before its first launch; its others are launch calls alone
+    # an op's work precedes its first launch; before its further launches there is only the call
     again = np.flatnonzero(np.diff(plan.lowered.op_of) == 0) + 1
     assert launches.host_s[again] == pytest.approx(HOST.launch_s)
     assert launches.host_s[0] == pytest.approx(
@@ -48,7 +48,7 @@ def test_ops_without_kernels_touch_nothing_and_kernels_share_their_ops_bytes() -
     plan = issued(step, gpu("h200"))
     assert plan.launches.tolist() == [1, 0, 1]
     assert plan.accesses.op.tolist() == [0, 0, 2, 2]
-    # x is read first; its product was written just before it is read again
+    # x was never touched before; the loops write and read the same 400 bytes one after the other
     assert plan.accesses.distance.tolist() == [NEVER, 400, 400, 400]
     assert plan.hot_share(400).tolist() == [0.5, 1.0]
 
@@ -64,7 +64,7 @@ def test_plans_with_other_launches_have_other_accesses() -> None:
 
 
 def test_the_host_waits_after_the_last_kernel_of_an_op_that_reads_a_value() -> None:
-    # which of four numbers are not 0 takes several kernels, and the host waits for their number
+    # several kernels find the numbers that are not 0, and the host waits for their count
     step = trace(Calls(lambda _, x: (x * 2).nonzero() + 1), (torch.ones(4),))
     plan = issued(step, gpu("h200"))
     waiting = plan.lowered.op_of[plan.sync_after]

@@ -72,8 +72,9 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
         settled = steady(work, Clock(5 * US, 0.0, 0.0, depth))
         assert float(settled.period_s) == pytest.approx(period)
     short = steady(work, Clock(5 * US, 0.0, 0.0, 5))
-    # kernel 20 is launched when the 15th starts; the host then works 9·9 on the rest of its slow
-    # half, 5 to arrive, 1 for the last kernel of that half, 5·9 until the 15th of this step starts
+    # In µs: kernel 20 is launched when kernel 15 starts. Until kernel 15 of the next step starts,
+    # the host works 9·9 on its slow half, the launch takes 5 to arrive, the last kernel of that
+    # half takes 1, and five slow kernels take 5·9.
     assert float(short.period_s) == pytest.approx(132 * US)
 
 
@@ -120,7 +121,7 @@ def test_a_single_step_ends_after_its_longest_path_to_the_gpu(
     host_s = np.append(np.full(19, US), 300 * US)[None]
     late = Launches(host_s, work.duration_s, work.sync_after, 2 * US)
     known = bounds(late, clock)
-    # of a queue that never fills: 19 + 300 + 5, less the 19 kernels before
+    # if the queue never fills: 19 + 300 + 5 µs, minus the 19 kernels of 10 µs before
     assert known.lead_s.item() == pytest.approx((324 - 190) * US)
     assert alone(late, clock, known).item() == pytest.approx((last_issue_us + 5 + 9) * US)
 
@@ -129,6 +130,6 @@ def test_no_step_with_a_sync_has_bounds() -> None:
     work = Launches(np.full((1, 4), US), np.full((1, 4), 9 * US), np.arange(4) == 1, 0.0)
     known = bounds(work, Clock(5 * US, US, 3 * US, 100))
     assert not known.period and not known.alone
-    # 1 + 5, 9, 1 and 9 until the sync, 3 for it; then 1 + 5, 9, 1 and 9
+    # launch 1 + 5, kernel 9, gap 1, kernel 9, sync 3; then launch 1 + 5, kernel 9, gap 1, kernel 9
     end_s = alone(work, Clock(5 * US, US, 3 * US, 100), known).item()
     assert end_s == pytest.approx((1 + 5 + 9 + 1 + 9 + 3 + 1 + 5 + 9 + 1 + 9) * US)

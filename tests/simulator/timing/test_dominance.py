@@ -91,28 +91,29 @@ def test_a_card_that_is_better_in_every_figure_is_never_slower(case: str) -> Non
     assert slower <= OTHER_ATTENTION
 
 
-_CLOCK = "a lower clock: what waits for its warps takes longer"
+_CLOCK = "its clock is lower, so kernels that wait for latencies take longer"
 _DRAM = "reaches less of its bandwidth"
-_ATTENTION = "PyTorch does not ask cuDNN for attention first on compute capability 10.3"
+_ATTENTION = "PyTorch does not try cuDNN's attention first on compute capability 10.3"
 _MEASURED = (
-    "the H200's measured FP32 products are faster than the physics, which alone carries over"
+    "measured FP32 products of the H200 are faster than its roofline; the other card has only the "
+    "roofline"
 )
 EXPLAINED = {
-    ("a100_pcie_40", "a100_sxm_40"): "250 W for 400 W",
+    ("a100_pcie_40", "a100_sxm_40"): "a power limit of 250 W instead of 400 W",
     ("b200_sxm", "h200_sxm"): _MEASURED,
     ("b300_sxm", "b200_sxm"): _ATTENTION,
     ("b300_sxm", "h200_sxm"): _MEASURED,
     ("gb300", "b200_sxm"): _ATTENTION,
     ("gb300", "gb200"): _CLOCK,
-    ("gaudi3", "tpu_v5p"): "other software, which nobody calibrated",
+    ("gaudi3", "tpu_v5p"): "the software of neither card is calibrated",
     ("h100_pcie", "a100_pcie_80"): _DRAM,
     ("jetson_agx_orin", "a16"): _DRAM,
-    ("l4", "rtx4060ti_16"): "72 W for 165 W",
-    ("l4", "rtx4060ti_8"): "72 W for 160 W",
+    ("l4", "rtx4060ti_16"): "a power limit of 72 W instead of 165 W",
+    ("l4", "rtx4060ti_8"): "a power limit of 72 W instead of 160 W",
     ("mi100", "v100_sxm2_16"): _CLOCK,
     ("mi100", "v100_sxm2_32"): _CLOCK,
     ("p40", "apple_m4_pro"): _CLOCK,
-    ("t4", "apple_m4_pro"): "70 W hold half of its vector peak",
+    ("t4", "apple_m4_pro"): "at its limit of 70 W it reaches half of its vector peak",
     ("v100_pcie_16", "rtx2080ti"): _CLOCK,
     ("v100_pcie_32", "rtx2080ti"): _CLOCK,
 }  # fmt: skip

@@ -165,7 +165,7 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
     p = predict(WIDE)
     assert p.power is not None and p.watts is not None and p.joules is not None
     assert p.power_limited and p.clock_mhz is not None and 1200 < p.clock_mhz < 1800
-    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # what an H200 settles at
+    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # the share of its limit, as measured
     assert p.joules == pytest.approx(p.watts * p.period_s)
     assert sum(p.shares.values()) == pytest.approx(1.0, abs=1e-12)
 

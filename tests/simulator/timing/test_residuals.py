@@ -58,7 +58,7 @@ def test_cached_means_are_bounded() -> None:
     residual = Residual.measured(["bytes"], [2.0], [[4.0], [8.0]], [0.5, -0.5], 0.4, 0.001)
     works = [Work("copy", flops=0, read_bytes=n, write_bytes=0) for n in range(1, 2001)]
     means = [residual.of(works[i : i + 50], 1) for i in range(0, 2000, 50)]
-    assert len(residual._kept) <= 512
+    assert len(residual._known_means) <= 512
     assert residual.of(works[:50], 1) == pytest.approx(means[0])
 
 
@@ -140,8 +140,8 @@ def test_means_are_kept_for_each_number_of_units_where_waves_count() -> None:
     waves = Residual.measured(["waves of 128×128"], [0.1], points, values, 0.4, 0.001)
     means = [float(waves.of([work], units)[0, 0]) for units in (132, 198, 132)]
     assert means == pytest.approx([0.4, -0.2, 0.4], abs=0.02)
-    assert len(waves._kept) == 2
+    assert len(waves._known_means) == 2
     # sizes alone are the same on every GPU
     plain = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
     assert plain.of([work], 132).tolist() == plain.of([work], 198).tolist()
-    assert len(plain._kept) == 1
+    assert len(plain._known_means) == 1

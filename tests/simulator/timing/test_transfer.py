@@ -135,7 +135,7 @@ def test_exponentials_take_as_many_clocks_beside_faster_tensor_cores() -> None:
         return seconds * (gpu(card).units or 0) * (gpu(card).boost_hz or 0.0)
 
     assert exponentials("b200") == pytest.approx(exponentials("h200"), rel=1e-6)
-    # of 148 · 132² tiles of 128 × 128, each about 16,384 / 16 clocks, 16 a clock and unit
+    # of 148 · 132² tiles of 128 × 128, each about 16,384 / 16 clocks, 16 per clock and unit
     assert exponentials("h200") / (148 * 132**2) == pytest.approx(1024, rel=0.15)
 
 

@@ -127,7 +127,8 @@ def test_calls_after_the_last_op_are_the_tail() -> None:
             self.last = nn.Identity()
 
     traced = trace(Tail(), (X,))
-    # same ×3; __getattr__ for `last`, and its _wrapped_call_impl, _call_impl, forward
+    # three calls of `same`; __getattr__ finds `last`, whose call runs _wrapped_call_impl,
+    # _call_impl and forward
     assert (traced.tail_python_calls, traced.tail_module_calls) == (3 + 4, 1)
 
 

@@ -29,8 +29,9 @@ def updates(trace: Trace) -> list[Op]:
 @pytest.mark.parametrize(
     ("optimizer", "depth", "loops"),
     [
-        # Inductor 2.13 itself, for 100 weights of AdamW: 13 buffers a weight, so
-        # 250 // 13 = 19 weights a kernel; 3 a counter, 83 a kernel. SGD: 8 buffers, 31 a kernel
+        # Inductor 2.13 itself, for 100 weights of AdamW: 13 buffers per weight, so
+        # 250 // 13 = 19 weights per kernel; 3 buffers per counter, so 83 counters per kernel. SGD:
+        # 8 buffers per weight, so 31 weights per kernel
         ("adamw", 49, [83, 17, 19, 19, 19, 19, 19, 5]),
         ("adamw", 8, [18, 18]),
         ("sgd", 49, [31, 31, 31, 7]),

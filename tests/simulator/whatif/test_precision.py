@@ -184,7 +184,7 @@ def test_a_card_without_an_earlier_what_ifs_feature_is_refused(
     with pytest.raises(InputError, match=reason):
         apply(there, "gpu", {"to": "v100"})
     assert there.key == key
-    with pytest.raises(InputError, match=reason):  # as after reading it from a file
+    with pytest.raises(InputError, match=reason):  # a scenario's file may hold such a GPU
         predict(replace(there, gpu="v100"))
 
 

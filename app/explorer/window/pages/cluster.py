@@ -76,7 +76,7 @@ class ClusterPage:
                 view.refuse(str(error))
 
     def _open(self, question: ClusterQuestion) -> None:
-        """Show a step of another page here."""
+        """Show a question from another page on this page."""
         self.window.session.set_cluster(
             question.choice,
             f"{question.scenario.network} on {question.choice.cluster}",
@@ -94,7 +94,7 @@ class ClusterPage:
         if isinstance(view, ClusterView):
             view.edited.connect(self.edit)
             view.cancelled.connect(self.clustering.cancel)
-            view.again.connect(self.clustering.again)
+            view.retried.connect(self.clustering.retry)
             view.sought.connect(self.clustering.find_splits)
             view.scaled.connect(self.clustering.scale)
             view.picked.connect(self._pick)

@@ -129,7 +129,7 @@ class PlanPage:
             view.reported.connect(self.report)
             view.shelf_requested.connect(self._show_shelf)
             view.cancelled.connect(self.planning.cancel)
-            view.again.connect(self.planning.again)
+            view.retried.connect(self.planning.retry)
             view.show_plan(self.planning.planned)
 
     def _show_shelf(self) -> None:

@@ -92,7 +92,9 @@ def test_a_card_that_cannot_be_applied_says_why():
 
 
 def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
-    assert card("size").asks(FIRST) == ("parameter", "value") and not card("bandwidth").asks(FIRST)
+    assert card("size").missing_parameters(FIRST) == ("parameter", "value") and not card(
+        "bandwidth"
+    ).missing_parameters(FIRST)
     applied: list[Scenario] = []
     dialog = ParameterDialog(DARK, "size", FIRST, applied.append)
     dialog.show()
