@@ -7,6 +7,12 @@ from math import ceil, log2
 
 from simulator.cluster.cluster import Cluster
 
+_NOMINAL_BYTES_PER_S = {
+    "nvlink2": 150e9, "nvlink3": 300e9, "nvlink4": 450e9, "nvlink5": 900e9,
+    "pcie3": 16e9, "pcie4": 32e9, "pcie5": 64e9,
+}  # fmt: skip
+"""Bandwidth in one direction of the links to which each fabric's constants were fitted: all NVLinks
+of an SXM card, or 16 lanes."""
 _SHARED_NICS = 8
 """Number of GPUs per node from which on NICs reach a smaller share of their rate."""
 
@@ -42,9 +48,11 @@ class Group:
 
 
 def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
-    """The group of these global ranks of a cluster."""
+    """The group of these global ranks of a cluster. Links slower or faster than those of the
+    fabric's constants scale them, as the what-if `link_speed` does."""
     nodes = len({cluster.node_of(rank) for rank in ranks})
     link, network = cluster.link, cluster.network
+    nominal = _NOMINAL_BYTES_PER_S.get(link.fabric, link.bandwidth_bytes_per_s)
     per_node = ceil(len(ranks) / nodes)
     speed = 0.0
     latency = 0.0
@@ -61,5 +69,5 @@ def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
         cluster.gpus_per_node,
         speed,
         latency,
-        link.times,
+        link.times * link.bandwidth_bytes_per_s / nominal,
     )

@@ -103,3 +103,21 @@ def test_bad_input():
     with pytest.raises(InputError, match="message_bytes = -1: expected 0 or more"):
         collective_time("all_reduce", -1, two)
     assert collective_time("barrier", 0, two).seconds > 0
+
+
+def test_a_file_with_slower_links_takes_longer(tmp_path: Path):
+    """H800s have 8 of 18 NVLinks: 200 GB/s instead of 450. What moves bytes takes 2.25 times."""
+    path = tmp_path / "two.toml"
+    text = (
+        'name = "two cards"\ngpu = "h200"\ngpus_per_node = 2\n[link]\nkind = "nvlink"\n'
+        'generation = 4\nbandwidth_gbytes_per_s = {}\ntopology = "nvswitch"\nsource = "test"\n'
+    )
+    seconds = {}
+    for gbytes_per_s in (450, 200):
+        path = tmp_path / f"{gbytes_per_s}.toml"
+        path.write_text(text.format(gbytes_per_s), "utf-8")
+        seconds[gbytes_per_s] = collective_time("all_reduce", 2**30, cluster(path)).seconds
+    plain = collective_time("all_reduce", 2**30, cluster("2xh200")).seconds
+    assert seconds[450] == pytest.approx(plain)
+    # a tenth is the copy of a rank's own part, in its own memory
+    assert 2.0 < seconds[200] / plain < 2.25
