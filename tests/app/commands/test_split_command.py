@@ -44,10 +44,10 @@ def test_what_ifs_and_scaling_are_about_the_layout(run: Run) -> None:
         (
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
             "  what-ifs of dp=2 ddp, 1.13 ms:",
-            "    +link_speed=2: 1.12 ms (+0.0%), peak 0.0 GB (0.0 before)",
+            "    +link_speed=2: 1.13 ms (+0.0%), peak 0.0 GB (0.0 before)",
             "  scaling: GPUs, step, efficiency, communication's share",
-            "         1    1.12 ms  100.0%  0%",
-            "         2    1.12 ms   50.0%  0%",
+            "         1    1.13 ms  100.0%  0%",
+            "         2    1.13 ms   50.0%  0%",
             "    communication is never the largest share",
         )
     )
