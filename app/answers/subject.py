@@ -167,8 +167,8 @@ def dtype_of(request: TraceRequest, trace: Trace) -> str:
         return _dtype(trace)
     if request.network in CATALOGUE or request.dtype.startswith("autocast"):
         return request.dtype
-    found = _dtype(trace)
-    return request.dtype if found == _NO_FLOATS else found
+    dtype = _dtype(trace)
+    return request.dtype if dtype == _NO_FLOATS else dtype
 
 
 def _dtype(trace: Trace) -> str:

@@ -39,6 +39,10 @@ MACHINES = {
     "4 H100": ("h100_sxm_x4", 4),
 }
 PUBLIC = "public H200"
+OWN_SOURCE = (
+    "two H200s and two and four H100s (calibration/measurements/h200_sxm_x2, …/h100_sxm_x4)"
+)
+PUBLIC_SOURCE = ", and nccl-tests 2.29.2 on 2, 4 and 8 H200s (ai-dynamo/aiconfigurator, Apache-2.0)"
 HOST_BOUND = 1.4  # a call that takes less than this multiple of the host's time is host-bound
 SCALARS = (
     "ll_base", "ll_step", "ll_d0", "ll_d1", "ll_bandwidth", "ll_overlap", "ll128_base",
@@ -160,24 +164,21 @@ def spreads(rows: Sequence[Row], each: np.ndarray) -> dict[str, float]:
     }
 
 
-def write(fabric: Fabric) -> None:
+def write(fabric: Fabric, with_public: bool, path: Path = PROFILE) -> None:
     """Store the constants of NVLink 4 and, with twice the bandwidth, of NVLink 5."""
-    stored = json.loads(PROFILE.read_bytes())
+    stored = json.loads(path.read_bytes())
     fields = rounded(msgspec.to_builtins(fabric))
-    fields["source"] = (
-        "two H200s and two and four H100s (calibration/measurements/h200_sxm_x2, …/h100_sxm_x4), "
-        "and nccl-tests 2.29.2 on 2, 4 and 8 H200s (ai-dynamo/aiconfigurator, Apache-2.0)"
-    )
+    fields["source"] = OWN_SOURCE + (PUBLIC_SOURCE if with_public else "")
     stored["fabrics"]["nvlink4"] = fields
     faster = json.loads(json.dumps(fields))
     for name in ("ll_bandwidth", "nvls_bandwidth", "send_channel"):
         faster[name] *= 2
     faster["bandwidth"] = {kind: 2 * value for kind, value in faster["bandwidth"].items()}
     faster["copy"] = {kind: value / 2 for kind, value in faster["copy"].items()}
-    kept = ("source", "spread_small", "spread_large", "transferred")
-    faster |= {name: stored["fabrics"]["nvlink5"][name] for name in kept}
+    unfitted = ("source", "spread_small", "spread_large", "transferred")
+    faster |= {name: stored["fabrics"]["nvlink5"][name] for name in unfitted}
     stored["fabrics"]["nvlink5"] = faster
-    PROFILE.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def main() -> None:
@@ -213,7 +214,7 @@ def main() -> None:
     fabric = msgspec.structs.replace(fabric, **widths)
     print(rounded(msgspec.to_builtins(fabric)))
     if not options.dry:
-        write(fabric)
+        write(fabric, options.public is not None)
 
 
 if __name__ == "__main__":

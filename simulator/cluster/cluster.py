@@ -25,7 +25,7 @@ from simulator.hardware.gpu import gpu as find_gpu
 FOLDER = Path(__file__).parent / "clusters"
 _GENERAL = re.compile(r"^([0-9]{1,9})x(.+)$", re.IGNORECASE)
 _LARGEST_NODE = 8  # GPUs that one host board links; larger nodes need a file
-_PCIE = {3: 16e9, 4: 32e9, 5: 64e9, 6: 128e9}
+PCIE_BYTES_PER_S = {3: 16e9, 4: 32e9, 5: 64e9, 6: 128e9}
 """Bytes/s of 16 lanes in one direction by generation (PCI-SIG, before encoding)."""
 
 
@@ -236,7 +236,7 @@ def _one_node(text: str, count: int, card: GPU) -> Cluster:
         link = Link(
             "pcie",
             version,
-            speed or _PCIE.get(version, 32e9),
+            speed or PCIE_BYTES_PER_S.get(version, 32e9),
             "tree",
             False,
             not geforce,

@@ -15,7 +15,7 @@ import msgspec
 
 from simulator.collectives.group import Group
 
-_MOST_BYTES_A_CHANNEL = 2**24  # 32 of its 8 buffers of 4 MiB together
+_MOST_BYTES_A_CHANNEL = 32 * 2**19  # 32 steps, each an eighth of its buffer of 4 MiB
 
 
 class FabricBelief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -141,10 +141,13 @@ class Inspector(QScrollArea):
         precisions = dict.fromkeys(_PRECISIONS, fixed) if saved else {}
         dtype = resolved.request.dtype
         if own is not None and own.scenario.dtype == scenario.dtype and not own.scenario.whatifs:
-            made = own.subject.dtype
-            if made != dtype:
-                why = f"{own.subject.name} makes its weights {made} itself; apply a precision card"
-                precisions, dtype = dict.fromkeys(_PRECISIONS, why), made
+            own_dtype = own.subject.dtype
+            if own_dtype != dtype:
+                why = (
+                    f"{own.subject.name} makes its weights {own_dtype} itself; apply a precision "
+                    "card"
+                )
+                precisions, dtype = dict.fromkeys(_PRECISIONS, why), own_dtype
         self.precision.put(dtype, precisions)
         compiled = compiles(resolved.mode)
         self.mode.put("compiled" if compiled else resolved.mode)

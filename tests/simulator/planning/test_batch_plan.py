@@ -48,14 +48,14 @@ def test_without_a_load_the_cheapest_sample_comes_first():
         "candidates": RESNET["candidates"] | {"gpus": ["h200", "l40s"], "counts": [2]},
         "prices": {"hourly": {"h200": "3 USD/h", "l40s": "1.5 USD/h"}, "energy": "0.1 USD/kWh"},
     }
-    found: Any = plan(spec)
-    best, other = found.rows
+    unloaded: Any = plan(spec)
+    best, other = unloaded.rows
     assert (best.gpu, other.gpu) == ("h200_sxm", "l40s")
     assert best.usd_per_h > other.usd_per_h and best.usd_per_million < other.usd_per_million
-    assert [row.per_s for row in found.rows] == [row.largest_rate_per_s for row in found.rows]
+    assert [row.per_s for row in unloaded.rows] == [row.largest_rate_per_s for row in unloaded.rows]
     # the price at which a sample of the L40S costs as much, for each of two cards, without energy
     even = best.usd_per_million / 1e6 * 3600 * other.per_s / 2 - other.watts / 1000 * 0.1 / 2
-    assert f"below {even:.2f} USD an hour for each GPU (now 1.50 USD)" in found.verdict
+    assert f"below {even:.2f} USD an hour for each GPU (now 1.50 USD)" in unloaded.verdict
     loaded: Any = plan(spec | {"load": {"rate": "100/s"}})
     assert [row.gpu for row in loaded.rows] == ["l40s", "h200_sxm"]
 
