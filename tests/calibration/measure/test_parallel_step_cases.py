@@ -1,9 +1,16 @@
+import gc
 import gzip
 import json
+import weakref
 from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+import torch
 
 from calibration.cases.steps.parallel import STEPS, parallel_step
 from calibration.measure.parallel_steps import PROFILED
+from calibration.measure.programs.parallel_programs import captured
 
 MEASURED = Path("calibration/measurements/h200_sxm_x2/parallel_steps.jsonl.gz")
 
@@ -34,3 +41,31 @@ def test_pipelines_cut_their_batch_into_equal_micro_batches():
 def test_profiled_places_are_steps_each_once():
     assert len(set(PROFILED)) == len(PROFILED)
     assert all(0 <= place < len(STEPS) for place in PROFILED)
+
+
+def test_a_replay_holds_its_step_whose_tensors_the_graph_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without it, another tensor took the place of a decode's token ids: the device asserted."""
+    graph, entered = MagicMock(), MagicMock()
+    for name in ("Stream", "current_stream", "stream", "synchronize", "graph"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock(return_value=entered))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
+
+    class Step:
+        calls = 0
+
+        def __call__(self) -> None:
+            Step.calls += 1
+
+    step = Step()
+    alive = weakref.ref(step)
+    replay = captured(step)
+    assert Step.calls == 3 + 1  # three on a side stream, then the captured one
+    del step
+    gc.collect()
+    replay()
+    assert graph.replay.call_count == 1 and alive() is not None
+    del replay
+    gc.collect()
+    assert alive() is None
