@@ -103,6 +103,7 @@ def main() -> None:
         sync_s=8e-6,
         depth=1024,
         spread=hosts.spread,
+        spread_with=hosts.spread_with,
         reference={name: float(f"{s * default.driver:.5g}") for name, s in reference.items()},
     )
     _write(host)

@@ -36,13 +36,18 @@ MODEL = 0.15
 """The 80% range of prediction errors with the host's speed known."""
 
 
+_ENOUGH = 10
+"""Processes on machines with a GPU that give it a spread of its own."""
+
+
 class MeasuredHosts(NamedTuple):
-    """The median host over a number of `processes`, and the interval around it that holds 80% of
-    host-bound steps."""
+    """The median host over a number of `processes`, and the intervals around it that hold 80% of
+    host-bound steps: on all machines, and on those with each GPU that enough processes used."""
 
     processes: int
     median: Parts
     spread: tuple[float, float]
+    spread_with: dict[str, tuple[float, float]]
 
 
 class Process(NamedTuple):
@@ -91,17 +96,30 @@ def _beside(row: dict[str, Any]) -> list[Parts]:
 def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
     """All hosts relative to a reference."""
     one_night: list[Parts] = []
-    each: list[Parts] = []
+    gpus: dict[str, list[Parts]] = {}
     for process in processes():
-        (one_night if process.file in _ONE_PROCESS else each).append(process.speed(reference))
+        gpu = process.file.split("/")[0].removesuffix("_second")
+        each = one_night if process.file in _ONE_PROCESS else gpus.setdefault(gpu, [])
+        each.append(process.speed(reference))
     if one_night:
-        each.append(_median(one_night))
-    middle = _median(each)
-    ratios = np.log([one.driver / middle.driver for one in each])
+        gpus.setdefault(_ONE_PROCESS[0].split("/")[0], []).append(_median(one_night))
+    every = [one for each in gpus.values() for one in each]
+    middle = _median(every)
+    enough = {gpu: each for gpu, each in gpus.items() if len(each) >= _ENOUGH}
+    with_gpu = {gpu: _spread(each, middle) for gpu, each in enough.items()}
+    return MeasuredHosts(len(every), middle, _spread(every, middle), with_gpu)
+
+
+def _spread(hosts: list[Parts], middle: Parts) -> tuple[float, float]:
+    """The 10th and 90th percentile of measured over predicted times, on hosts predicted as
+    `middle`."""
+    ratios = np.log([one.driver / middle.driver for one in hosts])
     low, high = np.quantile(ratios, [0.1, 0.9])
-    around = (-np.hypot(low, np.log1p(MODEL)), np.hypot(high, np.log1p(MODEL)))
-    least, most = (round(float(np.exp(x)), 2) for x in around)
-    return MeasuredHosts(len(each), middle, (least, most))
+    error = np.log1p(MODEL)
+    # the model's error widens the range of hosts: by itself where all are on one side of `middle`
+    least = -np.hypot(low, error) if low < 0 else low - error
+    most = np.hypot(high, error) if high > 0 else high + error
+    return round(float(np.exp(least)), 2), round(float(np.exp(most)), 2)
 
 
 def _median(hosts: list[Parts]) -> Parts:

@@ -46,6 +46,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
+    spread_with the same over machines with one GPU, by its id, where enough were measured
     measured    whether steps were timed on it; else its times are derived from a public figure
     reference   seconds of a few fixed steps on it, by name, to compare another host with it
     latency_s   from a launch call to the kernel's start on an idle GPU
@@ -62,15 +63,20 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sync_s: _Seconds
     depth: int
     spread: tuple[_Times, _Times] = (1.0, 1.0)
+    spread_with: dict[str, tuple[_Times, _Times]] = {}
     measured: bool = True
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """The host with its times multiplied by one number, or by one number for each part."""
+        """A host whose times are multiplied by one number, or by one number for each part. No GPU
+        has a spread of its own on it: those belong to the machines that were measured."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
-        return msgspec.structs.replace(
-            self, seconds={name: s * by.of(name) for name, s in self.seconds.items()}
-        )
+        seconds = {name: s * by.of(name) for name, s in self.seconds.items()}
+        return msgspec.structs.replace(self, seconds=seconds, spread_with={})
+
+    def spread_on(self, gpu: str) -> tuple[float, float]:
+        """The spread of machines with a GPU, by its id."""
+        return self.spread_with.get(gpu, self.spread)
 
     def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Host seconds of each op, without its launches."""
@@ -135,7 +141,7 @@ def _read(path: Path) -> Host:
             f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; "
             "calibrate it again"
         )
-    if host.spread[0] > host.spread[1]:
+    if any(low > high for low, high in (host.spread, *host.spread_with.values())):
         raise InputError(
             f"{path.name} is not a valid host profile: its spread ends before it begins"
         )

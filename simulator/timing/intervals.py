@@ -1,5 +1,5 @@
 """The 80% interval of a step's period: GPU work by the GPU's profile, host work by the spread
-between machines with the same host (`Host.spread`).
+between machines with the same host (`Host.spread`), or with the same host and GPU.
 
 The default host was measured with the measured GPU. Another GPU is usually in a machine of the same
 age as the GPU: NVIDIA's EfficientNets at small batches (NVIDIA/DeepLearningExamples, Apache-2.0)
@@ -31,7 +31,7 @@ def interval(
     """The ends of the interval, in seconds, of periods [...] with `busy_s` of GPU work and `host_s`
     of host work."""
     low, high = widened(profile.interval_on(gpu.id, mode), gpu, profile)
-    faster, slower = widened(driver.spread, gpu, profile)
+    faster, slower = widened(driver.spread_on(gpu.id), gpu, profile)
     if driver.id == DEFAULT and gpu.id != profile.of:
         slower = max(slower, next(n for since, n in _SLOWER if _capability(gpu) >= since))
     bound_s = np.maximum(np.maximum(busy_s, host_s), 1e-12)

@@ -46,6 +46,25 @@ def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
     # 10% of the processes took less than 0.8 of the median, 10% more than 1.53 times, with the
     # model's own 15%
     assert hosts.spread == (0.79, 1.53) and host().spread == (0.8, 1.53)
+    # machines with H100s were busy most of the time
+    assert hosts.spread_with == {"h100_sxm": (0.89, 1.64), "h200_sxm": (0.79, 1.42)}
+    assert host().spread_with == hosts.spread_with
+
+
+def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for gpu, seconds in {"h100_sxm": [2.0] * 10, "h200_sxm": [1.0] * 9}.items():
+        path = tmp_path / gpu / "samples.jsonl.gz"
+        path.parent.mkdir()
+        with gzip.open(path, "wt") as out:
+            for each in seconds:
+                out.write(json.dumps({"host_index": dict.fromkeys(INDEX, each)}) + "\n")
+    monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
+    monkeypatch.setattr(hosts_seen, "_ONE_PROCESS", ())
+    hosts = measured_hosts({**INDEX})
+    assert hosts.median.driver == 2.0
+    assert hosts.spread_with == {"h100_sxm": (0.87, 1.15)}  # the model's 15% alone
 
 
 def test_probes_beside_the_steps_count_before_the_index_of_the_start(

@@ -23,8 +23,8 @@ def test_a_profile_without_one_has_the_common_interval() -> None:
     assert of.interval_on("h200_sxm", "compiled") == of.interval
 
 
-DRIVER = msgspec.structs.replace(host(), spread=(0.8, 1.5))
-OWN = msgspec.structs.replace(host(), id="mine", spread=(0.9, 1.2))
+DRIVER = msgspec.structs.replace(host(), spread=(0.8, 1.5), spread_with={})
+OWN = msgspec.structs.replace(host().slower(1.0), id="mine", spread=(0.9, 1.2))
 
 
 def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float) -> list[float]:
@@ -41,6 +41,14 @@ def test_gpu_bound_steps_have_the_interval_of_the_profile() -> None:
 def test_host_bound_steps_have_the_interval_of_the_host() -> None:
     assert ends("h200", DRIVER, 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
     assert ends("h200", OWN, 10e-3, 2e-3, 10e-3) == pytest.approx([9e-3, 12e-3])
+
+
+def test_a_gpu_whose_machines_were_measured_has_its_own_spread() -> None:
+    driver = msgspec.structs.replace(DRIVER, spread_with={"h100_sxm": (0.9, 1.7)})
+    assert ends("h100", driver, 10e-3, 2e-3, 10e-3) == pytest.approx([9e-3, 17e-3])
+    assert ends("h200", driver, 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
+    # a host of another speed is another machine
+    assert ends("h100", driver.slower(1.0), 10e-3, 2e-3, 10e-3) == pytest.approx([8e-3, 15e-3])
 
 
 def test_a_faster_host_leaves_the_gpu() -> None:
