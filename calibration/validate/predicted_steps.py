@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from calibration.cases.steps.parallel import STEPS, ParallelStep
-from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.programs.parallel_programs import spread, twin
 from simulator.cluster import Cluster, cluster
 from simulator.collectives import collective_time
@@ -26,12 +27,13 @@ from simulator.collectives.price import KINDS
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
-from simulator.hardware.host_speed import ON_CPU_MARK
 from simulator.parallel.predict_step import predict_step
 from simulator.parallel.prediction import ParallelPrediction
 
 SIZES = [1024 * 4**i for i in range(11)]
 """Bytes of a collective: 1 KiB to 1 GiB, each size four times the previous one."""
+
+HOST_DECIDES = 0.8  # the least share of overhead in a step that the host decides
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
@@ -52,10 +54,22 @@ def predicted(
     return predict_step(program(step), where, host=host, mode=mode)
 
 
-def host_beside(reference_s: float) -> Host:
-    """The default host at the speed at which its fixed work took `reference_s` next to a step."""
-    default = find_host()
-    return default.slower(reference_s / default.reference[REFERENCE.name + ON_CPU_MARK])
+def host_of(twins: Mapping[int, float], gpu: str) -> Host:
+    """The default host at the speed that the steps' twins on one GPU show, whose measured seconds
+    are given by step. Only twins that the default host decides count: the median of measured over
+    predicted.
+
+    Fixed work on the CPU does not show it: while no kernel runs, it took from 1 to 1.6 times as
+    long on one machine, and the twins took 1.5 times as long as predicted all the time."""
+    ratios: list[float] = []
+    for place, measured_s in twins.items():
+        step = STEPS[place]
+        if step.graph:
+            continue
+        twin_ = predicted(step, f"1x{gpu}")
+        if twin_.shares["overhead"] > HOST_DECIDES:
+            ratios.append(measured_s / twin_.period_s)
+    return find_host().slower(float(np.median(ratios))) if ratios else find_host()
 
 
 def figures(p: ParallelPrediction) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 `python -m calibration.validate.several_gpus` prints the errors of collectives and, by the kind of
 split, of the steps that were predicted before they were measured: by the stored predictions, and by
 those of the current code, which traces each step (`--before` omits the latter). `--machine 4xh100`
-compares four H100s instead of two H200s; `--beside` predicts with the host's speed measured beside
-each step; `--steps NAME` compares the steps of the first measurement whose names contain NAME, one
-by one.
+compares four H100s instead of two H200s; `--beside` predicts with the speed of the machine's host,
+which the steps' twins on one GPU show; `--steps NAME` compares the steps of the first measurement
+whose names contain NAME, one by one.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from calibration.validate.blind_steps import (
     rows,
     table,
 )
-from calibration.validate.predicted_steps import host_beside, predicted, predicted_row
+from calibration.validate.predicted_steps import host_of, predicted, predicted_row
 from simulator.cluster import cluster
 from simulator.collectives import collective_time
 from simulator.errors import InputError
+from simulator.hardware.host import Host
+from simulator.hardware.host import host as find_host
 
 HOST_BOUND = 1.4  # below this multiple of the host's seconds, a measured time counts as host-bound
 
@@ -93,9 +95,9 @@ def blind(machine: str, before_alone: bool, beside: bool) -> None:
     if before_alone:
         return
     whole = cluster(machine)
+    host = _host(machine) if beside else None
     now: dict[int, Row] = {}
     for row in measured(before, machine):
-        host = host_beside(row["host_reference_s"]) if beside else None
         now[row["step"]] = predicted_row(row["step"], whole, host)
         print(row["step"], parallel_step(row).name, file=sys.stderr, flush=True)
     now = {step: row for step, row in now.items() if "one_gpu" in row}
@@ -103,12 +105,21 @@ def blind(machine: str, before_alone: bool, beside: bool) -> None:
     print(*table(now, machine), sep="\n")
 
 
+def _host(machine: str) -> Host:
+    """The host of a machine, by the twins of its steps on one GPU."""
+    each = rows(MACHINES[machine].steps, machine)
+    twins = {row["step"]: row["one_gpu"]["period_s"] for row in each if "one_gpu" in row}
+    host = host_of(twins, cluster(machine).gpu.id)
+    print(f"\nThe host takes {host.seconds['op'] / find_host().seconds['op']:.2f} times as long.")
+    return host
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--machine", choices=MACHINES, default=FIRST)
     parser.add_argument("--steps", metavar="NAME", help="only the steps whose names contain this")
-    parser.add_argument("--beside", action="store_true", help="the host's speed beside each step")
+    parser.add_argument("--beside", action="store_true", help="the speed of the machine's host")
     parser.add_argument(
         "--before", action="store_true", help="leave out the predictions of the current code"
     )

@@ -88,14 +88,15 @@ class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Host seconds to issue one collective in eager mode, by kind.
+    """Seconds of the default host to issue one collective in eager mode.
 
-    `seconds` is the total; `beyond_s` is the part that exceeds the Python and op costs of the
-    host's profile. `wrapped_s` is added per DTensor among the arguments."""
+    `seconds` is the total of a call in a loop, by kind; `beyond_s` is the part of a call in a step
+    that exceeds the Python and op costs of the host's profile. `wrapped_s` is added for each of
+    the sharded tensors that `Op.wrapped` counts."""
 
     source: str
     seconds: dict[str, float]
-    beyond_s: dict[str, float]
+    beyond_s: float
     wrapped_s: float
 
 

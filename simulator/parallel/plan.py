@@ -11,6 +11,7 @@ from simulator.cluster.cluster import Cluster
 from simulator.collectives.group import group_of
 from simulator.collectives.price import CollectiveTime, priced, profile
 from simulator.hardware.host import Host
+from simulator.hardware.host import host as default_host
 from simulator.prediction import Columns
 from simulator.records import Collective
 from simulator.schedule.launch_plan import LaunchPlan
@@ -67,6 +68,7 @@ def plan(
     host_s, durations_s = launches.host_s.tolist(), columns.duration_s.tolist()
     sync_after = launches.sync_after.tolist()
     issue = profile().issue
+    slower = host.seconds["op"] / default_host().seconds["op"]
     counted: dict[Key, int] = {}
     kernel_of: dict[int, int] = {}
     batches: dict[tuple[int, int], int] = {}
@@ -80,7 +82,7 @@ def plan(
         stream, what = op.stream, op.collective
         if op.after:
             owed.setdefault(stream, set()).update(op.after)
-        carried_s += op.wrapped * issue.wrapped_s
+        carried_s += op.wrapped * issue.wrapped_s * slower
         while place < len(op_of) and op_of[place] == number:
             k = len(out.stream)
             spent = host_s[place] + carried_s
@@ -97,7 +99,7 @@ def plan(
                     carried_s += spent
                     place += 1
                     continue
-                spent += issue.beyond_s[what.kind] if mode == "eager" else 0.0
+                spent += issue.beyond_s * slower if mode == "eager" else 0.0
                 parts, channels, seconds = (part,), time.choice.channels, 0.0
                 out.times[k] = time
             out.parts.append(parts)

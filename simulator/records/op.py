@@ -99,9 +99,9 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     functions written in C. None of these includes the call of a module.
 
     `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
-    must finish first (−1 − s: the last op of stream s in the previous step). `wrapped` counts the
-    sharded tensors that the host has handled one by one since the previous op: DTensors among the
-    arguments of calls, and tensors that FSDP2 packs.
+    must finish first (−1 − s: the last op of stream s in the previous step). `wrapped` measures the
+    sharded tensors that the host has handled one by one since the previous op: 1 for each DTensor
+    among the arguments of calls, 2 for each tensor that FSDP2 packs, 3 for each DTensor returned.
     """
 
     signature: Signature

@@ -134,7 +134,9 @@ class RankRecorder(Recorder):
         here = len(self.ops) - 1
         op = self.ops[here]
         if op.name.startswith("fsdp."):
-            self._wrapped += len(op.inputs)
+            self._wrapped += _PACKED * len(op.inputs)
+        elif self._wrapped and not op.name.partition(".")[2].partition(".")[0].endswith("_"):
+            self._wrapped += _CREATED * len(op.outputs)
         stream = self.streams.current.number if self._stream is None else self._stream
         waited = set(self.streams.place(here, stream))
         already_waited = self._waited.setdefault(stream, set())
@@ -154,6 +156,11 @@ class RankRecorder(Recorder):
             op, stream=stream, after=after, wrapped=self._wrapped
         )
         self._wrapped = 0
+
+
+_PACKED, _CREATED = 2, 3
+"""The work on a tensor that FSDP2 packs, and on a DTensor that a call returns, in units of the work
+on a DTensor argument."""
 
 
 def _subclasses(args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> int:
