@@ -41,6 +41,7 @@ from calibration.sweeps.spatial import (
     pooling,
     resized_tables,
     shaped_convolutions,
+    uneven_groups,
     varied_convolutions,
     varied_pictures,
 )
@@ -61,7 +62,7 @@ FAMILIES = (
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
     *(awkward_convolutions, convolutions, grouped_convolutions, pooling),
-    *(resized_tables, shaped_convolutions, varied_convolutions, varied_pictures),
+    *(resized_tables, shaped_convolutions, uneven_groups, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""
 
