@@ -18,6 +18,12 @@ from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise, grouped_direct
 from simulator.lowering.convolution_grouped import run_together, together
 from simulator.lowering.convolution_pointwise import pointwise_convolution
+from simulator.lowering.convolution_widened import (
+    has_direct_kernel,
+    is_widened,
+    runs_on_lanes,
+    widened,
+)
 from simulator.lowering.implicit_gemm import Product, product
 from simulator.lowering.layouts import (
     channels_per_load,
@@ -45,6 +51,7 @@ _THIN, _THIN_OF_FEW, _WIDE_OF_FEW, _WIDE = 4, 8, 11, 47  # channels of a group
 def convolution(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The kernels of one direction, in launch order."""
     kernels: Iterable[Work]
+    work = widened(work, op["weight"].dtype)
     if work.dims["depthwise"]:
         kernels = depthwise(op, work, gpu)
     else:
@@ -76,18 +83,24 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     d = c.work.dims
     groups, tf32, forward = d["groups"], not c.half, c.direction == "fwd"
     last = d["channels_last"]
-    if groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
+    if is_widened(c) and has_direct_kernel(c):
+        yield grouped_direct(c.work, c.sources[1])
+    elif is_widened(c) and c.direction == "wgrad":
+        yield from list(_on_tensor_cores(c.of_one_group())) * groups
+    elif groups > 1 and runs_on_lanes(c):
+        yield from [c.direct_of_group()] * groups
+    elif groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
         yield grouped_direct(c.work, c.sources[1])
     elif c.long and groups == 1:
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last:
         # groups are too thin for tensor cores, so they run one by one
-        yield from [_group_share(c.direct(), groups)] * groups
+        yield from [c.direct_of_group()] * groups
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
         yield from (*before, *_main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or _few_thin(c)) and forward:
-        yield from [_group_share(c.direct(), groups)] * groups
+        yield from [c.direct_of_group()] * groups
     elif groups > 1 and _one_by_one(c):
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif d["channels_last"]:
@@ -283,13 +296,3 @@ def _worth_padding(c: Product) -> bool:
         return c.columns >= 512
     wide = c.columns >= 64 or c.work.dtype == "bfloat16"
     return wide and c.depth >= _DEEP and c.adds >= _LARGE
-
-
-def _group_share(work: Work, parts: int) -> Work:
-    return replace(
-        work,
-        flops=work.flops // parts,
-        read_bytes=work.read_bytes // parts,
-        write_bytes=work.write_bytes // parts,
-        dims=work.dims | {"groups": 1},
-    )

@@ -43,14 +43,14 @@ def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
 
 
 def grouped_direct(work: Work, weight: Tensor) -> Work:
-    """The forward of thin groups by `conv2d_grouped_direct_kernel`."""
+    """One direction of thin groups by a kernel such as `conv2d_grouped_direct_kernel`."""
     size = {"weights": weight.numel, "item_bytes": weight.itemsize}
     return replace(
         work,
         engine="vector",
         dtype="float32",
         instructions=work.flops // 2,
-        dims=work.dims | size | {"variant": "depthwise_grouped_fwd"},
+        dims=work.dims | size | {"variant": f"depthwise_grouped_{work.dims['direction']}"},
     )
 
 

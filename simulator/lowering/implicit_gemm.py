@@ -180,6 +180,12 @@ class Product:
             kernel, engine="vector", dtype="float32", instructions=self.adds
         )
 
+    def direct_of_group(self) -> Work:
+        """The same kernel for one group of channels."""
+        work, groups = self.direct(), self.work.dims["groups"]
+        amounts = {n: getattr(work, n) // groups for n in ("flops", "read_bytes", "write_bytes")}
+        return msgspec.structs.replace(work, **amounts, dims=work.dims | {"groups": 1})
+
     def of_one_group(self) -> Product:
         """One group of channels as a separate convolution."""
         groups = self.work.dims["groups"]

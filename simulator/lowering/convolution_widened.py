@@ -1,0 +1,56 @@
+"""Grouped convolutions in half precision and NHWC with more channels out of a group than into it.
+
+cuDNN computes most of their forwards group by group. The rules were observed on an H100 (cuDNN
+9.19) with 440 random shapes (`calibration/measurements/h100_sxm/uneven.jsonl.gz`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import msgspec
+
+from simulator.costs import Work
+from simulator.lowering.implicit_gemm import Product
+
+_MANY_PAIRS = 32  # groups of two or three channels that a 3×3 kernel multiplies together
+_FEW_POSITIONS = 11_000  # of the output, below which one kernel computes all weight gradients
+
+
+def widened(work: Work, dtype: str) -> Work:
+    """A convolution in half precision and NHWC that makes several channels of each one, as where
+    FastViT widens a depthwise stage: cuDNN's depthwise kernels cannot, so it counts as a grouped
+    one. Others stay as they are."""
+    d = work.dims
+    if not (d["depthwise"] and d["cout"] > d["cin"] and d["channels_last"] and d["dims"] == 2):
+        return work
+    if dtype not in ("float16", "bfloat16"):
+        return work
+    return msgspec.structs.replace(
+        work, engine="tensor", dtype=dtype, instructions=0, dims=d | {"depthwise": False}
+    )
+
+
+def is_widened(c: Product) -> bool:
+    """Whether a grouped convolution makes several channels of each one."""
+    d = c.work.dims
+    return 1 < d["groups"] == d["cin"] < d["cout"] and c.half and d["channels_last"]
+
+
+def runs_on_lanes(c: Product) -> bool:
+    """Whether cuDNN runs the groups of a forward in half precision and NHWC one after the other on
+    vector lanes: widened groups of one channel, and of two or three except many 3×3 ones (240
+    convolutions on an H100, cuDNN 9.19)."""
+    d = c.work.dims
+    into = d["cin"] // d["groups"]
+    widens = c.half and d["channels_last"] and d["cout"] > d["cin"]
+    if c.direction != "fwd" or c.unit or not widens:
+        return False
+    return into == 1 or (into < 4 and (max(d["kernel"]) > 3 or d["groups"] < _MANY_PAIRS))
+
+
+def has_direct_kernel(c: Product) -> bool:
+    """Whether one slow kernel, which supports any groups, computes a widened convolution or its
+    gradient."""
+    positions = c.work.dims["n"] * prod(c.work.dims["spatial_out"])
+    return c.unit or (c.direction == "wgrad" and positions < _FEW_POSITIONS)
