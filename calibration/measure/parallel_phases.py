@@ -18,7 +18,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ _METHODS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 
 @contextmanager
-def watched() -> Iterator[dict[str, list[float]]]:
+def watched() -> Generator[dict[str, list[float]]]:
     """Time the methods of FSDP2: the number and the seconds of calls, by name."""
     sums: dict[str, list[float]] = {}
     before: list[tuple[Any, str, Any]] = []

@@ -15,7 +15,9 @@ launches of its process; their lines hold only `rank_kernels_s`.
                             `one_gpu_failed`
     rank_kernels_s          each rank's GPU seconds per step by NCCL kernel, including waits for
                             peers, and of all other kernels
-    host_reference_s        the host's fixed work, timed next to the step
+    host_reference_s        the host's fixed work on the CPU, timed next to the step
+    probes                  the host's fixed work before the twin, between it and the step, and
+                            after the step (`calibration.measure.instruments.host_probes`), rank 0
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from torch.cuda import nccl
 from calibration.cases.case import Step
 from calibration.cases.steps.parallel import STEPS, ParallelStep
 from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.host_probes import Probes
 from calibration.measure.instruments.timing import period
 from calibration.measure.programs.parallel_programs import Call, spread, twin
 
@@ -122,14 +125,18 @@ def kernels_s(call: Call) -> dict[str, float]:
 def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     """The figures of one step. Raises RuntimeError on all ranks if it fails on one."""
     row: dict[str, Any] = {}
+    probes = Probes("cuda")
+    each = [probes.seconds()]
     try:
         row["one_gpu"] = timed(together(lambda: twin(split_step)))
     except RuntimeError as error:  # the whole step may need more memory than one GPU has
         row["one_gpu_failed"] = str(error)
     emptied()
+    each.append(probes.seconds())
     row |= timed(together(lambda: spread(split_step, rank, ranks)))
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
-    return row | {"host_reference_s": float(f"{host_s:.5g}")}
+    each.append(probes.seconds())
+    return row | {"host_reference_s": float(f"{host_s:.5g}"), "probes": each}
 
 
 def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
@@ -141,8 +148,10 @@ def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
 
 
 def emptied() -> None:
-    """Free the memory of a step: stages and DDP contain reference cycles."""
+    """Free the memory of a step, with the workspaces of its libraries: stages and DDP contain
+    reference cycles."""
     gc.collect()
+    torch._C._cuda_clearCublasWorkspaces()  # pyright: ignore
     torch.cuda.empty_cache()
 
 

