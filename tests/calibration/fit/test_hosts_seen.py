@@ -40,14 +40,14 @@ def test_files_of_one_night_count_once_and_others_each(
 def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
     reference = reference_index()
     hosts, default = measured_hosts(reference), parts(host().reference, reference)
-    assert hosts.processes == 71
-    assert [round(x, 3) for x in hosts.median] == [1.156, 1.149, 1.149]
+    assert hosts.processes == 72
+    assert [round(x, 3) for x in hosts.median] == [1.152, 1.148, 1.148]
     assert [round(x, 3) for x in default] == [1.144, 1.144, 1.144]
     # 10% of the processes took less than 0.8 of the median, 10% more than 1.53 times, with the
     # model's own 15%
-    assert hosts.spread == (0.79, 1.53) and host().spread == (0.8, 1.53)
+    assert hosts.spread == (0.8, 1.53) and host().spread == (0.8, 1.53)
     # machines with H100s were busy most of the time
-    assert hosts.spread_with == {"h100_sxm": (0.89, 1.64), "h200_sxm": (0.79, 1.42)}
+    assert hosts.spread_with == {"h100_sxm": (0.87, 1.64), "h200_sxm": (0.79, 1.42)}
     assert host().spread_with == hosts.spread_with
 
 
