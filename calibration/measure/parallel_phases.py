@@ -7,6 +7,8 @@ then one line per step of rank 0. The batches are so small that the host decides
              as in `calibration.measure.host_phases`; only `forward_s` and `done_s` in inference
     one_gpu  the same figures of the twin on one GPU
     methods  calls and seconds per step of the methods of FSDP2, those that they call included
+    peak_blocks
+             the largest blocks of memory that an FSDP2 step has in use at its peak
     probes   the host's fixed work before and after (`calibration.measure.instruments.host_probes`)
 
 A line with `calls` has the seconds of single calls on DTensors, streams and collectives.
@@ -35,6 +37,7 @@ from calibration.cases.case import Case, Step
 from calibration.cases.steps.parallel import MEDIUM, ParallelStep
 from calibration.measure.host_phases import PHASES
 from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.live_blocks import live_blocks
 from calibration.measure.parallel_steps import agreed, emptied
 from calibration.measure.programs.parallel_programs import spread, twin
 from calibration.measure.programs.sharded_calls import calls_s
@@ -147,6 +150,10 @@ def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
         with watched() as sums:
             for _ in range(ROUNDS):
                 phases(step)
+        if rank == 0:  # the others run the same step, without a record
+            row["peak_blocks"] = live_blocks(step)
+        else:
+            step()
         row["methods"] = {n: [c / ROUNDS, round(s / ROUNDS, 8)] for n, (c, s) in sums.items()}
     return row | {"probes": [before, probes.seconds()]}
 
