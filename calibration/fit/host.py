@@ -104,6 +104,7 @@ def main() -> None:
         depth=1024,
         spread=hosts.spread,
         spread_with=hosts.spread_with,
+        slowest=hosts.slowest,
         reference={name: float(f"{s * default.driver:.5g}") for name, s in reference.items()},
     )
     _write(host)

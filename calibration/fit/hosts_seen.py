@@ -40,14 +40,23 @@ _ENOUGH = 10
 """Processes on machines with a GPU that give it a spread of its own."""
 
 
+RANKS = (2, 4, 8, 16)
+"""Numbers of processes that wait for each other."""
+
+
 class MeasuredHosts(NamedTuple):
     """The median host over a number of `processes`, and the intervals around it that hold 80% of
-    host-bound steps: on all machines, and on those with each GPU that enough processes used."""
+    host-bound steps: on all machines, and on those with each GPU that enough processes used.
+
+    `slowest` has the same for steps of several ranks, which wait for the slowest of their hosts, if
+    the hosts are independent draws: the median relative to that of one, and the interval around
+    it."""
 
     processes: int
     median: Parts
     spread: tuple[float, float]
     spread_with: dict[str, tuple[float, float]]
+    slowest: dict[int, tuple[float, float, float]]
 
 
 class Process(NamedTuple):
@@ -107,19 +116,33 @@ def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
     middle = _median(every)
     enough = {gpu: each for gpu, each in gpus.items() if len(each) >= _ENOUGH}
     with_gpu = {gpu: _spread(each, middle) for gpu, each in enough.items()}
-    return MeasuredHosts(len(every), middle, _spread(every, middle), with_gpu)
+    drivers = [one.driver / middle.driver for one in every]
+    slowest = {ranks: _slowest(drivers, ranks) for ranks in RANKS}
+    return MeasuredHosts(len(every), middle, _spread(every, middle), with_gpu, slowest)
 
 
 def _spread(hosts: list[Parts], middle: Parts) -> tuple[float, float]:
     """The 10th and 90th percentile of measured over predicted times, on hosts predicted as
     `middle`."""
-    ratios = np.log([one.driver / middle.driver for one in hosts])
-    low, high = np.quantile(ratios, [0.1, 0.9])
+    low, high = np.quantile([one.driver / middle.driver for one in hosts], [0.1, 0.9])
+    return _widened(float(low), float(high))
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """A range of hosts with the errors of the model: by these alone beyond a range that does not
+    contain 1."""
     error = np.log1p(MODEL)
-    # the model's error widens the range of hosts: by itself where all are on one side of `middle`
-    least = -np.hypot(low, error) if low < 0 else low - error
-    most = np.hypot(high, error) if high > 0 else high + error
+    down, up = np.log([low, high])
+    least = -np.hypot(down, error) if down < 0 else down - error
+    most = np.hypot(up, error) if up > 0 else up + error
     return round(float(np.exp(least)), 2), round(float(np.exp(most)), 2)
+
+
+def _slowest(drivers: list[float], ranks: int) -> tuple[float, float, float]:
+    """The median of the largest of `ranks` draws, and the interval around it."""
+    # the largest of n draws is below x with the n-th power of the probability of one
+    low, middle, high = np.quantile(drivers, np.array([0.1, 0.5, 0.9]) ** (1 / ranks))
+    return round(float(middle), 2), *_widened(low / middle, high / middle)
 
 
 def _median(hosts: list[Parts]) -> Parts:

@@ -96,7 +96,9 @@ def predicted_row(place: int, machine: Cluster, host: Host | None = None) -> dic
     row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
     try:
         row |= figures(predicted(step, machine, host))
-        row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}", host))
+        # the twins of all ranks are measured at the same time, and the slowest counts
+        slowest = (host or find_host()).of_ranks(machine.gpus)
+        row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}", slowest))
     except InputError as error:
         row["failed"] = str(error)
     return row

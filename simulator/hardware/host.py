@@ -47,6 +47,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
     spread_with the same over machines with one GPU, by its id, where enough were measured
+    slowest     by a number of ranks, each with a process of its own: the median time of the slowest
+                of their hosts relative to one host, and the spread around it
     measured    whether steps were timed on it; else its times are derived from a public figure
     reference   seconds of a few fixed steps on it, by name, to compare another host with it
     latency_s   from a launch call to the kernel's start on an idle GPU
@@ -64,19 +66,29 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     depth: int
     spread: tuple[_Times, _Times] = (1.0, 1.0)
     spread_with: dict[str, tuple[_Times, _Times]] = {}
+    slowest: dict[int, tuple[_Times, _Times, _Times]] = {}
     measured: bool = True
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """A host whose times are multiplied by one number, or by one number for each part. No GPU
-        has a spread of its own on it: those belong to the machines that were measured."""
+        """A host whose times are multiplied by one number, or by one number for each part. Neither
+        GPUs nor ranks have a spread of their own on it: those belong to the machines that were
+        measured."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
         seconds = {name: s * by.of(name) for name, s in self.seconds.items()}
-        return msgspec.structs.replace(self, seconds=seconds, spread_with={})
+        return msgspec.structs.replace(self, seconds=seconds, spread_with={}, slowest={})
 
     def spread_on(self, gpu: str) -> tuple[float, float]:
         """The spread of machines with a GPU, by its id."""
         return self.spread_with.get(gpu, self.spread)
+
+    def of_ranks(self, count: int) -> Host:
+        """The host of a step of `count` ranks, which all wait for the slowest one."""
+        known = max((ranks for ranks in self.slowest if ranks <= count), default=None)
+        if known is None:
+            return self
+        times, low, high = self.slowest[known]
+        return msgspec.structs.replace(self.slower(times), spread=(low, high))
 
     def op_s(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Host seconds of each op, without its launches."""

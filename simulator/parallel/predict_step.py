@@ -43,7 +43,7 @@ def predict_step(
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
     check_mode(mode)
-    return simulate_ranks(trace_step(make, machine), machine, driver, mode)
+    return simulate_ranks(trace_step(make, machine), machine, driver.of_ranks(machine.gpus), mode)
 
 
 def predict_network(
@@ -62,7 +62,8 @@ def predict_network(
     check_mode(mode)
     if isinstance(spread, str):
         spread = layout(spread, machine)
-    return simulate_ranks(network_roles(step, spread, machine), machine, driver, mode)
+    roles = network_roles(step, spread, machine)
+    return simulate_ranks(roles, machine, driver.of_ranks(machine.gpus), mode)
 
 
 def check_mode(mode: str) -> None:

@@ -79,7 +79,7 @@ def search_splits(
     """The splits of a step over all GPUs of a cluster; `step.batch` is that of all GPUs together
     (default: one sample a GPU). Raises InputError if the step has no split, or none that fits."""
     check_mode(mode)
-    driver = host if isinstance(host, Host) else find_host(host)
+    driver = (host if isinstance(host, Host) else find_host(host)).of_ranks(cluster.gpus)
     report = progress or (lambda text, share: None)
     batch = step.batch or cluster.gpus
     pruned: list[Pruned] = []

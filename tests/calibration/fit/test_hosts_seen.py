@@ -49,6 +49,8 @@ def test_the_default_host_is_the_median_of_all_within_one_percent() -> None:
     # machines with H100s were busy most of the time
     assert hosts.spread_with == {"h100_sxm": (0.87, 1.64), "h200_sxm": (0.79, 1.42)}
     assert host().spread_with == hosts.spread_with
+    # of two draws with a median of 1, a tenth of the largest ones are below the 32nd percentile
+    assert hosts.slowest[2] == (1.2, 0.73, 1.33) and host().slowest == hosts.slowest
 
 
 def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(
@@ -65,6 +67,25 @@ def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(
     hosts = measured_hosts({**INDEX})
     assert hosts.median.driver == 2.0
     assert hosts.spread_with == {"h100_sxm": (0.87, 1.15)}  # the model's 15% alone
+
+
+def test_the_slowest_of_several_ranks_follows_from_independent_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "h200_sxm" / "samples.jsonl.gz"
+    path.parent.mkdir()
+    with gzip.open(path, "wt") as out:
+        for each in range(101):  # evenly between 1 and 2
+            out.write(json.dumps({"host_index": dict.fromkeys(INDEX, 1 + each / 100)}) + "\n")
+    monkeypatch.setattr(hosts_seen, "MEASUREMENTS", tmp_path)
+    monkeypatch.setattr(hosts_seen, "_ONE_PROCESS", ())
+    hosts = measured_hosts(INDEX)
+    assert hosts.median.driver == 1.5
+    # the median of the largest of two is 1 + √0.5, and of sixteen 1 + 0.5 ** (1 / 16)
+    assert [hosts.slowest[n][0] for n in (2, 16)] == [
+        round(1.7071 / 1.5, 2),
+        round(1.9576 / 1.5, 2),
+    ]
 
 
 def test_probes_beside_the_steps_count_before_the_index_of_the_start(

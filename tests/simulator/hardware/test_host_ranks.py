@@ -1,0 +1,22 @@
+"""The default host of several ranks, which wait for the slowest of their hosts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from simulator.hardware.host import host
+
+HOST = msgspec.structs.replace(host(), slowest={2: (1.2, 0.7, 1.3), 8: (1.5, 0.8, 1.1)})
+
+
+def test_ranks_wait_for_the_slowest_host() -> None:
+    for ranks, times, spread in ((2, 1.2, (0.7, 1.3)), (7, 1.2, (0.7, 1.3)), (64, 1.5, (0.8, 1.1))):
+        several = HOST.of_ranks(ranks)
+        assert several.seconds["op"] == HOST.seconds["op"] * times
+        assert several.spread_on("h100_sxm") == spread
+
+
+def test_one_rank_and_a_host_of_its_own_speed_stay_as_they_are() -> None:
+    assert HOST.of_ranks(1) is HOST
+    own = HOST.slower(1.0)
+    assert own.of_ranks(8) is own
