@@ -47,10 +47,14 @@ INTERVAL = "in the 80% interval"
 Row = dict[str, Any]
 
 
+def measured_file(name: str, machine: str = FIRST) -> Path:
+    """A file of measurements on a machine."""
+    return MEASUREMENTS / MACHINES[machine].folder / f"{name}.jsonl.gz"
+
+
 def rows(name: str, machine: str = FIRST) -> list[Row]:
     """The lines of a machine's file without the first one, which describes it."""
-    path = MEASUREMENTS / MACHINES[machine].folder / f"{name}.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    with gzip.open(measured_file(name, machine), "rt", encoding="utf-8") as file:
         return [row for row in map(json.loads, file) if "case" in row or "part" in row]
 
 

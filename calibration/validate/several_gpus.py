@@ -21,6 +21,7 @@ from calibration.validate.blind_steps import (
     MACHINES,
     Row,
     measured,
+    measured_file,
     predicted_before,
     rows,
     table,
@@ -36,7 +37,10 @@ HOST_BOUND = 1.4  # below this multiple of the host's seconds, a measured time c
 
 
 def collectives(machine: str) -> None:
-    """Print the median and 90th percentile of the error by collective, size and number of GPUs."""
+    """Print the median and 90th percentile of the error by collective, size and number of GPUs, if
+    the machine's collectives were measured."""
+    if not measured_file("collectives", machine).is_file():
+        return
     errors: dict[tuple[int, str, str], list[float]] = {}
     whole = cluster(machine)
     for row in rows("collectives", machine):

@@ -40,20 +40,31 @@ class Storages:
     def number(self, tensor: torch.Tensor, born: int = _BEFORE_THE_STEP) -> int:
         """The number of a tensor's storage; a new storage is born at op `born`."""
         storage = tensor.untyped_storage()
-        address = storage._cdata
-        number = self._numbers.get(address)
-        if number is None:
-            number = len(self._lives)
-            device = "cpu" if tensor.device.type == "cpu" else "cuda"  # "meta" represents the GPU
-            self._lives.append(_Life(storage.nbytes(), born, None, "activation", device))
-            self._numbers[address] = number
+        number = self._numbers.get(storage._cdata)
+        return self._begin(storage, tensor.device, born) if number is None else number
 
-            def freed(_: object, address: int = address, number: int = number) -> None:
-                self._numbers.pop(address, None)
-                self._on_free.pop(address, None)
-                self._lives[number].freed = len(self._ops)
+    def resized(self, storage: torch.UntypedStorage) -> None:
+        """End the life of a storage whose size has changed, and begin another, as where FSDP2
+        allocates and frees the memory of its unsharded weights."""
+        number = self._numbers.pop(storage._cdata, None)
+        if number is not None and self._lives[number].nbytes:
+            self._lives[number].freed = len(self._ops)
+        self._on_free.pop(storage._cdata, None)
+        if storage.nbytes():
+            self._begin(storage, storage.device, len(self._ops))
 
-            self._on_free[address] = weakref.ref(storage, freed)
+    def _begin(self, storage: torch.UntypedStorage, where: torch.device, born: int) -> int:
+        address, number = storage._cdata, len(self._lives)
+        device = "cpu" if where.type == "cpu" else "cuda"  # "meta" represents the GPU
+        self._lives.append(_Life(storage.nbytes(), born, None, "activation", device))
+        self._numbers[address] = number
+
+        def freed(_: object) -> None:
+            self._numbers.pop(address, None)
+            self._on_free.pop(address, None)
+            self._lives[number].freed = len(self._ops)
+
+        self._on_free[address] = weakref.ref(storage, freed)
         return number
 
     def own(self, tensor: torch.Tensor, role: Role) -> int:

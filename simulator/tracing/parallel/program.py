@@ -44,6 +44,7 @@ def trace_rank(
         stack.enter_context(fake_process_group(rank, world_size, gpus_per_node))
         stack.enter_context(object_messages(rank, mail or Mail()))
         stack.enter_context(recorder.numbered_batches())
+        stack.enter_context(recorder.resized_storages())
         stack.enter_context(static_stage_shapes())
         roles = stack.enter_context(tensor_roles(recorder, answers))
         stack.enter_context(torch.enable_grad())

@@ -96,6 +96,21 @@ class RankRecorder(Recorder):
         ):
             yield
 
+    @contextmanager
+    def resized_storages(self) -> Generator[None]:
+        """Follow the storages that the step gives memory, and takes it from."""
+        real = torch.UntypedStorage.resize_
+
+        def resize(storage: torch.UntypedStorage, nbytes: int) -> Any:
+            result = real(storage, nbytes)
+            if self.recording:
+                with self.paused():
+                    self.storages.resized(storage)
+            return result
+
+        with substituted(torch.UntypedStorage, resize_=resize):
+            yield
+
     def _communicate(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
