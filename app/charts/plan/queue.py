@@ -77,7 +77,7 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
         f"one prompt of {amount(d.prompt_tokens)} tokens alone takes {latency(d.prompt_s)}; "
         f"prompts are read {d.prompt_share:.0%} of the time",
         f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
-        f"{latency(d.decode_s)}",
+        f"{latency(d.decode_s)}, {latency(d.host_s)} of it on the host",
         f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
         f"{d.preempted:,} sequences restarted",
     )

@@ -200,8 +200,9 @@ def detail() -> QueueDetail:
     return QueueDetail(
         rate_per_s=10.0, replicas=2, token_s=gaps, tokens=np.full(100, 5.0),
         first_s=np.linspace(0.05, 0.3, 200), prompt_tokens=1000.0, output_tokens=100.0,
-        prompt_s=0.02, decode_s=0.01, prompt_share=0.2, utilisation=0.8, batch=12.4, slots=64,
-        waiting=3.4, cached_tokens=20_000.0, cache_tokens=80_000, budget=8192, preempted=7,
+        prompt_s=0.02, decode_s=0.01, host_s=0.002, prompt_share=0.2, utilisation=0.8,
+        batch=12.4, slots=64, waiting=3.4, cached_tokens=20_000.0, cache_tokens=80_000,
+        budget=8192, preempted=7,
     )  # fmt: skip
 
 

@@ -7,11 +7,14 @@ import pytest
 
 from simulator.hardware.gpu import gpu
 from simulator.planning.spec import Workload
+from simulator.planning.step import rank_step
 from simulator.planning.step.engine_attention import fixed_difference_s, measured_attention
 from simulator.planning.step.engine_experts import experts_saved_s
+from simulator.planning.step.rank_step import communication, node
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import engine_scenario, machine
 from simulator.planning.step.traced_step import few_layers, layer_kernels
+from simulator.timing.profile import learned
 
 
 @pytest.mark.parametrize(
@@ -89,3 +92,16 @@ def test_few_tokens_choose_more_experts_than_a_line_between_batches_says() -> No
     step = machine(work, gpu("h200"), "fp8", "vllm", 8).step
     one, four, sixteen = step.decode_s[[1, 4, 16]]
     assert four > one + (sixteen - one) * 3 / 15
+
+
+def test_norms_over_all_heads_add_a_small_all_reduce_to_each_layer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MiniMax-M2's ranks add up two sums of squares in fp32 of each of 16 tokens, 16 · 2 · 4 = 128
+    bytes, in 62 layers."""
+    group = node(gpu("h200"), 4)
+    with_norms = communication("minimax-m2", [(16, 1)], "bf16", group, "cuda_graph", "vllm")
+    monkeypatch.setattr(rank_step, "_NORMS_OVER_HEADS", ())
+    without = communication("minimax-m2", [(16, 1)], "bf16", group, "cuda_graph", "vllm")
+    each_s = 4.55e-6 + 3 * 128 / 270.5e9 + learned("h200_sxm").graph_gap_s
+    assert with_norms.seconds[0] - without.seconds[0] == pytest.approx(62 * each_s)

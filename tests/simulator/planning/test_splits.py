@@ -115,19 +115,6 @@ def test_the_bytes_of_collectives_are_those_of_the_formula(monkeypatch: pytest.M
     assert eager.issue_s[0] > 0.0
 
 
-def test_norms_over_all_heads_add_a_small_all_reduce_to_each_layer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """MiniMax-M2's ranks add up two sums of squares in fp32 of each of 16 tokens, 16 · 2 · 4 = 128
-    bytes, in 62 layers."""
-    group = node(gpu("h200"), 4)
-    with_norms = communication("minimax-m2", [(16, 1)], "bf16", group, "cuda_graph", "vllm")
-    monkeypatch.setattr(rank_step, "_NORMS_OVER_HEADS", ())
-    without = communication("minimax-m2", [(16, 1)], "bf16", group, "cuda_graph", "vllm")
-    each_s = 4.55e-6 + 3 * 128 / 270.5e9 + learned("h200_sxm").graph_gap_s
-    assert with_norms.seconds[0] - without.seconds[0] == pytest.approx(62 * each_s)
-
-
 def step_of(**figures: float) -> StepColumns[Any]:
     plain = dict.fromkeys(StepColumns._fields, 0.0)
     return StepColumns(**{name: np.array([v]) for name, v in (plain | figures).items()})
