@@ -260,6 +260,8 @@ def _split(row: Row) -> list[Assumption]:
     rows: list[Assumption] = []
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
+        if row.engine == "vllm":
+            how += "; small all-reduces over NVLink are the engine's own"
         if row.expert_parallel:
             how = "whole experts on each, used equally; " + how
         if row.queues > 1:
