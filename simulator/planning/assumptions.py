@@ -133,9 +133,7 @@ def _of_request(vary: _Variation) -> list[Assumption]:
     )
     source = "fitted to published runs of vLLM"
     each = latency(step.request_s)
-    return [
-        Assumption("host work for each decode of an iteration", each, source, "0.5×", "2×", *ends)
-    ]
+    return [Assumption("host work for each decode", each, source, "0.5×", "2×", *ends)]
 
 
 def _of_server(vary: _Variation) -> list[Assumption]:
