@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from simulator.formats.numbers import short
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import usd, watts
 
 
 def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """The price of each GPU without energy, the energy of all, the rates of other currencies, and
-    the power."""
+    """The price of each GPU without energy, the energy of all, the rates of other currencies,
+    the power, and the emissions."""
     prices = spec.prices
     energy_usd = (row.watts or 0.0) / 1000 * prices.energy_usd_per_kwh
     price = "none"
@@ -27,3 +28,6 @@ def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
     if row.watts is not None:
         power = f"{watts(row.watts)} for all GPUs, PUE {prices.pue:g} included"
     yield Assumption("power", power, row.power_source)
+    if row.co2_g_per_h is not None and prices.co2_g_per_kwh is not None:
+        each = f"{prices.co2_g_per_kwh:g} g per kWh, your spec"
+        yield Assumption("CO₂", f"{short(row.co2_g_per_h)} g an hour", each)

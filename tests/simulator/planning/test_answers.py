@@ -35,7 +35,12 @@ def test_assumptions_are_varied_around_the_planned_figure():
 
 def test_prices_in_another_currency_are_listed_with_their_rate():
     """2 EUR and 1.2 USD each: 2.40 USD without energy, and the energy of one card at 0.24 USD."""
-    prices = {"hourly": {"h200": "2 EUR/h"}, "energy": "0.2 EUR/kWh", "rates": {"EUR": 1.2}}
+    prices = {
+        "hourly": {"h200": "2 EUR/h"},
+        "energy": "0.2 EUR/kWh",
+        "co2_g_per_kwh": 350,
+        "rates": {"EUR": 1.2},
+    }
     answer: Any = plan(SERVE | {"prices": prices})
     listed = {a.name: a for a in answer.assumptions}
     assert listed["price"].value == "2.40 USD an hour for each GPU"
@@ -44,6 +49,8 @@ def test_prices_in_another_currency_are_listed_with_their_rate():
     assert listed["energy"].source == "0.24 USD per kWh, your spec"
     assert listed["exchange rate"].value == "1 EUR = 1.2 USD"
     assert answer.best.usd_per_h == pytest.approx(2.4 + paid)
+    assert listed["CO₂"].value == f"{short(answer.best.watts * 0.35)} g an hour"
+    assert listed["CO₂"].source == "350 g per kWh, your spec"
 
 
 def test_the_question_says_that_lengths_are_means():
