@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpu
+from simulator.planning.price_assumptions import of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.server.replica import lengths, rules, simulate
 from simulator.planning.server.requests import requests
 from simulator.planning.spec import Lengths, Spec
 from simulator.planning.step.tables import Machine, weight_only
-from simulator.planning.wording import amount, latency, usd, watts
+from simulator.planning.step.traced_step import sizes_of
+from simulator.planning.wording import amount, latency
 
-_REQUESTS = 1500
+_REQUESTS = 10_000  # at most, so that the plan's own figure is varied
 _YOURS, _OWN = "your spec", "Ridgepoint's default"
 
 
@@ -21,7 +23,8 @@ def of_serving(spec: Spec, row: Row, card: GPU, machine: Machine) -> list[Assump
     """Vary each assumption alone; the figure is the time per token at the percentile, in
     seconds."""
     vary = _Variation(spec, row, card, machine)
-    rows = [_of_step(vary), *_of_load(vary), _of_host(vary), *_of_server(vary), *_of_cache(vary)]
+    rows = [_of_step(vary), *_of_load(vary), _of_host(vary), *_of_request(vary)]
+    rows += [*_of_server(vary), *_of_cache(vary)]
     rows.sort(key=lambda a: -a.swing if a.swing == a.swing else 0.0)
     return rows + _fixed(spec, row)
 
@@ -119,6 +122,20 @@ def _of_host(vary: _Variation) -> Assumption:
     )
 
 
+def _of_request(vary: _Variation) -> list[Assumption]:
+    """The host's work for each sequence that decodes, of an engine that has such work."""
+    step = vary.machine.step
+    if not step.request_s:
+        return []
+    ends = (
+        vary.token_s(None, replace(vary.machine, step=replace(step, request_s=step.request_s * t)))
+        for t in (0.5, 2.0)
+    )
+    source = "fitted to published runs of vLLM"
+    each = latency(step.request_s)
+    return [Assumption("host work for each decode", each, source, "0.5×", "2×", *ends)]
+
+
 def _of_server(vary: _Variation) -> list[Assumption]:
     """The rules of the server."""
     work = vary.work
@@ -195,38 +212,36 @@ def _times(lengths: Lengths, times: float) -> Lengths:
 
 def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
-    work, prices = spec.workload, spec.prices
+    work = spec.workload
     engine = {
-        "vllm": "captured steps with fused kernels and merged products; attention reads the cache "
-        "as fast as the best kernel reads memory",
+        "vllm": "captured steps with fused kernels and merged products; attention as measured on "
+        "cards of its compute capability",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]
     return [
         Assumption("engine", row.engine, engine),
+        *_experts(spec),
         *_quantised(row),
         *_split(row),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
         Assumption("cache full", work.admission, "vLLM's rule: the newest sequence starts again"),
-        Assumption(
-            "price",
-            "none"
-            if row.usd_per_h is None
-            else f"{usd(row.usd_per_h / row.count)} an hour for each GPU",
-            row.price_source,
-        ),
-        Assumption(
-            "power",
-            "unknown" if row.watts is None else f"{watts(row.watts)}, PUE {prices.pue:g} included",
-            row.power_source,
-        ),
+        *of_prices(spec, row),
         Assumption(
             "not modelled",
             "tokenizer, network, sampling, speculative decoding",
             "",
         ),
     ]
+
+
+def _experts(spec: Spec) -> list[Assumption]:
+    """How often the experts of a mixture are used."""
+    if "experts" not in sizes_of(spec.workload.network):
+        return []
+    how = "tokens that choose the same experts make a step read fewer weights"
+    return [Assumption("experts", "chosen with equal probability", how)]
 
 
 def _quantised(row: Row) -> list[Assumption]:
@@ -243,6 +258,8 @@ def _split(row: Row) -> list[Assumption]:
     rows: list[Assumption] = []
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
+        if row.engine == "vllm":
+            how += "; small all-reduces over NVLink are the engine's own"
         if row.expert_parallel:
             how = "whole experts on each, used equally; " + how
         if row.queues > 1:

@@ -87,9 +87,11 @@ def question(spec: Spec) -> str:
     tail = f", {', '.join(bounds)}" if bounds else ""
     if work.kind == "serving":
         rate, prompt, output = lengths(spec)
+        vary = any(each and each.kind != "fixed" for each in (work.prompt, work.output))
+        mean = " on average" if vary or work.requests_csv is not None else ""
         return (
             f"Serve {work.network} to {amount(rate)} requests/s, prompts of {amount(prompt)} "
-            f"tokens, answers of {amount(output)}{tail}"
+            f"tokens, answers of {amount(output)}{mean}{tail}"
         )
     if work.kind == "training":
         what = "tokens" if work.tokens else "samples"

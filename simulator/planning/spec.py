@@ -134,8 +134,8 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Prices:
-    """The user's prices: USD per hour by GPU, the price of energy, and the overhead of a building
-    (PUE)."""
+    """The user's prices: USD per hour by GPU, the price of energy, the overhead of a building
+    (PUE), and the USD per unit of other currencies."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -145,6 +145,7 @@ class Prices:
     pue: float = 1.0
     co2_g_per_kwh: float | None = None
     catalogue: bool = True
+    rates_usd: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)

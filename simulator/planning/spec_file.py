@@ -210,6 +210,7 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
             gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
             for name, value in listed.items()
         }
+    values["rates_usd"] = {name: rate for name, rate in currencies.items() if name != "USD"}
     return Prices(**values)
 
 

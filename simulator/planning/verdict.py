@@ -89,7 +89,7 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
     others = [r for r in rows if r.status in ("fits", "uncertain") and r.gpu != best.gpu]
     cheaper = [r for r in others if r.status == "uncertain" and _cheaper(r, best)]
     if cheaper:
-        other = min(cheaper, key=lambda row: row.cost)
+        other = min(cheaper, key=lambda row: (-(row.chance or 0.0), row.cost))
         saved = (
             f"costs {1 - other.cost / best.cost:.0%} less, but" if best.cost else "is uncertain:"
         )

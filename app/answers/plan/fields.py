@@ -34,10 +34,12 @@ def sentence(draft: Draft) -> tuple[Part, ...]:
 
 def prices(draft: Draft) -> tuple[Part, ...]:
     """The price of power, PUE and emissions, as a sentence."""
+    power = _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0")
+    own_unit = bool(power.shown) and not _is_number(power.shown)  # such as "0.20 EUR/kWh"
     return (
         "Power at",
-        _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0"),
-        "USD/kWh, the building takes",
+        power,
+        f"{'' if own_unit else 'USD/kWh'}, the building takes".lstrip(),
         _key(draft, _BUILDING_POWER, "prices", "pue", empty="1"),
         "times the power of its computers, a kWh emits",
         _key(draft, "Grams of CO₂ per kWh", "prices", "co2_g_per_kwh", empty="unknown"),

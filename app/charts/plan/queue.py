@@ -77,7 +77,7 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
         f"one prompt of {amount(d.prompt_tokens)} tokens alone takes {latency(d.prompt_s)}; "
         f"prompts are read {d.prompt_share:.0%} of the time",
         f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
-        f"{latency(d.decode_s)}",
+        f"{latency(d.decode_s)}, {latency(d.host_s)} of it on the host",
         f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
         f"{d.preempted:,} sequences restarted",
     )
@@ -147,7 +147,7 @@ def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)
     items = _house(box, "compute", title, "", metrics)
-    columns = max(4, int((box.width - 24) // 19))
+    columns = max(2, int((box.width - 28) // 19) + 1)
     rows = 3
     lit = round(busy * columns * rows)
     for at in range(columns * rows):
@@ -209,7 +209,8 @@ def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     """The shelf of cache, filled from below."""
     d = scene.detail
     share = min(d.cached_tokens / max(d.cache_tokens, 1), 1.0)
-    items: list[Item] = [Text(box.left, box.top + 13, "Cache shelf", "ink", BODY_PX, 600)]
+    title = fitting(metrics, box.width + 4, "Cache shelf", "Cache", px=BODY_PX, weight=600)
+    items: list[Item] = [Text(box.left, box.top + 13, title, "ink", BODY_PX, 600)]
     shelf = Box.between(box.left, box.top + 28, box.right, box.bottom - 42)
     inside = shelf.grown(-5)
     items.append(Rectangle(shelf, None, "memory", 1.6, 5))
@@ -222,9 +223,9 @@ def _shelf(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         items.append(Line(((inside.left, y), (inside.right, y)), "line2"))
     used = f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens"
     few = f"{_thousands(d.cached_tokens)} of {_thousands(d.cache_tokens)}"
-    words = fitting(metrics, box.width + 8, used, few, f"{share:.0%}")
+    words = fitting(metrics, box.width + 8, used, few, f"{_thousands(d.cached_tokens)} used")
     items.append(Text(box.left, box.bottom - 27, words, "ink"))
-    words = fitting(metrics, box.width + 8, f"{share:.0%} of the cache in use", f"{share:.0%} used")
+    words = fitting(metrics, box.width + 8, f"{share:.0%} of the cache in use", f"{share:.0%} full")
     items.append(Text(box.left, box.bottom - 10, words, "ink3"))
     return items
 

@@ -11,9 +11,10 @@ from simulator.errors import RidgepointError
 from simulator.hardware.gpu import gpu
 from simulator.planning.batches.rows import lost_share
 from simulator.planning.batches.search import batch_scenario, gradient_bytes, ring, sample_tokens
+from simulator.planning.price_assumptions import of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
-from simulator.planning.wording import amount, duration, usd, watts
+from simulator.planning.wording import amount, duration, latency
 
 _YOURS = "your spec"
 Figure = Callable[[int, float, float], float]
@@ -154,10 +155,21 @@ def _of_work(spec: Spec, **values: float) -> Spec:
     return replace(spec, workload=replace(spec.workload, **values))
 
 
+def _interrupted(spec: Spec) -> bool:
+    """Whether checkpoints or failures take time."""
+    return bool(spec.workload.checkpoint_every_s or spec.workload.failures_every_s)
+
+
 def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
     if row.duration_s is None:
-        yield Assumption("arrivals", "batches are always full", "no queue is modelled")
+        how = "no queue is modelled"
+        if spec.rate_per_s and row.batch and row.status in ("fits", "uncertain"):
+            gathers_s = row.batch * row.count / spec.rate_per_s
+            how += (
+                f": each GPU gathers a batch in {latency(gathers_s)}, which the latency leaves out"
+            )
+        yield Assumption("arrivals", "batches are always full", how)
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")
     if spec.workload.tokens:
@@ -169,16 +181,9 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         yield Assumption(
             "checkpoints, failures",
             f"{1 - (row.utilisation or 1.0):.2%} of the run",
-            "Daly, first order" if spec.workload.checkpoint_every_s else "none given: none",
+            "Daly, first order" if _interrupted(spec) else "your spec gives none",
         )
     if spec.workload.lora_rank is not None:
         yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
-    price = "none"
-    if row.usd_per_h is not None:
-        price = f"{usd(row.usd_per_h / row.count)} an hour for each GPU"
-    yield Assumption("price", price, row.price_source)
-    power = "unknown"
-    if row.watts is not None:
-        power = f"{watts(row.watts)}, PUE {spec.prices.pue:g} included"
-    yield Assumption("power", power, row.power_source)
+    yield from of_prices(spec, row)
     yield Assumption("not modelled", "data loading, network traffic, splits of one model", "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
@@ -115,9 +118,7 @@ def _rows(
                 f"{card.memory_bytes / 2**30:.1f} GiB",
             )
         ]
-    latency = spec.limits.latency_s
-    ok = [i for i in fits if latency is None or swept.columns["latency_s"][i] <= latency]
-    best = max(ok or fits[:1], key=lambda i: swept.columns["samples_per_s"][i])
+    best = chosen_batch(swept.columns, fits, spec.limits.latency_s)
     c = {name: float(column[best]) for name, column in swept.columns.items()}
     binds = swept.regime(best) or ""
     if training:
@@ -139,6 +140,21 @@ def _rows(
             for count in spec.candidates.counts_of(card.id)
         ]
     return inferred(spec, card, common, batches[best] or 0, c, binds)
+
+
+def chosen_batch(
+    columns: Mapping[str, NDArray[np.float64]], fits: Sequence[int], limit_s: float | None
+) -> int:
+    """The place of the batch with the most samples per second among those whose latency meets the
+    limit at the slow end of its interval; without such a batch, among those that meet it as
+    predicted; without any, the smallest."""
+    latency_s = columns["latency_s"]
+    slow_s = latency_s * columns["high_s"] / columns["period_s"]
+    for values in (slow_s, latency_s):
+        within = [i for i in fits if limit_s is None or values[i] <= limit_s]
+        if within:
+            return max(within, key=lambda i: columns["samples_per_s"][i])
+    return fits[0]
 
 
 def gradient_bytes(scenario: Scenario) -> float:

@@ -24,7 +24,8 @@ class QueueDetail:
     warm-up. `token_s` holds the times of iterations, `tokens` the number of sequences that each of
     them advanced, and `first_s` the time to the first token of each request. `prompt_s` is the time
     of one prompt alone, in pieces of at most `budget` tokens; `prompt_share` is the share of the
-    time in which prompts are read, rate · prompt_s, at most 1. `slots` is the number of sequences
+    time in which prompts are read, rate · prompt_s, at most 1. `decode_s` is the time of a mean
+    iteration of decodes, of which the host takes `host_s`. `slots` is the number of sequences
     that can decode at once, and `batch` is the mean number that do."""
 
     rate_per_s: float
@@ -36,6 +37,7 @@ class QueueDetail:
     output_tokens: float
     prompt_s: float
     decode_s: float
+    host_s: float
     prompt_share: float
     utilisation: float
     batch: float
@@ -74,6 +76,7 @@ def queue_of(spec: Spec, row: Row) -> QueueDetail:
         output,
         prompt_s,
         one.step.decode(max(round(batch), 1), batch * (prompt + output / 2)),
+        one.step.host_of(max(round(batch), 1)),
         min(own / prefill * prompt_s, 1.0),
         min(served.busy_s / max(served.end_s, 1e-12), 1.0),
         batch,

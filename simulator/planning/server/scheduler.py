@@ -81,7 +81,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     first, last = [float("nan")] * count, [float("nan")] * count
     generated = [0] * count  # tokens generated before the sequence was pre-empted
     _, decode_s, near_s, far_s = step.lists
-    knee, host = step.knee, step.host_s
+    knee = step.knee
     room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
     waiting: deque[int] = deque()
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
@@ -117,7 +117,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             continue
         if batch and not waiting and not partial:  # nothing but decodes until the next event
             stop = arrivals[coming] if coming < count else inf
-            flat, knee_at = decode_s[batch] + host, knee * batch
+            flat, knee_at = decode_s[batch] + step.host_of(batch), knee * batch
             slope, beyond, began = near_s[batch], far_s[batch], len(gaps)
             most_ticks = ends[0][0] - tick
             if not rules.reserve:  # up to the last iteration that fits in the cache
@@ -189,7 +189,8 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             took = step.mixed(prompt, squares, batch, used - prompt)
         elif batch:
             inner = min(used, knee * batch)
-            took = decode_s[batch] + inner * near_s[batch] + (used - inner) * far_s[batch] + host
+            took = decode_s[batch] + inner * near_s[batch] + (used - inner) * far_s[batch]
+            took += step.host_of(batch)
         else:  # a cut prompt without room in the cache, and no decode to preempt
             request, _, had = partial.popleft()
             used -= had

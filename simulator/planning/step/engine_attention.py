@@ -1,25 +1,42 @@
-"""The time that an engine's attention kernel takes for each cached token of a decode.
+"""The time of an engine's attention kernels in decodes.
 
-A paged kernel reads each cached token once, at the highest memory rate of the card's kernels. With
-latent attention all heads read the same 576 numbers, so that the products can take longer: for each
-token, each head multiplies its query with the whole vector, and its weight with the latent. The
-kernel (FlashMLA) has tiles of 64 heads.
+A paged kernel takes a fixed time in each layer and reads each cached token once. Its fixed time and
+its share of the bandwidth are fitted to measured kernels by compute capability; cards without a fit
+keep the fixed time of the traced kernel, and read at the highest memory rate of the card's kernels.
+
+With latent attention all heads read the same 576 numbers, so that the products can take longer: for
+each token, each head multiplies its query with the whole vector, and its weight with the latent.
+The kernel (FlashMLA) has tiles of 64 heads.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.step.traced_step import sizes_of
+from simulator.planning.step.traced_step import few_layers, layer_kernels, sizes_of
+from simulator.scenario.scenario import Scenario
 from simulator.timing.profile import learned
 from simulator.timing.rates import dram_reach
 
+Floats = NDArray[np.float64]
+
 _ENGINES = Path(__file__).with_name("engine_kernels.toml")
 _TILE = 64  # heads
+
+
+class Attention(NamedTuple):
+    """Seconds of each call, and the share of the bandwidth at which it reads the cache."""
+
+    fixed_s: float
+    share: float
 
 
 @cache
@@ -28,17 +45,49 @@ def engine_kernels(engine: str) -> dict[str, Any]:
     return tomllib.loads(_ENGINES.read_text("utf-8")).get(engine, {})
 
 
+def of_card(known: dict[str, Any], gpu: GPU) -> dict[str, Any] | None:
+    """The entry of the card's compute capability, as "sm90"; those of 10.x share one."""
+    if gpu.compute_capability is None:
+        return None
+    major, minor = gpu.compute_capability
+    return known.get(f"sm{major}{minor}") or (known.get("sm100") if major == 10 else None)
+
+
+def measured_attention(engine: str, network: str, gpu: GPU) -> Attention | None:
+    """The engine's kernel on the card; None for latent attention, and for cards without a fit."""
+    if "latent" in sizes_of(network):
+        return None
+    fit = of_card(engine_kernels(engine).get("attention", {}), gpu)
+    return Attention(fit["fixed_s"], fit["share"]) if fit else None
+
+
 def cached_token_s(
     engine: str, network: str, gpu: GPU, ranks: int, cache_bytes: float, dtype: str
 ) -> float:
     """Seconds for each cached token, of `cache_bytes` on each GPU, whose heads are divided among
     `ranks`. Products are computed in the dtype of the cache if the card can."""
-    read_s = cache_bytes / (gpu.bandwidth_bytes_per_s * dram_reach(gpu, learned(gpu.id)))
+    fit = measured_attention(engine, network, gpu)
+    share = dram_reach(gpu, learned(gpu.id)) if fit is None else fit.share
+    read_s = cache_bytes / (gpu.bandwidth_bytes_per_s * share)
     sizes = sizes_of(network)
     if "latent" not in sizes:
         return read_s
     heads = -(-sizes["heads"] // ranks // _TILE) * _TILE
     flops = 2 * heads * (2 * sizes["latent"] + sizes["rotated"]) * sizes["layers"]
     peak = gpu.peak("tensor", dtype) or gpu.peak("tensor", "bf16") or gpu.peak("tensor", "fp16")
-    share = engine_kernels(engine)["latent_attention"]["share"]
-    return max(read_s, flops / (share * peak)) if peak else read_s
+    computed = engine_kernels(engine)["latent_attention"]["share"]
+    return max(read_s, flops / (computed * peak)) if peak else read_s
+
+
+def fixed_difference_s(engine: str, decode: Scenario, gpu: GPU, batches: Sequence[int]) -> Floats:
+    """Seconds by which the engine's attention without cached tokens takes longer than the traced
+    kernels, in the whole decode step of each batch. 0 for cards without a fit."""
+    fit = measured_attention(engine, decode.network, gpu)
+    if fit is None:
+        return np.zeros(len(batches))
+    traced_s = [
+        sum(k.duration_s for k in layer_kernels(decode, b, 1) if k.family == "attention")
+        for b in batches
+    ]
+    few, layers = few_layers(decode)[1], sizes_of(decode.network)["layers"]
+    return layers * (fit.fixed_s - np.array(traced_s) / few)

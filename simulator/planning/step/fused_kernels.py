@@ -1,14 +1,15 @@
-"""The time that an engine's fused kernels save over the kernels of the captured eager step.
+"""Steps with an engine's fused kernels instead of the kernels of the captured eager step.
 
 A serving engine runs norms, rotations, activations and the quantisation of operands as a few fused
-kernels, as torch.compile does. Every layer saves the same: predictions of networks of few layers
-(`traced_step.few_layers`), with and without fusion, give the time saved by a layer and by the
-embedding and head. The saving grows with the tokens of an iteration, whether they are decodes or a
-prompt's.
+kernels, as torch.compile does, and stores weights of the same operand together. Every layer is the
+same, so that predictions of networks of few layers (`traced_step.few_layers`) are extended to all
+layers. Decodes are predicted fused at several batches; for prompts, the saving over the plain
+kernels grows with the tokens of an iteration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,34 +27,48 @@ from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
 
-_SAVED: LRUCache[list[float]] = LRUCache(512)
-_CACHED = 256  # cached tokens of the decodes, whose attention is not fused
-_POINTS = ((True, 1), (True, 256), (False, 2048))  # whether it is a decode, and its tokens
+_SECONDS: LRUCache[tuple[Floats, Floats]] = LRUCache(512)
+PROMPT = 2048
+"""Tokens of the prompt at which the saving is predicted."""
 
 
-def saved_s(prefill: Scenario, decode: Scenario, tokens: Floats) -> Floats:
-    """Seconds saved in iterations of `tokens` tokens, from the captured scenarios of a network's
-    prefill and decode. At least 0; linear between the points and beyond them."""
-    at = _SAVED.get((prefill.key, decode.key), lambda: _at_points(prefill, decode))
-    known = [count for _, count in _POINTS]
+def plain_and_fused_s(
+    scenario: Scenario, points: Sequence[tuple[int, int]]
+) -> tuple[Floats, Floats]:
+    """Seconds of a captured scenario at points (batch, sequence), with PyTorch's kernels and with
+    fused ones."""
+    key = scenario.key, tuple(points)
+    return _SECONDS.get(key, lambda: _extended(scenario, points))
+
+
+def saved_s(
+    prefill: Scenario, batches: Sequence[int], saved: Floats, more_s: float, tokens: Floats
+) -> Floats:
+    """Seconds saved in iterations of `tokens` tokens, from the captured scenario of a prefill,
+    whose prompt saves `more_s` by other kernels, and the seconds `saved` in decodes of `batches`.
+    At least 0; linear between the points and beyond them."""
+    plain, fused = plain_and_fused_s(prefill, [(1, PROMPT)])
+    few = [(batch, s) for batch, s in zip(batches, saved, strict=True) if batch < PROMPT]
+    known, at = (
+        np.array(c) for c in zip(*few, (PROMPT, plain[0] - fused[0] + more_s), strict=True)
+    )
     slope = (at[-1] - at[-2]) / (known[-1] - known[-2])
     beyond = np.maximum(tokens - known[-1], 0.0) * slope
     return np.maximum(np.interp(tokens, known, at) + beyond, 0.0)
 
 
-def _at_points(prefill: Scenario, decode: Scenario) -> list[float]:
-    """Seconds saved at each of `_POINTS`, from networks of few layers, plain and fused."""
+def _extended(scenario: Scenario, points: Sequence[tuple[int, int]]) -> tuple[Floats, Floats]:
+    """Seconds at the points, extended from networks of few layers to all layers."""
     scenarios: list[Scenario] = []
-    for decodes, count in _POINTS:
-        batch, seq = (count, _CACHED) if decodes else (1, count)
-        at = replace(decode if decodes else prefill, batch=batch, seq=seq)
-        for layers in few_layers(decode):
-            small = replace(at, sizes={**at.sizes, "layers": layers})
-            served = replace(small, sizes={**small.sizes, "merged": True})
+    for batch, seq in points:
+        for layers in few_layers(scenario):
+            sizes = {**scenario.sizes, "layers": layers}
+            small = replace(scenario, batch=batch, seq=seq, sizes=sizes)
+            served = replace(small, sizes={**sizes, "merged": True})
             scenarios += [small, apply(served, "fusion", {"level": "compiled"})]
-    table, refused = simulated([step_of(resolve(scenario)) for scenario in scenarios])
+    table, refused = simulated([step_of(resolve(each)) for each in scenarios])
     if refused:
         raise InputError(next(iter(refused.values())))
-    plain_s, fused_s = as_columns(table).period_s.reshape(len(_POINTS), 2, 2).transpose(2, 0, 1)
-    saved = (plain_s - fused_s).tolist()
-    return [small + repeats(decode) * (large - small) for small, large in saved]
+    small_s, large_s = as_columns(table).period_s.reshape(len(points), 2, 2).transpose(1, 2, 0)
+    plain_s, fused_s = small_s + repeats(scenario) * (large_s - small_s)
+    return plain_s, fused_s

@@ -29,6 +29,9 @@ from simulator.timing.profile import learned
 Floats = NDArray[np.float64]
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+_NORMS_OVER_HEADS = ("minimax-m2",)
+"""Networks whose queries and keys pass norms over all heads, so that ranks add up two sums of
+squares of each token in every layer (MiniMaxAI/MiniMax-M2, config.json: qk_norm_type per_layer)."""
 _NEAR = 1e-6  # a step whose host and period differ by less than this share is host-bound
 
 
@@ -70,29 +73,30 @@ def communication(
     sizes = sizes_of(name)
     width, vocab, layers = (sizes[key] for key in ("width", "vocab", "layers"))
     element = BYTES[dtype]
-    rows: list[tuple[float, ...]] = []
+    squares = layers if name in _NORMS_OVER_HEADS else 0
+    rows: list[Floats] = []
     for sequences, tokens in points:
-        reduced = sequences * tokens * width * element
-        added = collective_time("all_reduce", reduced, group, mode=mode)
+        count = sequences * tokens
+        moved = (2 * layers + 1) * _all_reduce(count * width * element, group, mode, engine)
         gathered = collective_time("all_gather", sequences * vocab * element, group, mode=mode)
-        reduction = added.seconds, *added.interval_s
-        own = engine_reduce(engine, reduced, group)
-        if own is not None and own.seconds < added.seconds:
-            reduction = own
-        rows.append(
-            tuple(
-                (2 * layers + 1) * a + b
-                for a, b in (
-                    (reduction[0], gathered.seconds),
-                    (reduction[1], gathered.interval_s[0]),
-                    (reduction[2], gathered.interval_s[1]),
-                    (added.issue_s, gathered.issue_s),
-                )
-            )
-        )
-    gap_s = 0.0 if mode == "eager" else (2 * layers + 2) * learned(group.gpu.id).graph_gap_s
+        moved += np.array([gathered.seconds, *gathered.interval_s, gathered.issue_s])
+        if squares:
+            moved += squares * _all_reduce(count * 2 * BYTES["fp32"], group, mode, engine)
+        rows.append(moved)
+    calls = 2 * layers + 2 + squares
+    gap_s = 0.0 if mode == "eager" else calls * learned(group.gpu.id).graph_gap_s
     seconds, low_s, high_s, issue_s = np.array(rows).T
     return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
+
+
+def _all_reduce(message_bytes: int, group: Cluster, mode: str, engine: str) -> Floats:
+    """Seconds of NCCL's all-reduce, or of the engine's own if it is faster, with the ends of their
+    interval, and of the host that issues it."""
+    added = collective_time("all_reduce", message_bytes, group, mode=mode)
+    own = engine_reduce(engine, message_bytes, group)
+    faster = own is not None and own.seconds < added.seconds
+    gpu_s = own if own is not None and faster else (added.seconds, *added.interval_s)
+    return np.array([*gpu_s, added.issue_s])
 
 
 def with_communication(

@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     saved_s: Floats
     attention_s: Floats
     moved: Communication | None
-    host_s: float
+    host_s: Floats
 
 
 def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
@@ -45,8 +45,8 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     spread_s = own_s * engine_kernels(engine).get("kernels", 0.0)
     below = [(parts.kernels.period_s - parts.kernels.low_s) * scale, spread_s]
     above = [(parts.kernels.high_s - parts.kernels.period_s) * scale, spread_s, parts.attention_s]
-    below.append(np.full_like(own_s, (1 - HOST[0]) * parts.host_s))
-    above.append(np.full_like(own_s, (HOST[1] - 1) * parts.host_s))
+    below.append((1 - HOST[0]) * parts.host_s)
+    above.append((HOST[1] - 1) * parts.host_s)
     step_s = own_s + parts.host_s
     if (moved := parts.moved) is not None:
         step_s = step_s + moved.seconds

@@ -1,12 +1,13 @@
 """The time of one iteration of a server as a function of what is in it.
 
-    T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host
+    T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host + r·b
 
 L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
        from one to the budget, or the decode of n sequences if the batch has no prompt
 h      the share of L that the head takes: a server computes logits for last tokens only
 q      seconds per squared token, from two prefills of the same total: one long prompt; short ones
 a      seconds that k cached tokens in total add to the decode of b sequences
+r      the host's work for each sequence that decodes: to schedule it, sample and stream its token
 p, c   tokens of prompts in this iteration, and the tokens that their sequences have cached before
 Every term comes from predictions of the traced step; none is a sum over a table of ops.
 """
@@ -33,6 +34,7 @@ class StepTime:
     head           h
     host_s         added to each iteration
     low, high      [b]: ends of the 80% interval of a step with b decodes, as multiples of its time
+    request_s      r
     """
 
     forward_s: Floats
@@ -45,6 +47,7 @@ class StepTime:
     host_s: float
     low: Floats = field(default_factory=lambda: np.array([0.9]))
     high: Floats = field(default_factory=lambda: np.array([1.1]))
+    request_s: float = 0.0
 
     @cached_property
     def lists(self) -> tuple[list[float], list[float], list[float], list[float]]:
@@ -58,12 +61,17 @@ class StepTime:
         at = min(max(round(batch), 0), self.low.size - 1)
         return float(self.low[at]), float(self.high[at])
 
+    def host_of(self, batch: int) -> float:
+        """Seconds of the host in an iteration with `batch` decodes."""
+        return self.host_s + self.request_s * batch
+
     def decode(self, batch: int, cached: float) -> float:
         """Seconds of an iteration without prompts; `cached` is the sum over all sequences."""
         _, empty_s, near_s, far_s = self.lists
         near = min(cached, self.knee * batch)
         far = cached - near
-        return empty_s[batch] + near * near_s[batch] + far * far_s[batch] + self.host_s
+        attended_s = near * near_s[batch] + far * far_s[batch]
+        return empty_s[batch] + attended_s + self.host_of(batch)
 
     def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
         """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
@@ -76,8 +84,9 @@ class StepTime:
         n = prompt + batch
         both = forward[n] if n <= last else forward[last] * n / last
         both = max(both - self.head * max(both - alone, 0.0), alone)
-        attended = self.decode(batch, cached) - alone - self.host_s if batch else 0.0
-        return both + self.quadratic_s * squares + attended + self.host_s
+        host_s = self.host_of(batch)
+        attended = self.decode(batch, cached) - alone - host_s if batch else 0.0
+        return both + self.quadratic_s * squares + attended + host_s
 
     def scaled(self, times: float) -> StepTime:
         """The step with every second of the GPU and the host multiplied by `times`."""
@@ -94,6 +103,7 @@ class StepTime:
             self.host_s * times,
             self.low,
             self.high,
+            self.request_s * times,
         )
 
 

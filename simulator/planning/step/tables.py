@@ -14,9 +14,14 @@ from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.catalogue import network as entry_of
 from simulator.planning.spec import Workload
-from simulator.planning.step.engine_attention import cached_token_s
+from simulator.planning.step.engine_attention import (
+    cached_token_s,
+    engine_kernels,
+    fixed_difference_s,
+)
+from simulator.planning.step.engine_experts import experts_saved_s
 from simulator.planning.step.expert_exchange import exchange
-from simulator.planning.step.fused_kernels import saved_s
+from simulator.planning.step.fused_kernels import PROMPT, plain_and_fused_s, saved_s
 from simulator.planning.step.rank_step import (
     Communication,
     communication,
@@ -51,6 +56,11 @@ graph except in "eager"."""
 KNEE = 1024  # tokens of mean context at which the slope in cached tokens changes
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
+"""Batches of decodes with the contexts that give the time of cached tokens."""
+_EMPTY_BATCHES = (1, 4, 16, 64, 256)
+_MIXTURE_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Batches of decodes with an empty cache, and those of mixtures of experts, whose number of used
+experts grows less and less with the batch."""
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the prompt pieces that give the cost of attention within a prompt
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
@@ -158,13 +168,17 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
     prefill = of_rank(engine_scenario(work.network, gpu, precision, engine), split, work)
-    sizes = (*(b for b in _BATCHES if b < work.max_requests), work.max_requests)
-    grid = [(b, s) for s in (1, KNEE, FAR) for b in sizes]
+    mixture = "experts" in sizes_of(work.network)
+    alone, sizes = (
+        (*(b for b in known if b < work.max_requests), work.max_requests)
+        for known in (_MIXTURE_BATCHES if mixture else _EMPTY_BATCHES, _BATCHES)
+    )
+    grid = [(b, 1) for b in alone] + [(b, s) for s in (KNEE, FAR) for b in sizes]
     decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split, work)
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
-    row = slice(len(sizes), 2 * len(sizes))  # decodes of KNEE tokens each in the grid
-    middle_of_grid, longest = len(sizes) + min(3, len(sizes) - 1), len(longs) - 1
+    row = slice(len(alone), len(alone) + len(sizes))  # decodes of KNEE tokens each in the grid
+    middle_of_grid, longest = len(alone) + min(3, len(sizes) - 1), len(longs) - 1
     decode_moves = prefill_moves = 0.0
     kernels, moved = decodes, None
     if group is not None:
@@ -180,11 +194,13 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     linear = period[:-1] - quadratic * np.array(longs, float) ** 2
     tokens = np.arange(budget + 1, dtype=float)
     forward = np.interp(tokens, longs, np.maximum.accumulate(linear))
-    table = decodes.period_s.reshape(3, len(sizes))
     batches = np.arange(work.max_requests + 1, dtype=float)
-    empty = np.interp(batches, sizes, np.maximum.accumulate(table[0]))
-    near = np.interp(batches, sizes, np.maximum(table[1] - table[0], 0) / (KNEE - 1) / sizes)
-    far = np.interp(batches, sizes, np.maximum(table[2] - table[1], 0) / (FAR - KNEE) / sizes)
+    empty_s, cached_s = decodes.period_s[: len(alone)], decodes.period_s[len(alone) :]
+    near_s, far_s = cached_s.reshape(2, len(sizes))
+    alone_s = np.interp(sizes, alone, empty_s)
+    empty = np.interp(batches, alone, np.maximum.accumulate(empty_s))
+    near = np.interp(batches, sizes, np.maximum(near_s - alone_s, 0) / (KNEE - 1) / sizes)
+    far = np.interp(batches, sizes, np.maximum(far_s - near_s, 0) / (FAR - KNEE) / sizes)
     head, weights = head_share(prefill, _CUT) * (1 - prefill_moves), weight_bytes(decode, KNEE)
     cache = (
         cache_bytes(decode, KNEE, FAR)
@@ -203,26 +219,35 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     attention = np.maximum(traced - near, 0.0) * KNEE * batches
     unfused = empty
     if engine in FUSED:
-        empty = np.maximum(empty - saved_s(prefill, decode, batches), 0.1 * empty)
-        forward = np.maximum(forward - saved_s(prefill, decode, tokens), 0.1 * forward)
+        plain_s, fused_s = plain_and_fused_s(decode, [(b, 1) for b in alone])
+        moved_s = 0.0 if moved is None else moved.seconds[: len(alone)]
+        saved = plain_s - fused_s + experts_saved_s(engine, decode, gpu, [(b, 1) for b in alone])
+        attended_s = np.interp(alone, sizes, fixed_difference_s(engine, decode, gpu, sizes))
+        served_s = plain_s - saved + attended_s + moved_s
+        empty = np.interp(batches, alone, np.maximum.accumulate(served_s))
+        of_prompt = experts_saved_s(engine, prefill, gpu, [(1, PROMPT)])
+        saved = saved_s(prefill, alone, saved, float(of_prompt[0]), tokens)
+        forward = np.maximum(forward - saved, 0.1 * forward)
     middle = StepColumns(*(c[middle_of_grid] for c in decodes))
+    per_request_s = float(engine_kernels(engine).get("host_per_request_s", 0.0))
     parts = Parts(
         StepColumns(*(c[row] for c in kernels)),
         (unfused - empty)[list(sizes)],
         attention[list(sizes)],
         None if moved is None else Communication(*(each[row] for each in astuple(moved))),
-        work.host_per_step_s,
+        work.host_per_step_s + per_request_s * np.array(sizes, float),
     )
     low, high = (np.interp(batches, sizes, end) for end in ends(parts, engine))
     step = StepTime(
-        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, low, high
-    )
+        forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, low, high,
+        per_request_s,
+    )  # fmt: skip
     peak = float(prefills.memory_bytes[longest])
     activations = max(peak - weights - logits_bytes(prefill, budget), 0.0)
     shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
     if group is not None:
         shares["communication"] = decode_moves
-    decode_w = (decodes.joules / decodes.period_s).reshape(3, len(sizes))[1]  # at KNEE tokens each
+    decode_w = (decodes.joules / decodes.period_s)[row]
     prefill_w = (prefills.joules / period)[: len(longs)]
     return Machine(
         step,

@@ -19,7 +19,9 @@ from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.networks.catalogue import constructor_sizes, network
 from simulator.planning.spec import Workload
+from simulator.prediction import Kernel
 from simulator.records import Trace
+from simulator.scenario.predict import predict
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
@@ -31,6 +33,7 @@ Floats = NDArray[np.float64]
 
 _STEPS: LRUCache[Floats] = LRUCache(64)
 _FIGURES: LRUCache[_TraceFigures] = LRUCache(64)
+_KERNELS: LRUCache[tuple[Kernel, ...]] = LRUCache(64)
 
 
 def of_rank(scenario: Scenario, split: int, work: Workload | None = None) -> Scenario:
@@ -78,6 +81,13 @@ def repeats(scenario: Scenario) -> float:
     is added to the figures of the smaller one."""
     small, large = few_layers(scenario)
     return (sizes_of(scenario.network)["layers"] - small) / (large - small)
+
+
+def layer_kernels(scenario: Scenario, batch: int, seq: int) -> tuple[Kernel, ...]:
+    """The kernels of the larger of the `few_layers` networks."""
+    sizes = {**scenario.sizes, "layers": few_layers(scenario)[1]}
+    small = replace(scenario, batch=batch, seq=seq, sizes=sizes)
+    return _KERNELS.get(small.key, lambda: tuple(predict(small).kernels))
 
 
 def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:

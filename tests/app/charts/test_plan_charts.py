@@ -12,7 +12,19 @@ from app.charts.plan.front import front_drawing
 from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.charts.plan.queue import queue_drawing
 from app.charts.plan.tornado import tornado_drawing, tornado_height
-from app.drawing import TABULATED, Box, Drawing, Group, Item, Line, Marker, Pill, Rectangle, Text
+from app.drawing import (
+    TABULATED,
+    Box,
+    Drawing,
+    Group,
+    Item,
+    Line,
+    Marker,
+    Path,
+    Pill,
+    Rectangle,
+    Text,
+)
 from app.drawing.items import SHARES_LEFT
 from app.drawing.svg import document
 from app.scenes.plan.front import front_scene, frontier
@@ -200,8 +212,9 @@ def detail() -> QueueDetail:
     return QueueDetail(
         rate_per_s=10.0, replicas=2, token_s=gaps, tokens=np.full(100, 5.0),
         first_s=np.linspace(0.05, 0.3, 200), prompt_tokens=1000.0, output_tokens=100.0,
-        prompt_s=0.02, decode_s=0.01, prompt_share=0.2, utilisation=0.8, batch=12.4, slots=64,
-        waiting=3.4, cached_tokens=20_000.0, cache_tokens=80_000, budget=8192, preempted=7,
+        prompt_s=0.02, decode_s=0.01, host_s=0.002, prompt_share=0.2, utilisation=0.8,
+        batch=12.4, slots=64, waiting=3.4, cached_tokens=20_000.0, cache_tokens=80_000,
+        budget=8192, preempted=7,
     )  # fmt: skip
 
 
@@ -225,12 +238,19 @@ def test_the_queue_counts_busy_slots():
              and i.edge_width == 0.8]  # fmt: skip
     assert len(slots) == 64 - 12
     lit = [i for i in drawing.items if isinstance(i, Marker) and i.radius == 4.2]
-    assert len(lit) == round(0.2 * 3 * max(4, int((drawing.spots[1].box.width - 24) // 19)))
+    assert len(lit) == round(0.2 * 3 * (int((drawing.spots[1].box.width - 28) // 19) + 1))
     assert [spot.key for spot in drawing.spots] == [
         "Customers", "Prefill machine", "Decode line", "Cache shelf"
     ]  # fmt: skip
     few = queue_scene(read(SERVE), replace(detail(), cached_tokens=90.0, cache_tokens=230_000))
     assert "90 of 230k" in words(queue_drawing(few, 540, 420, TABULATED))
+    narrow = queue_drawing(scene, 420, 320, TABULATED)
+    prefill, shelf = narrow.spots[1].box, narrow.spots[3].box
+    ends = [x for i in narrow.items if isinstance(i, Path) for _, *at in i.steps for x in at[::2]]
+    of_prefill = [x for x in ends if prefill.left < x < prefill.right + 8]
+    assert of_prefill and max(of_prefill) < prefill.right
+    texts = [i for i in narrow.items if isinstance(i, Text) and i.x == shelf.left]
+    assert {"Cache", "20k of 80k", "25% full"} <= {i.words for i in texts}
     low = queue_drawing(scene, 900, 200, TABULATED)
     assert "Customers" not in words(low) and "Time per token" in words(low)
 

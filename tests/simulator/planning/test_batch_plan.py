@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simulator import plan
@@ -12,7 +13,12 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.batches.rows import lost_share
-from simulator.planning.batches.search import batch_scenario, gradient_bytes, ring
+from simulator.planning.batches.search import (
+    batch_scenario,
+    chosen_batch,
+    gradient_bytes,
+    ring,
+)
 from simulator.planning.row_scenario import scenario_of
 from simulator.planning.spec_file import read
 from simulator.scenario.scenario import Scenario, predict
@@ -39,6 +45,38 @@ def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
     assert few.count == 1
     assert many.count > 1
     assert many.largest_rate_interval_per_s[0] >= 20000 or many.status == "overloaded"
+
+
+def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
+    """Of 8, 10 and 12 samples, which end at 10, 20 and 21 ms, or at 12, 26 and 31 ms."""
+    columns = {
+        "latency_s": np.array([10.0, 20.0, 21.0]),
+        "period_s": np.array([10.0, 20.0, 21.0]),
+        "high_s": np.array([12.0, 26.0, 31.0]),
+        "samples_per_s": np.array([8.0, 10.0, 12.0]),
+    }
+    assert chosen_batch(columns, (0, 1, 2), 30.0) == 1
+    assert chosen_batch(columns, (0, 1, 2), 20.5) == 0
+    assert chosen_batch(columns, (0, 1, 2), 11.0) == 0  # meets it only as predicted
+    assert chosen_batch(columns, (1, 2), 20.5) == 1
+    assert chosen_batch(columns, (1, 2), 5.0) == 1
+    assert chosen_batch(columns, (0, 1, 2), None) == 2
+
+
+def test_the_time_in_which_a_batch_gathers_is_told():
+    """8 samples at 500 a second: 16 ms."""
+    arrivals = next(a for a in plan(RESNET).assumptions if a.name == "arrivals")
+    assert arrivals.source == (
+        "no queue is modelled: each GPU gathers a batch in 16 ms, which the latency leaves out"
+    )
+
+
+def test_a_run_without_checkpoints_says_so():
+    work = TUNED | {"samples": 1000}
+    del work["tokens"]
+    answer = plan({"workload": work, "candidates": LORA["candidates"]})
+    lost = next(a for a in answer.assumptions if a.name == "checkpoints, failures")
+    assert (lost.value, lost.source) == ("0.00% of the run", "your spec gives none")
 
 
 def test_without_a_load_the_cheapest_sample_comes_first():

@@ -1,5 +1,7 @@
 """The savings of fused kernels and merged products, and their limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,10 @@ import torch
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
 from simulator.planning.spec import Workload
-from simulator.planning.step.fused_kernels import saved_s
+from simulator.planning.step.fused_kernels import plain_and_fused_s, saved_s
 from simulator.planning.step.tables import base_scenario, machine
+from simulator.scenario.predict import predict
+from simulator.whatif import apply
 
 WORK = Workload("serving", "llama3-8b", token_budget=2048, max_requests=64)
 
@@ -32,16 +36,30 @@ def test_merged_products_compute_the_same() -> None:
     assert torch.allclose(apart(ids), merged(ids), atol=1e-5)
 
 
-def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_the_last_point() -> None:
+def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_it() -> None:
     card = gpu("h200")
     prefill, decode = (
         base_scenario(n, card, "bf16", "cuda_graph") for n in ("llama3-8b", "llama3-8b-decode")
     )
+    plain, fused = plain_and_fused_s(decode, [(1, 1), (256, 1)])
+    assert (fused < plain).all()
     tokens = np.array([1.0, 256.0, 2048.0, 4096.0])
-    saved = saved_s(prefill, decode, tokens)
-    assert (saved > 0).all() and saved[2] > 2 * saved[0]
-    # beyond the last point, the slope stays the same
+    saved = saved_s(prefill, (1, 256), plain - fused, 0.0, tokens)
+    assert saved[:2] == pytest.approx(plain - fused)
+    assert saved[2] > 2 * saved[0]
+    # beyond the prompt, the slope stays the same
     assert saved[3] - saved[2] == pytest.approx((saved[2] - saved[1]) * 2048 / (2048 - 256))
+    more = saved_s(prefill, (1, 256), plain - fused, 1e-3, tokens)
+    assert more[2] - saved[2] == pytest.approx(1e-3)
+
+
+def test_few_layers_stand_for_a_whole_network() -> None:
+    """All 32 layers predicted at once, fused, within 0.5%."""
+    decode = base_scenario("llama3-8b-decode", gpu("h200"), "bf16", "cuda_graph")
+    _, fused = plain_and_fused_s(decode, [(16, 1)])
+    merged = replace(decode, batch=16, seq=1, sizes={**decode.sizes, "merged": True})
+    whole = predict(apply(merged, "fusion", {"level": "compiled"}))
+    assert fused[0] == pytest.approx(whole.period_s, rel=0.005)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp8"])

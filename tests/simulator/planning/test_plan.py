@@ -237,7 +237,7 @@ def test_a_server_draws_less_than_its_limit(served: Any):
     per_token = best.watts / (10 * 100)  # 10 requests/s of 100 tokens
     assert best.joules_per_unit == pytest.approx(per_token)
     power = next(a for a in served.assumptions if a.name == "power")
-    assert power.value == f"{best.watts:.0f} W, PUE 1 included"
+    assert power.value == f"{best.watts:.0f} W for all GPUs, PUE 1 included"
     assert power.source.startswith("the power model")
 
 

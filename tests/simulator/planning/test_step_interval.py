@@ -26,7 +26,7 @@ def parts(
     values |= {"period_s": np.array([10 * MS]), "low_s": np.array([9 * MS])}
     kernels = StepColumns(**values | {"high_s": np.array([12 * MS])})
     saved, attention = np.array([saved_ms * MS]), np.array([attention_ms * MS])
-    return Parts(kernels, saved, attention, moved, host_ms * MS)
+    return Parts(kernels, saved, attention, moved, np.array([host_ms * MS]))
 
 
 def spans(one: Parts, engine: str) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from app.widgets.save_dialog import ask_where
 from app.widgets.view import View
 from simulator.errors import RidgepointError
 from simulator.planning.row_scenario import replica_of, scenario_of
+from simulator.planning.step.tables import FUSED
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -84,17 +85,21 @@ class PlanPage:
     def open_scenario(self) -> None:
         """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
         Cluster page, any other step in Explore. If Cluster does not predict its precision, the step
-        of one GPU is opened, with a name that says so."""
+        of one GPU is opened. The name says so, and that a serving engine's own kernels, which take
+        less time, and its host are not part of the step."""
         planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
         if row is None or spec is None:
             return
-        name, step, choice = row.configuration, scenario_of(spec, row), None
+        step, choice = scenario_of(spec, row), None
+        serves = spec.workload.kind == "serving" and row.engine in FUSED
+        notes = ["PyTorch's kernels"] if serves else []
         if planned.page == "Cluster":
             step = replica_of(spec, row)
             choice = ClusterChoice(f"{row.split}x{row.gpu}", tp=row.split)
         elif row.split > 1:
-            name = f"{name}: one of {row.split} GPUs, no collectives"
+            notes.append(f"one of {row.split} GPUs, no collectives")
+        name = ": ".join((row.configuration, *filter(None, [", ".join(notes)])))
         plan = self.text  # keeps the plan from following the new scenario
         self.window.opening.attempt(lambda: session.add(name, step, planned.page, choice, plan))
 

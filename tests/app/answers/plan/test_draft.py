@@ -163,6 +163,16 @@ def test_the_amount_of_a_training_changes_its_unit():
     assert entered(tokens, "Unit of the amount", "samples").table == draft.table
 
 
+def test_a_price_with_a_currency_of_its_own_has_one_unit():
+    def words(draft: Draft) -> str:
+        parts = [f"[{p.shown}]" if isinstance(p, Field) else p for p in prices(draft)[:3]]
+        return " ".join(parts)
+
+    assert words(first()) == "Power at [0.12] USD/kWh, the building takes"
+    euro = first().put({"EUR": 1.1}, "prices", "rates").put("0.2 EUR/kWh", "prices", "energy")
+    assert words(euro) == "Power at [0.2 EUR/kWh] , the building takes"
+
+
 def test_cards_show_choices_and_prices():
     own = SERVE | {"prices": {"hourly": {"h200": "10 EUR/h"}, "rates": {"EUR": 1.1}}}
     h200, l40s = candidate_cards(of_table(own))

@@ -39,7 +39,10 @@ def test_a_replica_over_several_gpus_opens_on_the_cluster_page(planned: Window):
     assert state.workspace == "Cluster"
     assert state.cluster == ClusterChoice("2xh200_sxm", tp=2)
     assert state.scenario.batch == 8 and "ranks" not in state.scenario.sizes
-    assert state.sides[-1].name == "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, bf16"
+    assert (
+        state.sides[-1].name
+        == "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, bf16: PyTorch's kernels"
+    )
 
 
 def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Window):
@@ -47,7 +50,8 @@ def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Wi
     assert answer(planned).open.text() == "Open in Explore"
     assert (state.workspace, state.scenario.sizes["ranks"]) == ("Explore", 2)
     assert state.sides[-1].name == (
-        "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: one of 2 GPUs, no collectives"
+        "4 × H200 SXM 141GB as 2 replicas of tp=2, vllm, fp8: PyTorch's kernels, one of 2 GPUs, no "
+        "collectives"
     )
 
 

@@ -207,7 +207,7 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
     shown.open.click()
     state = planned.session.state
     assert (state.workspace, len(state.sides)) == ("Explore", count + 1)
-    assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16"
+    assert state.sides[-1].name == "1 × H200 SXM 141GB, vllm, bf16: PyTorch's kernels"
     assert (state.scenario.network, state.scenario.seq) == ("llama3-8b-decode", 68)
 
 

@@ -1,0 +1,33 @@
+"""The assumptions of a plan about prices and power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.formats.numbers import short
+from simulator.planning.result import Assumption, Row
+from simulator.planning.spec import Spec
+from simulator.planning.wording import usd, watts
+
+
+def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
+    """The price of each GPU without energy, the energy of all, the rates of other currencies,
+    the power, and the emissions."""
+    prices = spec.prices
+    energy_usd = (row.watts or 0.0) / 1000 * prices.energy_usd_per_kwh
+    price = "none"
+    if row.usd_per_h is not None:
+        price = f"{usd((row.usd_per_h - energy_usd) / row.count)} an hour for each GPU"
+    yield Assumption("price", price, row.price_source)
+    if energy_usd:
+        how = f"{usd(energy_usd)} an hour for all GPUs"
+        yield Assumption("energy", how, f"{usd(prices.energy_usd_per_kwh)} per kWh, your spec")
+    for name, value in prices.rates_usd.items():
+        yield Assumption("exchange rate", f"1 {name} = {value:g} USD", "your spec")
+    power = "unknown"
+    if row.watts is not None:
+        power = f"{watts(row.watts)} for all GPUs, PUE {prices.pue:g} included"
+    yield Assumption("power", power, row.power_source)
+    if row.co2_g_per_h is not None and prices.co2_g_per_kwh is not None:
+        each = f"{prices.co2_g_per_kwh:g} g per kWh, your spec"
+        yield Assumption("CO₂", f"{short(row.co2_g_per_h)} g an hour", each)

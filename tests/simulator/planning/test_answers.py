@@ -1,0 +1,67 @@
+"""The sentences of a plan's answer, and its assumptions about prices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator import plan
+from simulator.formats.numbers import short
+from simulator.planning.plan import question
+from simulator.planning.result import Row
+from simulator.planning.spec_file import read
+from simulator.planning.verdict import verdict
+
+SERVE: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
+    "load": {"rate": "10/s"},
+    "limits": {"per_token": "60 ms", "first_token": "1 s"},
+    "candidates": {"gpus": ["h200"], "counts": [1], "splits": [1]},
+    "simulation": {"requests": 600},
+}
+
+
+def _row(name: str, **figures: Any) -> Row:
+    return Row(gpu=name, name=name, count=1, engine="vllm", precision="bf16", **figures)
+
+
+def test_assumptions_are_varied_around_the_planned_figure():
+    """The ranges that change nothing end at the figure of the table."""
+    served: Any = plan(SERVE)
+    half = next(a for a in served.assumptions if a.name == "sequences at once, at most")
+    assert half.high == served.best.per_token_s
+
+
+def test_prices_in_another_currency_are_listed_with_their_rate():
+    """2 EUR and 1.2 USD each: 2.40 USD without energy, and the energy of one card at 0.24 USD."""
+    prices = {
+        "hourly": {"h200": "2 EUR/h"},
+        "energy": "0.2 EUR/kWh",
+        "co2_g_per_kwh": 350,
+        "rates": {"EUR": 1.2},
+    }
+    answer: Any = plan(SERVE | {"prices": prices})
+    listed = {a.name: a for a in answer.assumptions}
+    assert listed["price"].value == "2.40 USD an hour for each GPU"
+    paid = answer.best.watts / 1000 * 0.24
+    assert listed["energy"].value == f"{short(paid, 2)} USD an hour for all GPUs"
+    assert listed["energy"].source == "0.24 USD per kWh, your spec"
+    assert listed["exchange rate"].value == "1 EUR = 1.2 USD"
+    assert answer.best.usd_per_h == pytest.approx(2.4 + paid)
+    assert listed["CO₂"].value == f"{short(answer.best.watts * 0.35)} g an hour"
+    assert listed["CO₂"].source == "350 g per kWh, your spec"
+
+
+def test_the_question_says_that_lengths_are_means():
+    work = SERVE["workload"] | {"prompt": {"low": 256, "high": 768}}
+    assert "answers of 100 on average" in question(read(SERVE | {"workload": work}))
+    assert "on average" not in question(read(SERVE))
+
+
+def test_the_runner_up_is_the_likeliest_of_the_cheaper_ones():
+    best = _row("h100_sxm", status="fits", usd_per_h=4.0, per_token_s=0.04, first_token_s=0.3)
+    cheap = _row("l40s", status="uncertain", usd_per_h=1.0, chance=0.1, reason="is late")
+    likely = _row("h200_sxm", status="uncertain", usd_per_h=2.0, chance=0.5, reason="may be late")
+    text = verdict(read(SERVE), (best, cheap, likely), {})
+    assert text.endswith(f"{likely.configuration} costs 50% less, but may be late.")
