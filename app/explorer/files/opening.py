@@ -63,6 +63,7 @@ class Opening(QObject):
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 return
+            self.files.remember(path.resolve())
 
     def choose_link(self) -> None:
         """Ask for a link; offer a link from the clipboard."""

@@ -171,6 +171,19 @@ def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, t
     assert entries == [("new.ridge", True), ("old.ridge (missing)", False)]
 
 
+def test_files_of_every_kind_are_recent_once_opened(opening: Opening, tmp_path: Path):
+    card = next(PACKAGED.glob("l4*.toml"))
+    opening.open([card, tmp_path / "gone.toml"])
+    opening.open([FOLDER / "03-intensity.toml"])
+    menu = QMenu()
+    opening.fill_recent(menu)
+    assert [action.text() for action in menu.actions()] == ["03-intensity.toml", card.name]
+    opening.session.history.undo()
+    opening.session.history.undo()
+    menu.actions()[1].trigger()
+    assert opening.session.state.scenario.gpu == str(card)
+
+
 def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     left = places.folder() / "autosave-999999999.ridge"
     left.parent.mkdir(exist_ok=True)
