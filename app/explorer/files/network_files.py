@@ -155,7 +155,7 @@ class NetworkFiles(QObject):
 
     def _fail(self, reason: str) -> None:
         self._end()
-        self.banner.say(reason)
+        self.banner.say(reason, about="file")
 
     def _show_reload_error(self, path: Path, error: RidgepointError) -> None:
         self.banner.say(
