@@ -49,6 +49,7 @@ class Docks(QMainWindow):
         docks: Sequence[QDockWidget] = self.panels
         if self.objectName() == "Explore":
             explore_layout.arrange(self, explore_layout.is_wide(self.size()))
+            self._own_sizes = False
             return
         page = PAGE_LAYOUTS.get(self.objectName())
         if page is not None:
@@ -157,7 +158,11 @@ class Docks(QMainWindow):
         if self.objectName() != "Explore":
             return
         wide = explore_layout.is_wide(self.size())
-        if explore_layout.is_arranged(self, wide) or not explore_layout.is_arranged(self, not wide):
+        if explore_layout.is_arranged(self, wide):
+            if not self._own_sizes:
+                explore_layout.divide(self, wide)
+            return
+        if not explore_layout.is_arranged(self, not wide):
             return
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
         for panel in self.panels:  # raising each would create its view
