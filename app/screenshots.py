@@ -30,6 +30,12 @@ LARGE = {"3": ((1280, 700),)}
 """The size of a window on a screen of 3840 × 2160 at a scale of three, without its title bar."""
 _SCALE = "QT_SCALE_FACTOR"
 _PATIENCE_S = 60.0
+_QUIET, _DRAWN = 20, 6
+"""Turns of 20 ms without a request after which predictions, and drawings alone, are finished."""
+_BEHIND = {"Cluster": ("Rank timeline",)}
+"""Panels behind a tab that have a picture too, by workspace."""
+_BEFORE = {"Rank timeline": "The cluster"}
+"""The panel in front of each of them."""
 
 
 def main(folder: Path, workspaces: list[str]) -> int:
@@ -64,10 +70,15 @@ def taken(folder: Path, workspaces: list[str]) -> None:
             window.session.set_theme(theme)
             for wide, high in LARGE.get(os.environ[_SCALE], SIZES):
                 window.resize(wide, high)
-                _settle(window)
-                path = folder / f"{workspace.lower()}-{theme}-{wide}-{os.environ[_SCALE]}x.png"
-                window.grab().save(str(path))
-                print(path, flush=True)
+                for name in ("", *_BEHIND.get(workspace, ())):
+                    _raise(window, name)
+                    _settle(window, _DRAWN)
+                    words = (workspace, name, theme, str(wide), f"{os.environ[_SCALE]}x")
+                    path = folder / "-".join(w.lower().replace(" ", "-") for w in words if w)
+                    path = path.with_suffix(".png")
+                    window.grab().save(str(path))
+                    print(path, flush=True)
+                    _raise(window, _BEFORE.get(name, ""))
     window.close()
     window.worker.close()
     del running
@@ -116,14 +127,23 @@ def _reveal(window: Window, view: Lessons) -> None:
         _settle(window)
 
 
-def _settle(window: Window) -> None:
-    """Wait until no request has come for a while."""
+def _raise(window: Window, title: str) -> None:
+    """Bring a panel to the front, unless `title` is empty."""
+    for docks in window.workspaces.docks.values():
+        for panel in docks.panels:
+            if panel.windowTitle() == title:
+                panel.raise_()
+
+
+def _settle(window: Window, turns: int = _QUIET) -> None:
+    """Wait until no request has come for a number of turns."""
     from PySide6.QtCore import QCoreApplication  # as in `taken`
 
     end, quiet = time.monotonic() + _PATIENCE_S, 0
-    while quiet < 20 and time.monotonic() < end:
+    while quiet < turns and time.monotonic() < end:
         QCoreApplication.processEvents()
-        busy = window.worker.busy() or window.cluster_page.clustering.busy
+        pages = window.cluster_page.clustering, window.plan_page.planning
+        busy = window.worker.busy() or any(page.busy for page in pages)
         quiet = 0 if busy else quiet + 1
         time.sleep(0.02)
 

@@ -41,16 +41,17 @@ GALLERY = (
     Example(
         "Decode with Llama 3 8B",
         "Each token reads all weights once: bandwidth limits the step, not arithmetic.",
-        Scenario("llama3-8b-decode", gpu="h200", batch=8, dtype="bf16"),
+        Scenario("llama3-8b-decode", gpu="h200", batch=8, dtype="bf16", mode="cuda_graph"),
     ),
     Example(
         "Decode with 8-bit weights",
-        "With half the bytes, a memory-bound step takes little more than half the time.",
+        "Weights of half the size save a quarter of the time: fixed parts of kernels remain.",
         Scenario(
             "llama3-8b-decode",
             gpu="h200",
             batch=8,
             dtype="bf16",
+            mode="cuda_graph",
             whatifs=(Applied("weights", {"dtype": "int8"}),),
         ),
     ),

@@ -65,6 +65,30 @@ def fine(grid: Floats, x: MapAxis, y: MapAxis) -> Floats:
     return np.where(u + v <= 1, near, far)
 
 
+def fine_of_same(
+    grid: Floats, kinds: NDArray[np.int64], kind: NDArray[np.int64], x: MapAxis, y: MapAxis
+) -> Floats:
+    """A grid [y, x] on the fine cells, from the corners alone whose `kinds` [y, x] is the `kind` of
+    the cell, with the weights of `fine`; 0 where no corner is."""
+    rows, columns = y.left[:, None], x.left[None, :]
+    above = np.minimum(rows + 1, grid.shape[0] - 1)
+    right = np.minimum(columns + 1, grid.shape[1] - 1)
+    u, v = x.part[None, :], y.part[:, None]
+    near = u + v <= 1
+    weights = (
+        (rows, columns, np.where(near, 1 - u - v, 0.0)),
+        (rows, right, np.where(near, u, 1 - v)),
+        (above, columns, np.where(near, v, 1 - u)),
+        (above, right, np.where(near, 0.0, u + v - 1)),
+    )
+    total, weight = np.zeros(kind.shape), np.zeros(kind.shape)
+    for row, column, share in weights:
+        same = np.where(kinds[row, column] == kind, share, 0.0)
+        total += same * np.nan_to_num(grid[row, column])
+        weight += same
+    return np.divide(total, weight, out=np.zeros(kind.shape), where=weight > 1e-9)
+
+
 def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, float] | None:
     """The point of a region farthest from its border, on a grid of about 100 × 100; None for a
     small region."""

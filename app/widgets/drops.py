@@ -59,7 +59,7 @@ class Target(QObject):
             return self._enter(event)
         if kind == QEvent.Type.DragMove and isinstance(event, QDragMoveEvent):
             self.moved(event)
-            event.acceptProposedAction()
+            _accept(event)
             return True
         if kind == QEvent.Type.DragLeave:
             self.outline.hide()
@@ -81,7 +81,7 @@ class Target(QObject):
             self.outline.say(f"Open {', '.join(p.name for p in paths[:3])}", False)
         else:
             return False
-        event.acceptProposedAction()
+        _accept(event)
         return True
 
     def offer(self, key: str, at: QPointF) -> Offer:
@@ -108,10 +108,10 @@ class Target(QObject):
                 event.setDropAction(Qt.DropAction.IgnoreAction)
                 event.accept()
                 return
-            event.acceptProposedAction()
+            _accept(event)
             offer.done()
         elif paths and self.files:
-            event.acceptProposedAction()
+            _accept(event)
             self.files(paths)
 
 
@@ -219,6 +219,12 @@ class Beside(Outline):
             painter, QRectF(around.left() - 8 - left, around.top(), left, around.height())
         )
         painter.end()
+
+
+def _accept(event: _Drag) -> None:
+    """Accept a drag as a copy: after a move, a file manager would delete the file."""
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.accept()
 
 
 def card_key(data: QMimeData) -> str:

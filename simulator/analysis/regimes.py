@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.analysis.along import AHEAD, AxisSearch, Figures, Watch, unwatched
 from simulator.analysis.contours import contour
+from simulator.analysis.regime_leads import PAIRS, RegimeLeads, regime_leads
 from simulator.analysis.sweep import Axis, Predictor, Sweep, axis, sweep
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
@@ -188,7 +188,7 @@ class Boundary:
 @dataclass(frozen=True)
 class RegimeMap:
     """Regimes over two axes. `shares` is [y, x, regime] and `regime` [y, x] the largest (an index
-    into REGIMES, −1 if there is no prediction); `period_s` [y, x]."""
+    into REGIMES, −1 if there is no prediction); `period_s` [y, x]. `leads` are 0 on boundaries."""
 
     x: str
     y: str
@@ -197,6 +197,7 @@ class RegimeMap:
     shares: NDArray[np.float64]
     regime: NDArray[np.int64]
     period_s: NDArray[np.float64]
+    leads: RegimeLeads
     boundaries: tuple[Boundary, ...]
     refused: tuple[str, ...]
 
@@ -226,12 +227,10 @@ def map_of(sweep: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value
     shares = np.stack([sweep.columns[r].reshape(grid) for r in REGIMES], axis=-1)
     regime = sweep.columns["regime"].astype(np.int64).reshape(grid)
     places = _places(xs), _places(ys)
+    leads = regime_leads(shares, sweep)
     boundaries: list[Boundary] = []
-    for a, b in combinations(range(len(REGIMES)), 2):
-        third = shares[:, :, 3 - a - b]
-        both = (shares[:, :, a] + shares[:, :, b]) / 2  # the two shares are equal on the line
-        lines = contour(shares[:, :, a] - shares[:, :, b], both - third, *places)
-        if lines:
+    for a, b in PAIRS:
+        if lines := contour(leads.over[a, b], leads.alone[a, b], *places):
             boundaries.append(Boundary((REGIMES[a], REGIMES[b]), lines))
     return RegimeMap(
         x,
@@ -241,6 +240,7 @@ def map_of(sweep: Sweep, x: str, xs: Sequence[Value], y: str, ys: Sequence[Value
         shares,
         regime,
         sweep.columns["period_s"].reshape(grid),
+        leads,
         tuple(boundaries),
         tuple(sweep.refused.values()),
     )

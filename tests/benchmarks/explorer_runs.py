@@ -260,7 +260,7 @@ def memory(kind: str, count: str = "200") -> None:
     window.strip.copy(0)
     window.inspector.mode.buttons["cuda_graph"].click()
     idle(window)
-    save(paths[1], window.session.state, window.layout_.current())
+    window.files.save(paths[1])  # nothing unsaved: opening asks no question
     sizes: list[float] = []
     for number in range(int(count)):
         if kind == "windows":

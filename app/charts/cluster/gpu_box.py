@@ -11,6 +11,7 @@ from app.quantities import data, percent, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 
 _TALL, _LOW, _LINE_PX = 74.0, 34.0, 16.0
+_MARGIN = -7.0
 
 
 def place_words(answer: ClusterAnswer, number: int) -> str:
@@ -46,15 +47,26 @@ def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
     return items
 
 
-def gpu_items(answer: ClusterAnswer, number: int, box: Box, metrics: Metrics) -> list[Item]:
+def rank_of(answer: ClusterAnswer, number: int) -> RankAnswer:
+    """The rank with this number, or the rank that stands for it."""
+    return next((rank for rank in answer.ranks if number in rank.ranks), answer.ranks[0])
+
+
+def gpu_name_fits(name: str, box: Box, metrics: Metrics) -> bool:
+    """Whether the name of a GPU fits into its box."""
+    return metrics.width(name, LABEL_PX, 600) <= box.width + 2 * _MARGIN
+
+
+def gpu_items(
+    answer: ClusterAnswer, number: int, box: Box, metrics: Metrics, name: str
+) -> list[Item]:
     """The box of a GPU; small boxes show only its name or its bar."""
-    rank = next((each for each in answer.ranks if number in each.ranks), answer.ranks[0])
+    rank = rank_of(answer, number)
     edge = "line2" if rank.fits else "danger"
     items: list[Item] = [Rectangle(box, "bg1", edge, 1.0 if rank.fits else 1.6, 5)]
-    inner = box.grown(-7, -5)
+    inner = box.grown(_MARGIN, -5)
     if inner.width < 8 or inner.height < 6:
         return items
-    name = fitting(metrics, inner.width, f"GPU {number}", f"{number}")
     top = inner.top + 7
     if box.height >= _LOW:
         items.append(Text(inner.left, top, name, "ink", LABEL_PX, 600))

@@ -2,9 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from app.answers.cluster.answer import ClusterAnswer
 from app.drawing import Box, Item, Rectangle
 from app.quantities import percent
 from simulator.formats.numbers import short
+
+_WIDEST_PX = 26.0
+"""The width of the widest road; the other roads have the same scale."""
+
+
+@dataclass(frozen=True)
+class Roads:
+    """The bandwidth and the average traffic of a GPU's link and of a node's network, in bytes/s."""
+
+    link: float
+    link_mean: float
+    network: float
+    network_mean: float
+
+    @property
+    def bytes_per_px(self) -> float:
+        """The bandwidth of a pixel of a road's width."""
+        return max(self.link, self.network) / _WIDEST_PX
+
+    @property
+    def link_share(self) -> float:
+        """The share of a GPU's link that is in use."""
+        return self.link_mean / self.link
+
+    @property
+    def network_share(self) -> float:
+        """The share of the network that is in use."""
+        return self.network_mean / self.network
+
+    def wide(self, value: float) -> float:
+        """The width of a road in pixels."""
+        return max(3.0, value / self.bytes_per_px)
+
+
+def roads_of(answer: ClusterAnswer) -> Roads:
+    """The roads of a step; the network's are 0 if there is one node."""
+    cluster, moved, network = answer.cluster, answer.traffic, answer.cluster.network
+    leaving = 0.0
+    if network is not None and cluster.nodes > 1:
+        leaving = network.bandwidth_bytes_per_s * network.nics_per_gpu * cluster.gpus_per_node
+    return Roads(
+        cluster.link.bandwidth_bytes_per_s * cluster.link.times,
+        moved.link_bytes / answer.period_s,
+        leaving,
+        moved.network_bytes / answer.period_s,
+    )
 
 
 def rate(bytes_per_s: float) -> str:

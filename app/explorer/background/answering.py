@@ -53,6 +53,11 @@ class Answering(QObject):
         return self.answer is not None and self.session.state.scenario.key not in self.outdated
 
     @property
+    def waiting(self) -> bool:
+        """Whether the answer to the current scenario is being computed."""
+        return not self.up_to_date and self.worker.busy(f"side {self.session.state.current}")
+
+    @property
     def answer(self) -> Answer | None:
         """The answer to the current scenario, or None."""
         return self.answers.get(self.session.state.scenario.key)

@@ -48,10 +48,17 @@ def arrange(docks: Docks, wide: bool) -> None:
         panel.show()
     for front, *_ in placed:
         front.raise_()
-    fronts: list[QDockWidget] = [top, *others]
+    divide(docks, wide)
+
+
+def divide(docks: Docks, wide: bool) -> None:
+    """Give the groups of panels their shares of the current size."""
+    down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
+    fronts: list[QDockWidget] = [group[0] for group in groups(docks.panels, wide)]
     if len(fronts) == 3:
+        half = max(1, docks.width() // 2)  # Qt adds the widths of a row for the column of both rows
+        docks.resizeDocks(fronts[:2], [half, half], across)
         docks.resizeDocks([fronts[0], fronts[2]], [_ABOVE, _BELOW], down)
-        docks.resizeDocks(fronts[:2], [_HALF, _HALF], across)
     elif len(fronts) == 2:
         docks.resizeDocks(fronts, [_HALF, _HALF], down)
 

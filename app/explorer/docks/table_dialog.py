@@ -90,7 +90,7 @@ def write_csv(view: View, path: Path) -> None:
     fails."""
     rows = view.rows()
     if not rows:
-        raise InputError(f"{view.title} has no data yet; wait for the prediction")
+        raise InputError(f"{view.title} shows no data yet; write it once it does")
     heads, *body = rows
     text = csv_text(heads, (dict(zip(heads, row, strict=True)) for row in body))
     try:

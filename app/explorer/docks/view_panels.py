@@ -25,7 +25,7 @@ from simulator.scenario.scenario import Scenario
 _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
 _LATE_MS = 60
-"""Delay after the last answer before late views are drawn."""
+"""Delay after the last answer before late views are drawn, unless another one is computed."""
 _CANCELLED = "cancelled; leave the page and come back to continue"
 
 
@@ -83,6 +83,9 @@ class ViewPanels(QObject):
                 self.view(offered)
 
     def _draw_late(self) -> None:
+        if self.answering.waiting:  # drawing would delay the answer of a moved slider
+            self._late.start()
+            return
         self._postponed.clear()
         self._draw_visible()
 

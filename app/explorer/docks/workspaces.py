@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
@@ -11,14 +10,11 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar,
 
 from app.explorer.background.worker import later
 from app.explorer.docks import explore_layout
+from app.explorer.docks.page_layouts import PAGE_LAYOUTS
 from app.explorer.docks.panel import Panel
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
-_PLAN_PX, _GRID_PX = (330, 630, 600), (330, 640, 590)
-_NARROW_PLAN_PX, _NARROW_PX = (280, 490, 490), 1400
-"""Column widths of the Plan page if its workspace is narrower than `_NARROW_PX`; the table stays
-wide enough for its figures."""
-_WIDE, _NARROW, _HALF, _STACKED = 62, 38, 50, 3
+_WIDE, _NARROW, _STACKED = 62, 38, 3
 
 
 class Docks(QMainWindow):
@@ -33,6 +29,9 @@ class Docks(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
         self._sized = True
+        self._own_sizes = False
+        """Whether the user chose sizes of panels, which then stay."""
+        self._at_press: list[QSize] = []
         self._waiting: QByteArray | None = None
         self._afloat: list[Panel] = []
         self._afloat_state: QByteArray | None = None
@@ -50,12 +49,14 @@ class Docks(QMainWindow):
         docks: Sequence[QDockWidget] = self.panels
         if self.objectName() == "Explore":
             explore_layout.arrange(self, explore_layout.is_wide(self.size()))
+            self._own_sizes = False
             return
-        if self.objectName() == "Plan":
-            self._columns()
-            return
-        if self.objectName() == "Cluster":
-            self._grid()
+        page = PAGE_LAYOUTS.get(self.objectName())
+        if page is not None:
+            page.arrange(self)
+            self._sized = self._own_sizes = False
+            if self.isVisible():
+                self._size_page()
             return
         for at, dock in enumerate(docks):
             if at == 0:
@@ -73,63 +74,10 @@ class Docks(QMainWindow):
         if len(docks) > 1:
             self.resizeDocks(docks[:2], [_WIDE, _NARROW], across)
 
-    def _columns(self) -> None:
-        """Columns: the first panel, the other panels one above another, and the last panel."""
-        area = Qt.DockWidgetArea.LeftDockWidgetArea
-        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
-        first, *middle, last = self.panels
-        for dock in self.panels:  # in Tab order
-            self.addDockWidget(area, dock)
-        for before, dock in pairwise([first, *middle[:1], last]):
-            self.splitDockWidget(before, dock, across)
-        for before, dock in pairwise(middle):
-            self.splitDockWidget(before, dock, down)
-        for dock in self.panels:
-            dock.show()
-        self._sized = False
-        if self.isVisible():
-            self._size_columns()
-
-    def _grid(self) -> None:
-        """The first panel beside two rows of two; the others are tabs of the fourth."""
-        area = Qt.DockWidgetArea.LeftDockWidgetArea
-        down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
-        first, upper, *rest = self.panels
-        for dock in self.panels:  # in Tab order
-            self.addDockWidget(area, dock)
-        self.splitDockWidget(first, upper, across)
-        for dock, beside, way in zip(
-            rest, (upper, upper, rest[0]), (across, down, down), strict=False
-        ):
-            self.splitDockWidget(beside, dock, way)
-        for dock in rest[3:]:
-            self.tabifyDockWidget(rest[2], dock)
-        for dock in self.panels:
-            dock.show()
-        for dock in rest[2:3]:
-            dock.raise_()
-        self._sized = False
-        if self.isVisible():
-            self._size_columns()
-
-    def _size_grid(self) -> None:
-        first, upper, *rest = self.panels
-        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        self.resizeDocks([first, upper, *rest[:1]], list(_GRID_PX), across)
-        self.resizeDocks([upper, *rest[1:2]], [_WIDE, _NARROW], down)
-        self.resizeDocks([*rest[:1], *rest[2:3]], [_NARROW, _WIDE], down)
-
-    def _size_columns(self) -> None:
-        """Give the columns their shares of the real width, once."""
+    def _size_page(self) -> None:
+        """Give the columns of the page's default layout their shares of the current size."""
         self._sized = True
-        if self.objectName() == "Cluster":
-            self._size_grid()
-            return
-        first, *middle, last = self.panels
-        across = Qt.Orientation.Horizontal
-        shares = _PLAN_PX if self.width() >= _NARROW_PX else _NARROW_PLAN_PX
-        self.resizeDocks([first, *middle[:1], last], list(shares), across)
-        self.resizeDocks(middle, [_HALF] * len(middle), Qt.Orientation.Vertical)
+        PAGE_LAYOUTS[self.objectName()].size(self)
 
     def restore_state(self, state: QByteArray) -> None:
         """Restore a layout once the docks are shown, because Qt divides their current size."""
@@ -159,7 +107,8 @@ class Docks(QMainWindow):
     def _restore_waiting(self) -> None:
         state, self._waiting = self._waiting, None
         if state is not None:
-            self._sized = self.restoreState(state) or self._sized
+            self._own_sizes = self.restoreState(state)
+            self._sized = self._own_sizes or self._sized
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
@@ -169,12 +118,23 @@ class Docks(QMainWindow):
             self._show_afloat()
             self._restore_waiting()
             if not self._sized:
-                self._size_columns()
+                self._size_page()
             if self.objectName() == "Explore":
                 self._follow_size()
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Show):
             self._tidy()
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._at_press = self._sizes()
+        if event.type() == QEvent.Type.MouseButtonRelease and self._at_press != self._sizes():
+            self.keep_sizes()
         return done
+
+    def keep_sizes(self) -> None:
+        """Keep the sizes of the panels when the window is resized."""
+        self._own_sizes = True
+
+    def _sizes(self) -> list[QSize]:
+        return [panel.size() for panel in self.panels]
 
     def minimumSizeHint(self) -> QSize:
         """The minimum size; Explore returns that of its narrow layout, so that a wide layout does
@@ -186,13 +146,23 @@ class Docks(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.objectName() == "Explore" and self.isVisible():
+        if self.isVisible():
             self._rearrange.start()  # not here: Qt is laying out the panels
 
     def _follow_size(self) -> None:
-        """Change to the default layout of the current size, if the other one is in place."""
+        """Divide the current size as the default layout does; Explore changes to that of the size,
+        if the other one is in place."""
+        own = self._own_sizes or any(panel.isHidden() for panel in self.panels)
+        if self.objectName() in PAGE_LAYOUTS and not own:
+            self._size_page()
+        if self.objectName() != "Explore":
+            return
         wide = explore_layout.is_wide(self.size())
-        if explore_layout.is_arranged(self, wide) or not explore_layout.is_arranged(self, not wide):
+        if explore_layout.is_arranged(self, wide):
+            if not self._own_sizes:
+                explore_layout.divide(self, wide)
+            return
+        if not explore_layout.is_arranged(self, not wide):
             return
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
         for panel in self.panels:  # raising each would create its view
@@ -230,6 +200,8 @@ class Workspaces(QStackedWidget):
         for name in (name for name in ORDER if name in used):
             docks = self.docks[name] = Docks(name)
             docks.panels = [panel for place, panel in placed if place == name]
+            for panel in docks.panels:
+                panel.topLevelChanged.connect(docks.keep_sizes)
             docks.reset()
             self.addWidget(docks)
 

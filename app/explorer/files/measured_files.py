@@ -41,11 +41,22 @@ class MeasuredFiles:
                 self._refuse(path, measured)
             else:
                 self.session.set_measured(str(path))
+                self._say_overlaid(path, measured)
 
         def failed(error: object) -> None:
             self.banner.say(str(error), about="file")
 
         self.answering.worker.ask(_KEY, work, done, failed, SLOW)
+
+    def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
+        share = ""
+        if isinstance(measured, Overlay):
+            share = f", {percent(_shares(measured)[1])} of whose kernel time is in ops of this step"
+        self.banner.say(
+            f"Overlaid {path.name}{share}; the Measured view compares the two",
+            about="file",
+            wrong=False,
+        )
 
     def _refuse(self, path: Path, measured: Overlay) -> None:
         p, (ops, time) = measured.prediction, map(percent, _shares(measured))

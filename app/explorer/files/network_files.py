@@ -1,4 +1,5 @@
-"""Networks from the user's files: opened in the background, and traced again when saved."""
+"""Networks and saved traces from the user's files: opened in the background; networks are traced
+again when saved."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from app.explorer.files.factory_choice import FactoryChoice
 from app.explorer.state.incoming import code_of
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
+from simulator.scenario.scenario import Scenario
 
 _KEY = "opened file"
 _SOON_MS = 150
@@ -131,20 +133,29 @@ class NetworkFiles(QObject):
         """Make the network current once it is predicted."""
         scenario = with_network(self.session.state.scenario, f"{path}:{chosen.name}")
         scenario = replace(scenario, batch=chosen.batch, seq=chosen.seq)
+        self._open_predicted(path, scenario, f"Tracing {chosen.name} of {path.name}")
+
+    def open_trace(self, path: Path, scenario: Scenario) -> None:
+        """Make the scenario of a saved trace current once it is predicted."""
+        self.cancel()
+        self._open_predicted(path, scenario, f"Reading {path.name}")
+
+    def _open_predicted(self, path: Path, scenario: Scenario, doing: str) -> None:
+        """Make a scenario current once it is predicted."""
 
         def done(answer: Answer) -> None:
             self._end()
             self.answering.store(answer)
             self.session.set_scenario(scenario, f"open {path.name}")
 
-        self._start(f"Tracing {chosen.name} of {path.name}")
+        self._start(doing)
         self.worker.ask(
             _KEY, lambda _: compute_answer(scenario), done, lambda error: self._fail(str(error))
         )
 
     def _fail(self, reason: str) -> None:
         self._end()
-        self.banner.say(reason)
+        self.banner.say(reason, about="file")
 
     def _show_reload_error(self, path: Path, error: RidgepointError) -> None:
         self.banner.say(

@@ -63,6 +63,7 @@ class Opening(QObject):
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 return
+            self.files.remember(path.resolve())
 
     def choose_link(self) -> None:
         """Ask for a link; offer a link from the clipboard."""
@@ -136,7 +137,7 @@ class Opening(QObject):
         if file.kind == "session":
             state, _ = session_file.load(path)
             codes = [code for s in state.sides if (code := code_of(s.scenario)) is not None]
-            self._with_trust(codes, lambda: self.files.open(path))
+            self._with_trust(codes, lambda: self._open_session(path))
             return
         if file.kind == "profile":
             self.measured.open(path.resolve())
@@ -152,12 +153,38 @@ class Opening(QObject):
             self._with_trust([module], lambda: self.networks.open(module))
             return
         scenario = file.scenario(self.session.state.scenario)
+        if file.kind == "trace":
+            self.networks.open_trace(path, scenario)
+            return
         code = code_of(scenario)
 
         def open_scenario() -> None:
             self.session.set_scenario(scenario, f"open {path.name}")
 
         self._with_trust([code] if code else [], open_scenario)
+
+    def _open_session(self, path: Path) -> None:
+        """Open a session; first ask what happens to unsaved changes, which it would replace."""
+        if not self.files.edited:
+            self.files.open(path)
+            return
+
+        def save_and_open() -> None:
+            self.save()
+            if not self.files.edited:  # a file was chosen and written
+                self.attempt(lambda: self.files.open(path))
+
+        name = self.files.path.name if self.files.path else "this session"
+        self.banner.say(
+            f"{path.name} replaces all scenarios, but the changes to {name} are not saved",
+            about="file",
+            wrong=False,
+            offers={
+                "Save and open": save_and_open,
+                "Open without saving": lambda: self.attempt(lambda: self.files.open(path)),
+            },
+            dismiss="Cancel",
+        )
 
     def _open_plan(self, path: Path) -> None:
         """Make a file's plan the plan of the session, and show it."""

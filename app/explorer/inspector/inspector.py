@@ -105,12 +105,10 @@ class Inspector(QScrollArea):
         self.list_gpus()
         self.host = self._choice("Host", list(hosts()), lambda v: self._field("host", v), None, row)
         self.column.addLayout(row)
-        self.applied = AppliedList(session, theme)
-        self.advice = AdvicePanel(session, theme)
-        self.column.addWidget(self.applied)
-        self.column.addWidget(self.advice)
+        self.applied, self.advice = AppliedList(session, theme), AdvicePanel(session, theme)
         self.goals = Goals(session, theme)
-        self.column.addWidget(self.goals)
+        for part in (self.applied, self.advice, self.goals):
+            self.column.addWidget(part)
         self.column.addStretch(1)
         self.show_scenario(session.state.scenario)
 

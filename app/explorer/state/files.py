@@ -62,14 +62,14 @@ class Files(QObject):
         """Open a session file. Raises InputError if it is invalid."""
         state, docks = session_file.load(path)
         self._start_from(state, docks, path)
-        self._remember(path)
+        self.remember(path)
 
     def save(self, path: Path) -> None:
         """Save the session with its layout. Raises InputError if writing fails."""
         path = path if path.suffix == session_file.SUFFIX else Path(f"{path}{session_file.SUFFIX}")
         session_file.save(path, self.session.state, self.layout())
         self.path, self._saved = path, self.session.state.work
-        self._remember(path)
+        self.remember(path)
         self.named.emit()
 
     def autosave(self) -> None:
@@ -124,7 +124,8 @@ class Files(QObject):
         if not self._timer.isActive():
             self._timer.start()
 
-    def _remember(self, path: Path) -> None:
+    def remember(self, path: Path) -> None:
+        """Put a file on top of the recent ones."""
         self.remembered.used(path)
         self.remembered.write()
 

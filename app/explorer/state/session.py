@@ -140,8 +140,9 @@ class Session(QObject):
             self._push(state, f"switch to scenario {LETTERS[place]}")
 
     def set_measured(self, path: str) -> None:
-        """Overlay a profiler trace on the current scenario; an empty path removes it."""
-        now = self.state
+        """Overlay a profiler trace on the current scenario, and show Explore, which draws it; an
+        empty path removes it."""
+        now = self._shown(self.state, "Explore" if path else "")
         sides = list(now.sides)
         sides[now.current] = replace(sides[now.current], measured=path)
         self._push(

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
@@ -42,8 +42,9 @@ from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
+from app.explorer.window.styling import Styling
 from app.explorer.window.verdict.bar import VerdictBar
-from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, palette, sheet, themed
+from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 
 _WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
 """Workspaces without the verdict bar: their views show the prediction, or let the user guess it."""
@@ -104,6 +105,7 @@ class Window(QMainWindow):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has the focus at first
         self.staleness = Staleness(self)
+        self.styling = Styling(self)
         self._resume_painting = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
@@ -177,6 +179,8 @@ class Window(QMainWindow):
             self.panels.pick(after.picked)
 
     def _show_workspace(self, workspace: str) -> None:
+        if workspace in self.workspaces.docks:
+            self.styling.finish(self.workspaces.docks[workspace], *self.beside)
         shown = self.layout_.show(workspace)
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
@@ -281,10 +285,7 @@ class Window(QMainWindow):
             self.setUpdatesEnabled(False)
             self._resume_painting.start()
         theme = self.theme = themed(self.session.state.theme)
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            application.setPalette(palette(theme))
-        self.setStyleSheet(sheet(theme))
+        self.styling.apply(theme)
         for widget in (
             self.verdict,
             self.inspector,

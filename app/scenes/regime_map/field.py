@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scenes.field import Floats, MapAxis, across, fine, middle
+from app.scenes.field import Floats, MapAxis, across, fine, fine_of_same, middle
 from simulator.analysis.contours import contour
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.resolve import resolve
@@ -44,9 +44,11 @@ class MapField:
     def leads(self) -> Floats:
         """The lead [y, x] of the largest share over the next, from 0 to 1 (at `_DEEPEST` and
         above); 0 without an answer."""
-        ordered = np.sort(self.shares, axis=-1)
+        shares, regime = self.mapped.map.shares, self.mapped.map.regime
+        ordered = np.sort(shares, axis=-1)
         lead = (ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST
-        return np.clip(np.nan_to_num(lead), 0, 1)
+        own = fine_of_same(lead, regime, self.largest, self.along, self.up)
+        return np.clip(own, 0, 1)
 
     def inside(self, regime: Regime) -> NDArray[np.bool_]:
         """The cells of a regime."""
@@ -89,7 +91,8 @@ def map_field(mapped: Mapped) -> MapField:
     """The field of a map."""
     along, up = across(mapped.x), across(mapped.y)
     shares = np.stack([fine(mapped.map.shares[:, :, i], along, up) for i in range(3)], axis=-1)
-    largest = np.argmax(np.nan_to_num(shares, nan=-1), axis=-1)
+    leads = mapped.map.leads
+    largest = leads.largest({pair: fine(over, along, up) for pair, over in leads.over.items()})
     known = np.asarray(np.isfinite(shares).all(axis=-1), np.bool_)
     need = _need(mapped)
     over = np.asarray(fine(need, along, up) > 0, np.bool_)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.page import Clustered
-from app.charts.cluster.fabric import fabric_drawing, is_node
+from app.charts.cluster.fabric import NEEDED_PX, fabric_drawing, is_node
 from app.charts.cluster.gpu_box import place_words
 from app.drawing import Drawing, Item, Rectangle, Spot
 from app.theme import Theme
@@ -61,6 +61,9 @@ class TheCluster(PictureView):
         self, clustered: Clustered, answer: ClusterAnswer, width: float, height: float
     ) -> Drawing:
         return fabric_drawing(answer, width, height, QT_METRICS)
+
+    def needed_height(self, answer: ClusterAnswer) -> float:
+        return NEEDED_PX
 
     def subtitle(self) -> str:
         answer = self.clustered.answer if self.clustered else None

@@ -34,7 +34,7 @@ from simulator.errors import RidgepointError
 
 _DEGREES = (
     ("dp", "Data", "copies, a batch each"),
-    ("tp", "Tensor", "matrix products split, in a node"),
+    ("tp", "Tensor", "products split, in a node"),
     ("pp", "Pipeline", "blocks split into stages"),
 )
 

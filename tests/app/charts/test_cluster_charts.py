@@ -131,7 +131,7 @@ def test_roads_are_named_with_their_use():
 
 
 def test_a_narrow_gpu_names_each_part_of_its_time():
-    items = gpu_items(ANSWER, 0, Box(0, 0, 130, 260), TABULATED)
+    items = gpu_items(ANSWER, 0, Box(0, 0, 130, 260), TABULATED, "GPU 0")
     texts = [item.words for item in items if isinstance(item, Text)]
     assert {"compute", "memory", "host", "exposed"} < {*texts}
 

@@ -123,6 +123,16 @@ def test_explore_has_three_groups_where_there_is_room(workspaces: Workspaces):
     assert third.top() > first.bottom() and third.width() > first.width() + second.width()
 
 
+def test_the_rows_of_explore_keep_their_shares(workspaces: Workspaces):
+    """A banner takes height and gives it back."""
+    workspaces.show_workspace("Explore")
+    panels = workspaces.docks["Explore"].panels
+    for high in (700, 560, 900, 700):
+        resized(workspaces, 1100, high)
+        above, below = panels[0].height(), panels[2].height()
+        assert 0.5 < above / (above + below) < 0.66, high
+
+
 def test_a_layout_of_the_users_own_stays_whatever_the_size(workspaces: Workspaces):
     workspaces.show_workspace("Explore")
     resized(workspaces, 800, 600)

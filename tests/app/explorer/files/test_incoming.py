@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from app.examples import FIRST
 from app.explorer.files.opening import Opening
@@ -15,8 +15,9 @@ from app.explorer.state.session_file import save
 from app.lessons import FOLDER
 from app.lessons.pack import pack_text
 from simulator.errors import InputError
+from simulator.formats import trace_file
 from simulator.hardware import gpu
-from simulator.scenario.scenario import Scenario
+from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.scenario import save as save_scenario
 from tests.app.explorer.files.settling import run_it, settle
 
@@ -54,14 +55,19 @@ def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, 
     trace.write_text('{"schemaVersion": 1, "traceEvents": []}', "utf-8")
     assert [identify(path).kind for path in (trace, packed)] == ["profile", "profile"]
     session = opening.session
+    session.show("Plan")
     opening.open([packed])
     settle(opening)
     assert session.state.sides[0].measured == str(packed)
+    assert session.state.workspace == "Explore"  # which draws the overlay
+    assert opening.banner.label.text() == (
+        "Overlaid step.json.gz; the Measured view compares the two"
+    )
     assert session.state.scenario == FIRST
     opening.open([trace])  # a trace without kernels is reported, and the previous trace stays
     settle(opening)
     assert f"{trace} has no kernels of a GPU among 0 events" in opening.banner.label.text()
-    assert session.state.sides[0].measured == str(packed) and session.history.count() == 1
+    assert session.state.sides[0].measured == str(packed) and session.history.count() == 2
     session.history.undo()
     assert session.state.sides[0].measured == ""
 
@@ -93,16 +99,56 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
 
 def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path: Path):
     saved = tmp_path / "t.rpt.json"
-    saved.write_text("{", "utf-8")
+    trace_file.save(predict(FIRST).trace, saved)
     save_scenario(replace(FIRST, batch=3), tmp_path / "s.toml")
     card = next(PACKAGED.glob("l4*.toml"))
     opening.open([tmp_path / "s.toml", card, saved])
+    settle(opening)
     session = opening.session
     assert session.history.count() == 3
     assert session.state.scenario.trace_file == saved.resolve()
     assert session.state.scenario.gpu == str(card)
     session.history.undo()
     assert session.state.scenario == replace(FIRST, batch=3, gpu=str(card))
+
+
+def test_a_file_that_is_no_trace_leaves_the_running_scenario(opening: Opening, tmp_path: Path):
+    saved = tmp_path / "prediction.json"
+    saved.write_text('{"format": "ridgepoint-prediction"}', "utf-8")
+    opening.open([saved])
+    settle(opening)
+    assert f"{saved} is not a trace of Ridgepoint" in opening.banner.label.text()
+    assert opening.session.state.scenario == FIRST and not opening.session.history.count()
+
+
+def offers(opening: Opening) -> dict[str, QToolButton]:
+    buttons = [opening.banner.offers.itemAt(at) for at in range(opening.banner.offers.count())]
+    return {b.widget().text(): b.widget() for b in buttons}  # pyright: ignore
+
+
+def test_a_session_does_not_replace_unsaved_scenarios_unasked(opening: Opening, tmp_path: Path):
+    first, other = tmp_path / "first.ridge", tmp_path / "other.ridge"
+    save(other, State((NamedScenario("Other", replace(FIRST, batch=5)),)))
+    session = opening.session
+    opening.files.save(first)
+    session.set_scenario(replace(FIRST, batch=7), "batch 7")
+    opening.open([other])
+    assert session.state.scenario.batch == 7 and session.history.count() == 1
+    assert opening.banner.label.text() == (
+        "other.ridge replaces all scenarios, but the changes to first.ridge are not saved"
+    )
+    assert [*offers(opening)] == ["Save and open", "Open without saving"]
+    assert opening.banner.dismissing.text() == "Cancel"
+    offers(opening)["Save and open"].click()
+    assert session.state.scenario.batch == 5 and opening.files.path == other
+    opening.open([first])  # nothing is unsaved
+    assert session.state.scenario.batch == 7
+    session.set_scenario(replace(FIRST, batch=9), "batch 9")
+    opening.open([other])
+    offers(opening)["Open without saving"].click()
+    assert session.state.scenario.batch == 5
+    opening.open([first])
+    assert session.state.scenario.batch == 7
 
 
 def test_an_unknown_file_is_a_banner_and_nothing_else(opening: Opening, tmp_path: Path):
@@ -123,6 +169,19 @@ def test_recent_files_are_listed_and_a_missing_one_is_greyed(opening: Opening, t
     opening.fill_recent(menu)
     entries = [(action.text(), action.isEnabled()) for action in menu.actions()]
     assert entries == [("new.ridge", True), ("old.ridge (missing)", False)]
+
+
+def test_files_of_every_kind_are_recent_once_opened(opening: Opening, tmp_path: Path):
+    card = next(PACKAGED.glob("l4*.toml"))
+    opening.open([card, tmp_path / "gone.toml"])
+    opening.open([FOLDER / "03-intensity.toml"])
+    menu = QMenu()
+    opening.fill_recent(menu)
+    assert [action.text() for action in menu.actions()] == ["03-intensity.toml", card.name]
+    opening.session.history.undo()
+    opening.session.history.undo()
+    menu.actions()[1].trigger()
+    assert opening.session.state.scenario.gpu == str(card)
 
 
 def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):

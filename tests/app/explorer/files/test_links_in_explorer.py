@@ -11,6 +11,7 @@ from app.answers.plan.draft import first
 from app.examples import FIRST
 from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.opening import Opening
+from app.explorer.state.session import NamedScenario, State
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.text.link import scenario_link
 
@@ -64,6 +65,7 @@ def test_the_dialog_keeps_a_wrong_link(opening: Opening) -> None:
 
 def test_a_file_opens_by_its_path(opening: Opening, tmp_path: Path) -> None:
     opening.files.save(tmp_path / "talk.ridge")
-    opening.session.set_scenario(replace(FIRST, batch=2), "batch")
+    opening.session.reset(State((NamedScenario("Tomorrow", replace(FIRST, batch=2)),)))
+    opening.files.save(tmp_path / "later.ridge")
     opening.open_text(str(tmp_path / "talk.ridge"))
     assert opening.session.state.scenario == FIRST

@@ -1,7 +1,9 @@
 """Cards dropped on the window: their changes, and the reasons of refusals."""
 
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
 )
@@ -59,6 +61,28 @@ def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Win
         "There are already 4 scenarios: remove one first"
     )
     wait(window.worker)
+
+
+def test_a_file_that_is_offered_as_a_move_is_copied(window: Window, tmp_path: Path):
+    """A file manager deletes a file that its target moved."""
+    path = tmp_path / "unknown.docx"
+    path.write_text("text", "utf-8")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    both = Qt.DropAction.MoveAction | Qt.DropAction.CopyAction
+    held = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    target = window.workspaces
+    at = target.rect().center()
+    for event in (
+        QDragEnterEvent(at, both, data, *held),
+        QDragMoveEvent(at, both, data, *held),
+        QDropEvent(QPointF(at), both, data, *held),
+    ):
+        assert event.proposedAction() == Qt.DropAction.MoveAction
+        QApplication.sendEvent(target, event)
+        assert event.isAccepted() and event.dropAction() == Qt.DropAction.CopyAction
+    assert "Ridgepoint can't open unknown.docx" in window.banner.label.text()
+    window.banner.hide()
 
 
 def test_a_refused_card_shows_the_reason_and_changes_nothing(window: Window):

@@ -26,6 +26,7 @@ from app.widgets.paint import Paint
 from simulator.modes import MODES
 from simulator.scenario.scenario import predict
 from simulator.whatif import apply
+from tests.app.explorer.files.settling import until
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front, in_view
 
@@ -66,6 +67,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
     veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
     before = verdict.grab().toImage()
+    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))  # late views too
     assert veils and not any(panel.veil.isVisible() for panel in in_view(window))
     with monkeypatch.context() as held:
         held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes

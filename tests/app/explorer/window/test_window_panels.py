@@ -9,10 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.examples import FIRST
+from app.explorer.background.answering import Answering
 from app.explorer.docks.panel import export
 from app.explorer.state.session_file import load
 from app.explorer.window.window import Window
 from app.scenes.timeline.pins import Pin
+from app.views.catalogue import Offered
 from app.views.timeline.view import Timeline
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front
@@ -176,3 +178,22 @@ def test_the_head_names_the_scenario_on_the_pages_that_draw_it(window: Window):
         shown[page] = window.head.subject.toolTip() or window.head.subject.text()
     assert "H200" in shown["Map"] and shown["Map"] == shown["Explore"] == shown["Compare"]
     assert shown["Plan"] == shown["Lessons"] == window.files.title  # of the file alone
+
+
+def test_a_late_view_waits_for_the_answer_of_a_moved_slider(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    panels = window.panels
+    late = next(offered for offered in panels.panels if offered.late)
+    panels.panels[late].raise_()
+    window.session.set_scenario(replace(FIRST, batch=9), "batch")
+    wait(window.worker)
+    panels.draw()
+    drawn = list[Offered]()
+    monkeypatch.setattr(panels, "_draw", lambda offered, view: drawn.append(offered))
+    monkeypatch.setattr(Answering, "waiting", True)
+    panels._draw_late()  # pyright: ignore[reportPrivateUsage]
+    assert late not in drawn and panels._late.isActive()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(Answering, "waiting", False)
+    panels._draw_late()  # pyright: ignore[reportPrivateUsage]
+    assert late in drawn

@@ -1,6 +1,7 @@
 """The gallery: every example is predicted without torch, and opens as one step."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QApplication
@@ -21,6 +22,22 @@ def test_every_example_is_packaged(example: Example, monkeypatch: pytest.MonkeyP
         assert predict(example.scenario).period_s > 0
     finally:
         trace_source.trace_elsewhere(False)
+
+
+def test_the_sentences_of_the_examples_hold():
+    steps = {example.title: predict(example.scenario) for example in GALLERY}
+    regimes = {
+        "A batch of sentences": "compute",
+        "One sentence": "overhead",
+        "Decode with Llama 3 8B": "memory",
+        "Vision transformer, compiled": "compute",
+    }
+    assert {title: steps[title].regime for title in regimes} == regimes
+    half = replace(GALLERY[0].scenario, batch=(GALLERY[0].scenario.batch or 0) // 2)
+    assert predict(half).regime == "overhead"
+    saved = 1 - steps["Decode with 8-bit weights"].period_s / steps[
+        "Decode with Llama 3 8B"].period_s  # fmt: skip
+    assert 0.2 < saved < 0.3  # "a quarter"
 
 
 def test_an_example_opens_in_one_step(window: Window):

@@ -1,7 +1,7 @@
 """The page of the cluster: edited by keys and pointer, predicted in the background."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
@@ -29,6 +29,8 @@ def test_the_figures_are_those_of_the_simulator(window: Window, predictor: Predi
     assert sum(own.shares.values()) == pytest.approx(1.0)
     words = window.cluster_page.bar.accessibleDescription()
     assert words.startswith(f"{own.regime}-bound; Time per step, 80% interval: ")
+    panel(window, "Ranks side by side").raise_()  # else its view is not created
+    QCoreApplication.processEvents()
     rows = view(window, RanksSideBySide).rows()
     assert rows[1][0] == "ranks 0 to 1"
     parts = [float(cell) for cell in rows[1][1:6]]
@@ -76,8 +78,8 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     typed(split.sentence.field("Batch of a replica"), "8")
     assert clustering.clustered.stale and clustering.busy
     assert window.cluster_page.veil.isVisibleTo(window.cluster_page.bar)
-    ranks = panel(window, "Ranks side by side")
-    assert ranks.veil.isVisibleTo(ranks) and split.stop.isVisibleTo(split)
+    table = panel(window, "Collectives")
+    assert table.veil.isVisibleTo(table) and split.stop.isVisibleTo(split)
     assert window.session.state.scenario.batch == 8
     split.stop.click()
     assert not clustering.busy and clustering.clustered.stale
@@ -87,7 +89,7 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     settled(window)
     answer = clustering.clustered.answer
     assert answer is not None and answer != former and answer.replica_batch == 8
-    assert not ranks.veil.isVisibleTo(ranks) and split.message.isHidden()
+    assert not table.veil.isVisibleTo(table) and split.message.isHidden()
     assert not window.cluster_page.veil.isVisibleTo(window.cluster_page.bar)
     predictor.gate.clear()
     typed(split.sentence.field("Batch of a replica"), "16")

@@ -1,0 +1,81 @@
+"""The style sheet of the window, applied to its parts: those that are hidden are styled later.
+
+Qt styles every widget below the one that gets a sheet, about 0.15 ms each; a window has more than a
+thousand, most of them on pages that are not shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from app.explorer.background.worker import later
+from app.theme import Theme
+from app.widgets.style import palette, sheet
+
+if TYPE_CHECKING:
+    from app.explorer.window.window import Window
+
+_OWN = """
+QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
+QMainWindow::separator:hover { background: rgba(128, 128, 128, 60); }
+"""
+"""The sheet of the window itself, the same in every theme: a change would style all parts."""
+_SOON_MS = 30
+"""Delay between two hidden parts, in which the window responds."""
+
+
+class Styling(QObject):
+    """Styles the parts of a window: pages, side panels, scenario cards, head and dialogs."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self.window_ = window
+        self.sheet = ""
+        self._waiting: list[QWidget] = []
+        self._next = later(_SOON_MS, self._style_next, self)
+        window.setStyleSheet(_OWN)
+        window.installEventFilter(self)
+
+    def apply(self, theme: Theme) -> None:
+        """Style the visible parts, and the others one after another; all at once before the window
+        is shown."""
+        self.sheet = sheet(theme)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.setPalette(palette(theme))
+        at_once = not self.window_.isVisible()
+        self._waiting = [part for part in self._parts() if not (at_once or part.isVisible())]
+        for part in self._parts():
+            if part not in self._waiting:
+                part.setStyleSheet(self.sheet)
+        self._next.start()
+
+    def finish(self, *parts: QWidget) -> None:
+        """Style parts that are about to be shown, if they wait."""
+        for part in parts:
+            if part in self._waiting:
+                self._waiting.remove(part)
+                part.setStyleSheet(self.sheet)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+            child = event.child()
+            if isinstance(child, QDialog) and child.styleSheet() != self.sheet:
+                child.setStyleSheet(self.sheet)
+        return False
+
+    def _style_next(self) -> None:
+        if self._waiting:
+            self.finish(self._waiting[0])
+            self._next.start()
+
+    def _parts(self) -> list[QWidget]:
+        """The widgets that have the sheet: the children of the window, and instead of the central
+        one its pages and scenario cards."""
+        window = self.window_
+        children = window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        others = [child for child in children if child is not window.centralWidget()]
+        return [*others, window.strip, *window.workspaces.docks.values()]

@@ -1,0 +1,45 @@
+"""A theme styles what is shown at once, and the rest before it is shown."""
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
+
+from app.explorer.window.window import Window
+from app.theme import THEMES
+from app.widgets.style import sheet
+from tests.app.explorer.files.settling import until
+
+
+def sheets(window: Window) -> dict[str, str]:
+    parts = {**window.workspaces.docks, "strip": window.strip, "shelf": window.beside[0]}
+    return {name: part.styleSheet() for name, part in parts.items()}
+
+
+def test_hidden_pages_follow_a_theme_later_and_before_they_are_shown(window: Window):
+    window.session.show("Explore")
+    before = sheet(window.theme)
+    assert {*sheets(window).values()} == {before}
+    window.toggle_theme()
+    after = sheet(window.theme)
+    now = sheets(window)
+    assert now["Explore"] == now["strip"] == now["shelf"] == after != before
+    assert now["Plan"] == now["Lessons"] == before
+    window.session.show("Lessons")
+    assert sheets(window)["Lessons"] == after
+    until(lambda: {*sheets(window).values()} == {after})
+    window.toggle_theme()
+    window.toggle_theme()
+    until(lambda: {*sheets(window).values()} == {after})
+
+
+def test_a_dialog_has_the_theme_of_its_window(window: Window):
+    dialog = QDialog(window)
+    QVBoxLayout(dialog).addWidget(QLabel("text"))
+    dialog.show()
+    QCoreApplication.processEvents()
+    assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
+    assert dialog.styleSheet() == sheet(THEMES[window.theme.name])
+    window.toggle_theme()
+    QCoreApplication.processEvents()
+    assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
+    dialog.close()
+    dialog.deleteLater()
