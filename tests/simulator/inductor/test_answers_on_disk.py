@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from simulator.hardware.gpu import gpu
 from simulator.inductor.answer import Answer
 from simulator.inductor.breaks.pieces import Piece
-from simulator.hardware.gpu import gpu
 from simulator.inductor.cache import ScheduleCache, key
 from simulator.inductor.question import Question
 from simulator.inductor.schedule import Buffer, Schedule
