@@ -19,6 +19,8 @@ _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
 """Those of Python: the commands set higher ones, with which a window that runs for hours would
 keep up to 200,000 dead objects with their arrays."""
+_RETURN_MS = 30_000
+"""Interval of returning memory, which takes a few milliseconds."""
 
 
 class Collector(QObject):
@@ -35,6 +37,10 @@ class Collector(QObject):
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
+        self._returning = QTimer(self)
+        self._returning.setInterval(_RETURN_MS)
+        self._returning.timeout.connect(return_memory)
+        self._returning.start()
 
     def collect(self) -> None:
         """Collect the oldest generation that exceeds its threshold, if any."""
@@ -42,13 +48,12 @@ class Collector(QObject):
         for generation in (2, 1, 0):
             if counts[generation] > _THRESHOLDS[generation]:
                 gc.collect(generation)
-                if generation == 2:
-                    return_memory()
                 return
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
         self._timer.stop()
+        self._returning.stop()
         if self._was_enabled:
             gc.enable()
 
