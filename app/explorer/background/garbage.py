@@ -26,12 +26,14 @@ _RETURN_MS = 30_000
 class Collector(QObject):
     """Replaces automatic collection from construction until `close`.
 
-    Construct it in the window's thread, whose event loop runs it.
+    Construct it in the window's thread, whose event loop runs it. After its first full collection
+    it leaves out the objects that are alive then, the modules and the window: a full collection
+    visits 90,000 of them in 60 ms, and takes 3 ms without them.
     """
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._was_enabled = gc.isenabled()
+        self._was_enabled, self._left_out = gc.isenabled(), False
         gc.disable()
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
@@ -48,12 +50,17 @@ class Collector(QObject):
         for generation in (2, 1, 0):
             if counts[generation] > _THRESHOLDS[generation]:
                 gc.collect(generation)
+                if generation == 2 and not gc.get_freeze_count():
+                    gc.freeze()
+                    self._left_out = True
                 return
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
         self._timer.stop()
         self._returning.stop()
+        if self._left_out:
+            gc.unfreeze()
         if self._was_enabled:
             gc.enable()
 

@@ -9,11 +9,13 @@ import threading
 import time
 from pathlib import Path
 from typing import ClassVar
+from weakref import ref
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject
 
-from app.explorer.background.garbage import return_memory
+from app.explorer.background import garbage
+from app.explorer.background.garbage import Collector, return_memory
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
@@ -54,6 +56,26 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     trace_source.trace_elsewhere(False)
     assert threads != [threading.current_thread()]
     assert Cycle.deleted_in == {threading.current_thread()}
+
+
+def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    gc.unfreeze()  # the tests leave out objects too
+    parent = QObject()
+    collector = Collector(parent)
+    kept = Cycle()
+    with monkeypatch.context() as always:
+        always.setattr(garbage, "_THRESHOLDS", (-1, -1, -1))  # every generation exceeds them
+        collector.collect()
+        assert gc.get_freeze_count() and not any(each is kept for each in gc.get_objects())
+        later = ref(Cycle())
+        collector.collect()
+        assert later() is None
+    collector.close()
+    assert not gc.get_freeze_count() and any(each is kept for each in gc.get_objects())
+    gc.freeze()
 
 
 def resident_bytes() -> int:
