@@ -1,5 +1,5 @@
-"""A cache of schedules on disk. Keys depend on the network's content, the GPU, this package's
-source, and the versions of torch and Triton."""
+"""A cache of schedules on disk. Keys depend on the network's content, the GPU and its profile, this
+package's source, and the versions of torch and Triton."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from platformdirs import user_cache_dir
 from simulator.formats.atomic import write_whole
 from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question
+from simulator.symbols.cache import file_digest
 from simulator.symbols.cache import key as trace_key
-from simulator.timing.profile import learned
+from simulator.timing.profile import learned_files
 
 _PACKAGE = Path(__file__).parent
 _LIMIT = 200
@@ -32,7 +33,7 @@ def key(question: Question) -> str:
         gpu,
         triton=_version("triton"),
         scheduler=_own_source(),
-        profile=repr(learned(gpu.id)),
+        profile=[file_digest(path) for path in learned_files(gpu.id)],
         **request,
     )
 

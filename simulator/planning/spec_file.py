@@ -64,6 +64,8 @@ _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _TRIED = ("counts", "engines", "precisions", "splits")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
+_MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16}
+"""The limits of counts for each of which a step is predicted."""
 
 
 def read(source: Path | str | Mapping[str, Any]) -> Spec:
@@ -244,9 +246,11 @@ def _read(
             values[into] = lengths(where, value)
         else:
             amount = quantity(where, value, cast("Kind", kind), currencies)
-            if name in _WHOLE and (amount < 1 or amount != int(amount)):
+            most = _MOST.get(name, amount)
+            if name in _WHOLE and (amount < 1 or amount != int(amount) or amount > most):
+                limit = f" to {_MOST[name]:,}" if name in _MOST else ""
                 raise InputError(
-                    f"{where} = {shown(value)}: expected a whole number from 1; correct it"
+                    f"{where} = {shown(value)}: expected a whole number from 1{limit}; correct it"
                 )
             values[into] = int(amount) if name in _WHOLE else amount
     return values

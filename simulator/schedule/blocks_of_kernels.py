@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from simulator.schedule.steady_state import NUDGED
 from simulator.schedule.timeline import Clock, Floats, Ints, Launches
+from simulator.timing.products import product
 
 _BLOCK = 64  # kernels
 _ROUNDING = 1e-9  # relative to a step, far above the rounding errors of sums
@@ -40,7 +41,7 @@ def straight(launched: Launches, clock: Clock, class_of: Ints, times: Floats) ->
     begins = np.arange(0, count, _BLOCK)
     sizes = np.diff(begins, append=count)
     issued_s = np.cumsum(launched.host_s)
-    after = np.cumsum(_members(class_of, len(times)) @ times + sizes[:, None] * gap, axis=0)
+    after = np.cumsum(product(_members(class_of, len(times)), times) + sizes[:, None] * gap, axis=0)
     before = np.zeros_like(after)
     before[1:] = after[:-1]
     step, slots = issued_s[-1] + float(launched.tail_s), after[-1]

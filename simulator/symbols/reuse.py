@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulator.caches.derived import Derived
 from simulator.records import ITEM_BYTES
 from simulator.symbols.family import Family
+from simulator.timing.products import product
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +55,7 @@ class Reuse:
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
         """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
         [tensors, points]."""
-        distance = self.between @ tensor_bytes  # without the tensor itself
+        distance = product(self.between, tensor_bytes)  # without the tensor itself
         near = distance.min(axis=1, initial=np.inf) <= l2_bytes
         near_by = np.flatnonzero(near[self.row] & (self.access_kind != _FIRST))
         read = tensor_bytes[self.tensor[near_by]]
@@ -64,7 +65,7 @@ class Reuse:
             self.of_class[near_by],
             len(self.number),
         )
-        return hot / np.maximum(self.moved @ tensor_bytes, 1)
+        return hot / np.maximum(product(self.moved, tensor_bytes), 1)
 
     @cached_property
     def moved(self) -> Floats:

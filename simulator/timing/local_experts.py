@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
+from simulator.timing.products import product
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,7 +88,7 @@ class LocalExperts:
             known, weights = self._expert(number)
             while begin < end:
                 rows = order[begin : min(begin + most, end)]
-                means[rows] = _correlation(points[rows], known) @ weights
+                means[rows] = product(_correlation(points[rows], known), weights)
                 begin += rows.size
         return means
 
@@ -210,7 +211,7 @@ def _squares(points: Floats, others: _Points) -> Floats:
     factors = np.ones((len(away), others.terms.shape[0]))
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
-    squares = factors @ others.terms
+    squares = product(factors, others.terms)
     close = np.flatnonzero(squares < _CLOSE)
     if close.size:  # these are differences of large numbers: compute them directly
         of, other = np.divmod(close, len(others.beside))

@@ -252,6 +252,14 @@ def learned(gpu: str) -> Profile:
     return next((p for p in map(profile, packaged()) if p.of == gpu), None) or profile(_DEFAULT)
 
 
+def learned_files(gpu: str) -> list[Path]:
+    """The files on which `learned` depends: the user's own, or all that ship with the project."""
+    own = users() / f"{gpu}.json"
+    return (
+        [own] if is_file(own) else [p for at in (FOLDER, CARDS) for p in sorted(at.glob("*.json"))]
+    )
+
+
 def packaged() -> tuple[str, ...]:
     """The names of the profiles that ship with the project."""
     return tuple(sorted(path.stem for folder in (FOLDER, CARDS) for path in folder.glob("*.json")))

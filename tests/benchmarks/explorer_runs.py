@@ -81,7 +81,7 @@ def loop_for(ms: int, until: Callable[[Any], None] = lambda loop: None) -> None:
     from PySide6.QtCore import QEventLoop, QTimer
 
     loop = QEventLoop()
-    QTimer.singleShot(ms, loop.quit)
+    QTimer.singleShot(ms, lambda: loop.quit())  # PySide 6.12 keeps 64 bytes for each bound slot
     until(loop)
     loop.exec()
 

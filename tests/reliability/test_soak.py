@@ -8,13 +8,13 @@ from tests.reliability.soak import Sample, growth
 
 
 def samples(mb_per_h: float, files: int = 9, noise_mb: float = 0.0) -> list[Sample]:
-    """Samples of an hour, one every ten seconds, with 50 MB of warm-up."""
+    """Samples of an hour, one every ten seconds, with 50 MB of warm-up in its first half."""
     return [
         Sample(
             at,
             int(at),
-            int((100 + min(at, 300) / 6 + mb_per_h * at / 3600 + noise_mb * (-1) ** step) * 1e6),
-            9 if at < 1800 else files,
+            int((100 + min(at, 1500) / 30 + mb_per_h * at / 3600 + noise_mb * (-1) ** step) * 1e6),
+            9 if at < 2700 else files,
         )
         for step, at in enumerate(10.0 * n for n in range(361))
     ]
@@ -29,11 +29,11 @@ def test_the_slope_is_that_after_the_warm_up(slope: float) -> None:
 
 def test_noise_is_not_growth_and_an_open_file_is() -> None:
     noisy = growth(samples(0.0, noise_mb=20.0))
-    # 301 samples of ±20 MB over 50 minutes: 20 / (sqrt(301) · 0.2410 h)
-    assert noisy.error_mb_per_h == pytest.approx(4.78, rel=0.02) and noisy.is_flat
+    # 181 samples of ±20 MB over 30 minutes: 20 / (sqrt(181) · 0.1451 h)
+    assert noisy.error_mb_per_h == pytest.approx(10.25, rel=0.02) and noisy.is_flat
     assert not growth(samples(0.0, files=10)).is_flat
     replaced = samples(0.0)
-    replaced[60] = replaced[60]._replace(files=7)  # the first sample after the warm-up
+    replaced[180] = replaced[180]._replace(files=7)  # the first sample after the warm-up
     assert growth(replaced).is_flat
 
 

@@ -1,4 +1,4 @@
-"""Collects cyclic garbage only in the window's thread.
+"""Collects cyclic garbage only in the window's thread, and returns free memory to the system.
 
 CPython collects in whichever thread allocates the object that exceeds a threshold. A cycle may
 hold widgets, dialogs and timers, which Qt lets only the window's thread delete: a collection in a
@@ -7,38 +7,74 @@ worker thread ends in a segmentation fault.
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
+from collections.abc import Callable
+from functools import cache
 
 from PySide6.QtCore import QObject, QTimer
 
 _INTERVAL_MS = 200
+_THRESHOLDS = 700, 10, 10
+"""Those of Python: the commands set higher ones, with which a window that runs for hours would
+keep up to 200,000 dead objects with their arrays."""
+_RETURN_MS = 30_000
+"""Interval of returning memory, which takes a few milliseconds."""
 
 
 class Collector(QObject):
     """Replaces automatic collection from construction until `close`.
 
-    Construct it in the window's thread, whose event loop runs it.
+    Construct it in the window's thread, whose event loop runs it. After its first full collection
+    it leaves out the objects that are alive then, the modules and the window: a full collection
+    visits 90,000 of them in 60 ms, and takes 3 ms without them.
     """
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._was_enabled = gc.isenabled()
+        self._was_enabled, self._left_out = gc.isenabled(), False
         gc.disable()
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
+        self._returning = QTimer(self)
+        self._returning.setInterval(_RETURN_MS)
+        self._returning.timeout.connect(return_memory)
+        self._returning.start()
 
     def collect(self) -> None:
         """Collect the oldest generation that exceeds its threshold, if any."""
-        counts, thresholds = gc.get_count(), gc.get_threshold()
+        counts = gc.get_count()
         for generation in (2, 1, 0):
-            if counts[generation] > thresholds[generation]:
+            if counts[generation] > _THRESHOLDS[generation]:
                 gc.collect(generation)
+                if generation == 2 and not gc.get_freeze_count():
+                    gc.freeze()
+                    self._left_out = True
                 return
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
         self._timer.stop()
+        self._returning.stop()
+        if self._left_out:
+            gc.unfreeze()
         if self._was_enabled:
             gc.enable()
+
+
+def return_memory() -> None:
+    """Return free pages of the heap to the system. The GNU C library keeps those below the last
+    block in use, so that short peaks would add up over hours; other libraries are left alone."""
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -104,6 +104,7 @@ class Worker(QObject):
             job.cancelled.set()
             if job.on_traced is not None:
                 self.tracing.drop(job.on_traced)
+                job.on_traced = None  # it refers to the job
 
     def cancel_all(self) -> None:
         """Cancel all jobs and the running trace."""
@@ -151,9 +152,9 @@ class Worker(QObject):
             return job.run(lambda: self._is_cancelled(job)), None
         except UntracedError as need:
             reason = self._refused.get(key_of(need))
-            return None, InputError(reason) if reason else need
+            return None, InputError(reason) if reason else _without_frames(need)
         except RidgepointError as error:
-            return None, error
+            return None, _without_frames(error)
         except Exception as error:
             return None, InputError(
                 f"internal error in Ridgepoint: {type(error).__name__}: {error}; please report "
@@ -239,13 +240,23 @@ class _Lane:
                 if not self._open:
                     return
                 _, job = self._waiting.popitem(last=False)
-            if job.cancelled.is_set():
-                continue
-            self._working = True
-            result, error = self._run(job)
-            self._working = False
-            if self._open and not job.cancelled.is_set():
-                self._done(job, result, error)
+            self._finish(job)
+            del job  # otherwise it lives until the next one
+
+    def _finish(self, job: Job) -> None:
+        if job.cancelled.is_set():
+            return
+        self._working = True
+        result, error = self._run(job)
+        self._working = False
+        if self._open and not job.cancelled.is_set():
+            self._done(job, result, error)
+
+
+def _without_frames(error: RidgepointError) -> RidgepointError:
+    """An error without its traceback, whose frames keep the arrays of a prediction alive."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error
 
 
 def later(ms: int, then: Callable[[], None], parent: QObject) -> QTimer:

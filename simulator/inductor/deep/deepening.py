@@ -19,18 +19,21 @@ Progress = Callable[[str], None]
 
 def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
     """Pairs of depths to try. They differ by one period, `blocks` is a whole number of periods
-    more, and their sum is at most `blocks`.
+    more, and the depths that no earlier pair has add up to at most `blocks`.
 
     The compiler's fusion repeats with every block if each block saves its result, as in training.
     If residual sums are recomputed until four are read (`realize_reads_threshold` of
     torch/_inductor/config.py), it repeats with every second block of two sums, or every fourth
     block of one. There are two periods between a first and a last block, which may differ.
     """
+    tried = set[int]()
     for period, more in ((1, 0), (1, 1), (2, 0)) if training else ((2, 0), (4, 0)):
         least = 2 * period + 2 + more
         short = least + (blocks - least) % period
-        if 2 * short + period <= blocks:
-            yield short, short + period
+        pair = short, short + period
+        if sum({*pair} - tried) <= blocks:
+            tried.update(pair)
+            yield pair
 
 
 def schedule_by_extension(

@@ -1,5 +1,6 @@
-"""Continue a list that grows by equal rows in every step, given the list at two lengths. The counts
-in a row grow by the same amount from period to period and from list to list."""
+"""Continue a list that grows by equal rows in every step, in one place or several, given the list
+at two lengths. The counts in a row grow by the same amount from period to period and from list to
+list."""
 
 from __future__ import annotations
 
@@ -26,20 +27,32 @@ class ContinuedRow(NamedTuple):
 
 
 def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
-    """`long`, which has one period more than `short`, with `times` further periods.
+    """`long`, which has one period more than `short` in each place that grows, with `times` further
+    periods in each.
 
-    None if the two differ in anything else: rows before and after the periods must be equal in
-    both, and there must be ENOUGH periods in which every count of a row is linear in the period's
-    number and in the number of periods.
+    None if the two differ in anything else: rows before, between and after the periods must be
+    equal in both, and there must be ENOUGH periods in which every count of a row is linear in the
+    period's number and in the number of periods.
     """
-    period = len(long) - len(short)
     front = _common(short, long)
-    back = _common(short[::-1], long[::-1])
-    if period < 0 or front + back < len(short):
-        return None
-    if period == 0:
-        return [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(len(long))]
-    values = _steady(short, long, period, range(len(short) - back, front))
+    if front == len(short) == len(long):
+        return [ContinuedRow(i, _onward(short[i], long[i], times)) for i in range(front)]
+    for period in range(len(long) - len(short), 0, -1):
+        end = front + period
+        if not _common(short[front : front + 1], long[end : end + 1]) and front < len(short):
+            continue
+        grown = _grown(short[:front], long[:end], times)
+        rest = None if grown is None else continued(short[front:], long[end:], times)
+        if grown is not None and rest is not None:
+            return grown + [ContinuedRow(like + end, counts) for like, counts in rest]
+    return None
+
+
+def _grown(short: Sequence[Row], long: Sequence[Row], times: int) -> list[ContinuedRow] | None:
+    """`continued` for lists with one place that grows, where `long` begins with the labels of
+    `short`."""
+    period, front = len(long) - len(short), len(short)
+    values = _steady(short, long, period, range(front - _common(short[::-1], long[::-1]), front))
     if values is None:
         return None
     start, copies = values

@@ -50,7 +50,8 @@ def test_a_number_in_a_path_is_a_block_where_all_are_there() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "training", "pairs"), [
-    (8, True, []), (9, True, [(4, 5)]), (12, True, [(4, 5), (5, 6)]),
+    (8, True, []), (9, True, [(4, 5), (5, 6)]), (11, True, [(4, 5), (5, 6)]),
+    (12, True, [(4, 5), (5, 6), (6, 8)]),
     (32, True, [(4, 5), (5, 6), (6, 8)]), (33, True, [(4, 5), (5, 6), (7, 9)]),
     (12, False, []), (24, False, [(6, 8)]), (32, False, [(6, 8), (12, 16)]),
     (31, False, [(7, 9), (11, 15)]),
@@ -58,7 +59,7 @@ def test_a_number_in_a_path_is_a_block_where_all_are_there() -> None:
 def test_depths(blocks: int, training: bool, pairs: list[tuple[int, int]]) -> None:
     assert list(depths(blocks, training)) == pairs
     for short, deep in pairs:
-        assert (blocks - deep) % (deep - short) == 0 and short + deep <= blocks
+        assert (blocks - deep) % (deep - short) == 0 and deep < blocks
 
 
 def test_blocks_in_the_middle_are_left_out() -> None:

@@ -205,6 +205,23 @@ def test_counts_that_leave_the_line() -> None:
     assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]
 
 
+def twice(depth: int) -> list[Row]:
+    """`depth` rows, then as many periods of two rows; a row before, between and after."""
+    one = [Row("a", (p,)) for p in range(depth)]
+    other = [row for p in range(depth) for row in (Row("b", (depth + p,)), Row("c", (7 - p,)))]
+    return [Row("first", ()), *one, Row("middle", (depth,)), *other, Row("last", (3 * depth,))]
+
+
+def test_a_list_grows_in_two_places() -> None:
+    rows = continued(twice(3), twice(4), 6)
+    assert rows is not None
+    assert [counts for _, counts in rows] == [row.counts for row in twice(10)]
+    assert [twice(4)[like].label for like, _ in rows] == [row.label for row in twice(10)]
+    unequal = [*twice(4)[:-1], Row("last", (12, 1))]
+    assert continued(twice(3), unequal, 6) is None
+    assert continued(twice(1), twice(2), 6) is None  # one period in each place cannot be checked
+
+
 def test_depths_grow_by_as_many_launches() -> None:
     extended = [extend(network(4), network(5), times) for times in range(5)]
     counts = [len(each.launches) for each in extended if each is not None]

@@ -1,12 +1,21 @@
-"""Cyclic garbage that a worker's thread allocates is collected in the window's thread."""
+"""Cyclic garbage that a worker's thread allocates is collected in the window's thread, and free
+pages return to the system."""
 
+import ctypes
 import gc
+import os
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import ClassVar
+from weakref import ref
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject
 
+from app.explorer.background import garbage
+from app.explorer.background.garbage import Collector, return_memory
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
@@ -30,7 +39,8 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     worker = Worker()
 
     def allocate(_: object) -> threading.Thread:
-        for _ in range(20 * gc.get_threshold()[0]):
+        assert gc.get_threshold()[0] >= 50_000  # as in the commands, which collect seldom
+        for _ in range(10_000):
             Cycle()
         return threading.current_thread()
 
@@ -46,3 +56,45 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     trace_source.trace_elsewhere(False)
     assert threads != [threading.current_thread()]
     assert Cycle.deleted_in == {threading.current_thread()}
+
+
+def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    gc.unfreeze()  # the tests leave out objects too
+    parent = QObject()
+    collector = Collector(parent)
+    kept = Cycle()
+    with monkeypatch.context() as always:
+        always.setattr(garbage, "_THRESHOLDS", (-1, -1, -1))  # every generation exceeds them
+        collector.collect()
+        assert gc.get_freeze_count() and not any(each is kept for each in gc.get_objects())
+        later = ref(Cycle())
+        collector.collect()
+        assert later() is None
+    collector.close()
+    assert not gc.get_freeze_count() and any(each is kept for each in gc.get_objects())
+    gc.freeze()
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"),
+    reason="only the GNU C library keeps free pages and can return them",
+)
+def test_free_pages_below_a_block_in_use_return_to_the_system() -> None:
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    blocks = [libc.malloc(64 << 10) for _ in range(1600)]  # 100 MiB, each block from the heap
+    for block in blocks:
+        ctypes.memset(block, 1, 64 << 10)
+    for block in blocks[:-1]:
+        libc.free(ctypes.c_void_p(block))
+    before = resident_bytes()
+    return_memory()
+    assert before - resident_bytes() > 80 << 20
+    libc.free(ctypes.c_void_p(blocks[-1]))

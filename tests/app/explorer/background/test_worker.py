@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from weakref import ref
 
 import pytest
 from msgspec.structs import replace
@@ -125,6 +126,37 @@ def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: 
     for batch in (*range(1, 10), 9, 1):
         ask(batch)
     assert requested == [*range(1, 10), 1]
+
+
+def test_a_cancelled_job_that_waits_for_a_trace_is_freed_without_a_search(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+):
+    resolved = resolve(Scenario("bert-base", batch=8, seq=128))
+    tracebacks: list[object] = []
+
+    def request(need: UntracedError, urgent: bool, callback: object) -> None:
+        tracebacks.append(need.__traceback__)
+
+    class Array:
+        """Stands for the arrays of a prediction."""
+
+    def run(_: object) -> None:
+        array = Array()
+        alive.append(ref(array))
+        raise UntracedError(resolved.request, resolved.gpu)
+
+    monkeypatch.setattr(worker.tracing, "request", request)
+    alive = list[ref[Array]]()
+    worker.ask("current", run, lambda _: None)
+    jobs = [ref(worker.jobs["current"])]
+    clock = QElapsedTimer()
+    clock.start()
+    while not tracebacks and clock.elapsed() < 20_000:
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
+    assert tracebacks == [None] and alive[0]() is None
+    worker.cancel("current")
+    assert jobs[0]() is None
 
 
 def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(

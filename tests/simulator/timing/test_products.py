@@ -1,0 +1,46 @@
+"""Products of matrices in parts: as numpy's, by one thread."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from simulator.timing.products import Floats, product
+
+
+@pytest.mark.parametrize("shapes", [
+    ((409, 9), (9, 320)), ((3, 9), (9, 320)), ((130, 90), (90, 1001)), ((40, 3000), (3000, 7)),
+    ((1000, 320), (320,)), ((5, 4), (4,)), ((17, 20_000), (20_000,)), ((0, 3), (3, 5)),
+    ((7, 0), (0, 5)), ((1, 1), (1, 400_000)),
+])  # fmt: skip
+def test_parts_make_the_product(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    chance = np.random.default_rng(1)
+    one, other = (chance.normal(size=shape) for shape in shapes)
+    # sums of at most 20,000 products near 1: rounding errors of about sqrt(20,000) · 1e-16
+    np.testing.assert_allclose(product(one, other), one @ other, rtol=0, atol=1e-12)
+
+
+def test_products_of_whole_numbers_are_exact() -> None:
+    sizes = np.arange(300.0)[:, None] * np.arange(1, 2001) + 2**40
+    counts = np.tile(np.arange(300.0) % 3, (50, 1))
+    # Σ (i mod 3)·(i·p + 2⁴⁰) = p·Σ (i mod 3)·i + 300·2⁴⁰, with Σ (i mod 3)·i = 45,050
+    expected = 45_050 * np.arange(1, 2001) + 300 * 2**40
+    assert sum((i % 3) * i for i in range(300)) == 45_050
+    np.testing.assert_array_equal(product(counts, sizes), np.tile(expected, (50, 1)))
+
+
+@pytest.mark.parametrize("shapes", [((409, 9), (9, 320)), ((409, 320), (320,))])
+def test_one_thread_works(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    one, other = (np.ones(shape) for shape in shapes)
+    assert _by_other_threads(one, other) < 0.2
+
+
+def _by_other_threads(one: Floats, other: Floats) -> float:
+    """The time of other threads, relative to that of this one."""
+    all_s, mine_s = time.process_time(), time.thread_time()
+    for _ in range(300):
+        product(one, other)
+    all_s, mine_s = time.process_time() - all_s, time.thread_time() - mine_s
+    return all_s / mine_s - 1
