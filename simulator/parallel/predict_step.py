@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simulator.cluster.cluster import Cluster
@@ -43,7 +44,7 @@ def predict_step(
     machine = find_cluster(cluster) if isinstance(cluster, str) else cluster
     driver = host if isinstance(host, Host) else find_host(host)
     check_mode(mode)
-    return simulate_ranks(trace_step(make, machine), machine, driver.of_ranks(machine.gpus), mode)
+    return _simulated(trace_step(make, machine), machine, driver, mode)
 
 
 def predict_network(
@@ -62,8 +63,21 @@ def predict_network(
     check_mode(mode)
     if isinstance(spread, str):
         spread = layout(spread, machine)
-    roles = network_roles(step, spread, machine)
-    return simulate_ranks(roles, machine, driver.of_ranks(machine.gpus), mode)
+    return _simulated(network_roles(step, spread, machine), machine, driver, mode)
+
+
+def _simulated(roles: Roles, cluster: Cluster, host: Host, mode: str) -> ParallelPrediction:
+    """The prediction of ranks that wait for the slowest of their hosts."""
+    slowest = host.of_ranks(cluster.gpus)
+    p = simulate_ranks(roles, cluster, slowest, mode)
+    if slowest is host:
+        return p
+    times = slowest.launch_s / host.launch_s
+    note = (
+        f"the host takes {times:.2f} times as long as for one GPU, because {cluster.gpus} ranks "
+        "wait for the slowest of theirs"
+    )
+    return replace(p, notes=(*p.notes, note))
 
 
 def check_mode(mode: str) -> None:
