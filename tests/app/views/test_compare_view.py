@@ -63,7 +63,7 @@ def test_steps_lead_from_one_to_the_other_and_add_up(
 
 def test_both_verdicts_and_the_ratio_are_shown(shown: Any, pair: tuple[Side, Side]) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
-    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 296 µs, 240 to 450"
+    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 296 µs, 230 to 420"
     head, details = view.verdicts.ratio()
     assert head.endswith("times faster per sample") and details.endswith(
         "per sample, 80% intervals apart"
