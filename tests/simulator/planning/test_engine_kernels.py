@@ -37,14 +37,14 @@ def test_attention_without_a_cache_takes_a_fixed_time_in_each_layer() -> None:
     """9.5 µs in each of 32 layers instead of the traced kernels, which have a tile for each
     sequence and head."""
     decode = engine_scenario("llama3-8b-decode", gpu("h200"), "bf16", "vllm")
-    found = fixed_difference_s("vllm", decode, gpu("h200"), (1, 256))
+    difference_s = fixed_difference_s("vllm", decode, gpu("h200"), (1, 256))
     traced = [
         sum(k.duration_s for k in layer_kernels(decode, b, 1) if k.family == "attention") / 2
         for b in (1, 256)
     ]
     assert few_layers(decode)[1] == 2
-    assert found == pytest.approx(32 * (9.5e-6 - np.array(traced)))
-    assert found[0] > 0 > found[1]
+    assert difference_s == pytest.approx(32 * (9.5e-6 - np.array(traced)))
+    assert difference_s[0] > 0 > difference_s[1]
 
 
 def test_cards_without_measured_attention_keep_the_traced_kernels() -> None:

@@ -65,16 +65,16 @@ def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
     gc.unfreeze()  # the tests leave out objects too
     parent = QObject()
     collector = Collector(parent)
-    kept = Cycle()
+    survivor = Cycle()
     with monkeypatch.context() as always:
         always.setattr(garbage, "_THRESHOLDS", (-1, -1, -1))  # every generation exceeds them
         collector.collect()
-        assert gc.get_freeze_count() and not any(each is kept for each in gc.get_objects())
+        assert gc.get_freeze_count() and not any(each is survivor for each in gc.get_objects())
         later = ref(Cycle())
         collector.collect()
         assert later() is None
     collector.close()
-    assert not gc.get_freeze_count() and any(each is kept for each in gc.get_objects())
+    assert not gc.get_freeze_count() and any(each is survivor for each in gc.get_objects())
     gc.freeze()
 
 
