@@ -48,6 +48,26 @@ CASES: tuple[Case, ...] = (
 )
 
 
+def phases_s(step: Step) -> list[float]:
+    """Seconds of `PHASES` of a step that starts with an idle GPU; 0 for those that it lacks."""
+    torch.cuda.synchronize()
+    at = [time.perf_counter()]
+    with torch.set_grad_enabled(step.training):
+        out = step.forward()
+    at.append(time.perf_counter())
+    if step.training:
+        out.loss.backward()
+    at.append(time.perf_counter())
+    if step.optimizer is not None:
+        step.update()
+    at.append(time.perf_counter())
+    if step.optimizer is not None:
+        step.optimizer.zero_grad()
+    at.append(time.perf_counter())
+    torch.cuda.synchronize()
+    return [*np.diff(at).tolist(), time.perf_counter() - at[0]]
+
+
 def measure(case: Case) -> dict[str, Any]:
     """Time the phases of a case."""
     step = Step(case, "cuda")
@@ -60,20 +80,7 @@ def measure(case: Case) -> dict[str, Any]:
     rounds: list[list[float]] = []
     until = time.perf_counter() + ROUND_S
     while time.perf_counter() < until or len(rounds) < 5:
-        torch.cuda.synchronize()
-        at = [time.perf_counter()]
-        loss = step.forward().loss
-        at.append(time.perf_counter())
-        loss.backward()
-        at.append(time.perf_counter())
-        step.update()
-        at.append(time.perf_counter())
-        step.optimizer.zero_grad()
-        at.append(time.perf_counter())
-        torch.cuda.synchronize()
-        whole_s = time.perf_counter() - at[0]
-        rounds.append([*np.diff(at), whole_s])
-        del loss
+        rounds.append(phases_s(step))
     middle = np.median(np.array(rounds), axis=0)
     return {
         "case": case.record(),

@@ -35,7 +35,7 @@ from torch.distributed.fsdp._fully_shard._fsdp_state import FSDPState
 
 from calibration.cases.case import Case, Step
 from calibration.cases.steps.parallel import MEDIUM, ParallelStep
-from calibration.measure.host_phases import PHASES
+from calibration.measure.host_phases import PHASES, phases_s
 from calibration.measure.instruments.host_probes import Probes
 from calibration.measure.instruments.live_blocks import live_blocks
 from calibration.measure.parallel_steps import agreed, emptied
@@ -105,27 +105,9 @@ def _timed(plain: Callable[..., Any], sums: list[float]) -> Callable[..., Any]:
 
 
 def phases(step: Step) -> list[float]:
-    """Seconds until the host returns from each phase of a step that starts with idle GPUs."""
+    """The seconds of the phases of a step that all ranks begin together."""
     dist.barrier()
-    torch.cuda.synchronize()
-    at = [time.perf_counter()]
-    if not step.training:
-        with torch.no_grad():
-            step.forward()
-        at += [time.perf_counter()] * 4
-    else:
-        loss = step.forward().loss
-        at.append(time.perf_counter())
-        loss.backward()
-        at.append(time.perf_counter())
-        if step.optimizer is not None:
-            step.update()
-        at.append(time.perf_counter())
-        if step.optimizer is not None:
-            step.optimizer.zero_grad()
-        at.append(time.perf_counter())
-    torch.cuda.synchronize()
-    return [*np.diff(at).tolist(), time.perf_counter() - at[0]]
+    return phases_s(step)
 
 
 def figures(step: Step) -> dict[str, float]:

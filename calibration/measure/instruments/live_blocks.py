@@ -21,8 +21,8 @@ def live_blocks(step: Callable[[], object], most: int = 24) -> list[dict[str, An
     events = memory._snapshot()["device_traces"][torch.cuda.current_device()]
     memory._record_memory_history(enabled=None)
     live: dict[int, dict[str, Any]] = {}
-    peak, at_peak = 0, [*live.values()]
-    total = 0
+    at_peak: list[dict[str, Any]] = []
+    peak = total = 0
     for event in events:
         if event["action"] == "alloc":
             live[event["addr"]] = event

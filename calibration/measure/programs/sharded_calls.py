@@ -13,7 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
 Call = Callable[[], object]
-aten: Any = torch  # its private functions on lists
+private: Any = torch  # its functions on lists of tensors
 _SIZE = 64
 
 
@@ -48,11 +48,11 @@ def _calls(mesh: DeviceMesh) -> dict[str, Call]:
         lists: Any = (("plain", plain, other), ("dtensor", sharded, more))
         for kind, a, b in lists:
             calls |= {
-                f"foreach_add {kind} {count}": lambda a=a, b=b: aten._foreach_add_(a, b),
-                f"foreach_mul {kind} {count}": lambda a=a: aten._foreach_mul_(a, 1.0),
-                f"foreach_sqrt {kind} {count}": lambda b=b: aten._foreach_sqrt(b),
-                f"foreach_lerp {kind} {count}": lambda a=a, b=b: aten._foreach_lerp_(a, b, 0.1),
-                f"foreach_addcmul {kind} {count}": lambda a=a, b=b: aten._foreach_addcmul_(
+                f"foreach_add {kind} {count}": lambda a=a, b=b: private._foreach_add_(a, b),
+                f"foreach_mul {kind} {count}": lambda a=a: private._foreach_mul_(a, 1.0),
+                f"foreach_sqrt {kind} {count}": lambda b=b: private._foreach_sqrt(b),
+                f"foreach_lerp {kind} {count}": lambda a=a, b=b: private._foreach_lerp_(a, b, 0.1),
+                f"foreach_addcmul {kind} {count}": lambda a=a, b=b: private._foreach_addcmul_(
                     a, b, b, 0.1
                 ),
                 f"adamw {kind} {count}": _optimizer(a, b),
