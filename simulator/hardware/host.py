@@ -153,7 +153,8 @@ def _read(path: Path) -> Host:
             f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; "
             "calibrate it again"
         )
-    if any(low > high for low, high in (host.spread, *host.spread_with.values())):
+    spreads = host.spread, *host.spread_with.values(), *(each[1:] for each in host.slowest.values())
+    if any(low > high for low, high in spreads):
         raise InputError(
             f"{path.name} is not a valid host profile: its spread ends before it begins"
         )

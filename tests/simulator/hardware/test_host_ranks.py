@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from pathlib import Path
 
+import msgspec
+import pytest
+
+from simulator.errors import InputError
 from simulator.hardware.host import host
 
 HOST = msgspec.structs.replace(host(), slowest={2: (1.2, 0.7, 1.3), 8: (1.5, 0.8, 1.1)})
@@ -14,6 +18,14 @@ def test_ranks_wait_for_the_slowest_host() -> None:
         several = HOST.of_ranks(ranks)
         assert several.seconds["op"] == HOST.seconds["op"] * times
         assert several.spread_on("h100_sxm") == spread
+
+
+def test_a_spread_of_ranks_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    wrong = msgspec.structs.replace(HOST, slowest={2: (1.2, 1.3, 0.7)})
+    path.write_bytes(msgspec.json.encode(wrong))
+    with pytest.raises(InputError, match="its spread ends before it begins"):
+        host(str(path))
 
 
 def test_one_rank_and_a_host_of_its_own_speed_stay_as_they_are() -> None:
