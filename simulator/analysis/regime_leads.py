@@ -23,11 +23,11 @@ Pair = tuple[int, int]
 PAIRS: tuple[Pair, ...] = tuple(combinations(range(len(REGIMES)), 2))
 _OVERHEAD = REGIMES.index("overhead")
 _SCALE = 0.1
-"""Of the logarithm of two times beside a difference of shares, below which it is taken: so small
-that shares decide only where they are nearly equal."""
+"""Weight of the logarithm of the GPU's time over the host's, relative to a difference of shares: so
+small that shares decide only where they are nearly equal."""
 _LEAST = 1e-6
 _DAMPING = 0.5
-"""Of a slope beyond the points that have it."""
+"""The part of a slope that continues beyond the points that have it."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class Goals(QWidget):
         if goal in UNITS:
             box = self.boxes[goal]
             if not box.hasAcceptableInput():
-                self.labels[goal].say("above 0")
+                self.labels[goal].say("enter > 0")
                 box.setFocus()
                 return
             target = float(box.text())
