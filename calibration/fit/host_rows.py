@@ -4,6 +4,10 @@ steps    host-bound steps of two machines (`calibration.record.host_rounds`)
 phases   the forward pass, the backward pass and the update of training steps, timed apart
          (`calibration.measure.host_phases`). Whole steps alone do not tell the optimizer's work
          from autograd's: both grow with the number of weights.
+threads  the same phases of steps whose threads were timed too, each on its own processor
+         (`calibration.measure.host_threads`): the backward pass runs in another thread than the
+         rest, which may share its core with other processes
+layers   calls of recurrent layers (`calibration.measure.recurrent_calls`)
 on CPU   the fixed steps of the host index on small CPU tensors. In other rows, only the step counts
          of AdamW are on the CPU.
 """
@@ -14,14 +18,16 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.cases.case import Case
 from calibration.cases.networks.host import MICRO
+from calibration.measure.host_phases import PHASES as TIMED
 from calibration.measure.instruments.host_index import ON_CPU
+from calibration.measure.recurrent_calls import Called, operand
 from calibration.record.host_rounds import (
     MACHINES,
     REFERENCE,
@@ -29,6 +35,7 @@ from calibration.record.host_rounds import (
     Step,
     few_launches,
     probed,
+    sharing,
     steps,
 )
 from calibration.record.read import MEASUREMENTS
@@ -40,6 +47,7 @@ from simulator.hardware.host_speed import ON_CPU_MARK, PYTHON, Parts
 from simulator.hardware.waits import syncs
 from simulator.records import Trace
 from simulator.schedule.launch_plan import issued
+from simulator.tracing import trace
 
 Floats = NDArray[np.float64]
 WHOLE = "step"
@@ -49,6 +57,8 @@ PHASES = {
     "optimizer": ("update_s", "clear_s"),
 }
 """The measured times of each phase of a trace; `clear` is `zero_grad`."""
+THREADS = "h100_sxm"
+"""The machine on which the threads of steps were timed."""
 _AT_REFERENCE = Parts(1.0, 1.0, 1.0)
 _LAUNCHING = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _UNCOUNTED_LOOPS = (
@@ -88,7 +98,9 @@ class Row(NamedTuple):
 
 def rows(reference: Mapping[str, float]) -> list[Row]:
     """All rows. `reference` gives the times of the fixed steps on the reference machine."""
-    return [*_steps(reference), *_phases(), *_on_cpu(reference)]
+    return [
+        *_steps(reference), *_phases(), *_threads(), *_recurrent_calls(), *_on_cpu(reference),
+    ]  # fmt: skip
 
 
 def _row(step: Step, counts: Floats, part: str = WHOLE) -> Row:
@@ -133,6 +145,42 @@ def _phases() -> Iterator[Row]:
             for (phase, names), counts in zip(PHASES.items(), counted, strict=True):
                 seconds = sum(timed[name] for name in names)
                 yield _row(Step(REFERENCE, case, (Round(seconds, host),)), counts, phase)
+
+
+def _threads() -> Iterator[Row]:
+    """Three rows for each training step and placement of its threads."""
+    with gzip.open(MEASUREMENTS / THREADS / "host_threads.jsonl.gz", "rt") as lines:
+        for timed in map(json.loads, lines):
+            if "phases_s" not in timed or _starved(timed):
+                continue
+            counted = counts_by_phase(retrace(timed["case"]))
+            medians = np.median(timed["phases_s"], axis=0)
+            seconds: dict[str, float] = dict(zip(TIMED, medians, strict=True))
+            for (phase, names), counts in zip(PHASES.items(), counted, strict=True):
+                thread = timed["backward" if phase == "backward" else "main"]
+                host = sharing(float(np.median([each_s for _, each_s in thread])))
+                rounds = (Round(float(sum(seconds[name] for name in names)), host),)
+                yield _row(Step(THREADS, timed["case"], rounds), counts, phase)
+
+
+def _starved(timed: Mapping[str, Any]) -> bool:
+    """Whether all threads ran on one processor in a network whose ops on the CPU use many."""
+    return timed["placement"] == "one" and "videomae" in timed["case"]["network"]
+
+
+def _recurrent_calls() -> Iterator[Row]:
+    """A row for each way of calling a recurrent layer in inference."""
+    with gzip.open(MEASUREMENTS / THREADS / "recurrent_calls.jsonl.gz", "rt") as lines:
+        for timed in map(json.loads, lines):
+            if "calls_s" not in timed or timed["training"]:
+                continue
+            counts = np.sum(
+                counts_by_phase(trace(Called(timed, "meta"), (operand(timed, "meta"),))), axis=0
+            )
+            seconds, host = float(np.median(timed["calls_s"])), probed(timed["probes"])
+            name = "ops-{kind}/{layers}/{bidirectional}/{width}/{called}".format_map(timed)
+            case = {"network": f"ops-{timed['kind']}", "name": name, "mode": "eager"}
+            yield _row(Step(THREADS, case, (Round(seconds, host),)), counts)
 
 
 def _on_cpu(reference: Mapping[str, float]) -> Iterator[Row]:

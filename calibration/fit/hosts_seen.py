@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,8 @@ MODEL = 0.15
 """The 80% range of prediction errors with the host's speed known."""
 
 
+_STEPS = 2
+_SAME = Parts(1.0, 1.0, 1.0)
 _ENOUGH = 10
 """Processes on machines with a GPU that give it a spread of its own."""
 
@@ -68,10 +70,29 @@ class Process(NamedTuple):
     at_start: dict[str, float]
     beside: list[Parts]
 
-    def speed(self, reference: Mapping[str, float]) -> Parts:
-        """Time factors of the host: the median over the timed steps, or the factors at the start if
-        no step was timed."""
-        return _median(self.beside) if self.beside else parts(self.at_start, reference)
+    def speed(self, reference: Mapping[str, float], later: Parts) -> Parts:
+        """Time factors of the host: the mean over the timed steps, since a step takes the mean of
+        the speeds that a host has meanwhile; or `later` times the factors at the start if no step
+        was timed."""
+        if self.beside:
+            return Parts(*(float(x) for x in np.mean(np.array(self.beside), axis=0)))
+        return Parts(*(a * b for a, b in zip(self.started(reference), later, strict=True)))
+
+    def started(self, reference: Mapping[str, float]) -> Parts:
+        """Time factors of the host at the start of the process."""
+        return parts(self.at_start, reference)
+
+
+def later(of: Sequence[Process], reference: Mapping[str, float]) -> Parts:
+    """The time factors of a host beside the steps of a process over those at its start: the median
+    over the processes that timed both for at least `_STEPS` steps. Fixed steps at the start find
+    the process alone on an idle machine."""
+    ratios = [
+        [a / b for a, b in zip(each.speed(reference, _SAME), each.started(reference), strict=True)]
+        for each in of
+        if len(each.beside) >= _STEPS
+    ]
+    return Parts(*(float(x) for x in np.median(np.array(ratios), axis=0))) if ratios else _SAME
 
 
 def processes() -> Iterator[Process]:
@@ -106,10 +127,12 @@ def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
     """All hosts relative to a reference."""
     one_night: list[Parts] = []
     gpus: dict[str, list[Parts]] = {}
-    for process in processes():
+    every_process = list(processes())
+    after = later(every_process, reference)
+    for process in every_process:
         gpu = process.file.split("/")[0].removesuffix("_second")
         each = one_night if process.file in _ONE_PROCESS else gpus.setdefault(gpu, [])
-        each.append(process.speed(reference))
+        each.append(process.speed(reference, after))
     if one_night:
         gpus.setdefault(_ONE_PROCESS[0].split("/")[0], []).append(_median(one_night))
     every = [one for each in gpus.values() for one in each]
@@ -153,8 +176,11 @@ def _median(hosts: list[Parts]) -> Parts:
 def main() -> None:
     """Print a line for each process."""
     reference = reference_index()
-    for process in processes():
-        times = process.speed(reference)
+    every = list(processes())
+    after = later(every, reference)
+    print(f"beside the steps of a process over its start: {after}")
+    for process in every:
+        times = process.speed(reference, after)
         where = f"beside {len(process.beside)}" if process.beside else "at its start"
         print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, {where}")
     print(measured_hosts(reference))

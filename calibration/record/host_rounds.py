@@ -23,6 +23,10 @@ REFERENCE = "h200_sxm"
 FEW = 64
 _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
+_OPS = 0.67
+"""If another process on the same core makes bytecode instructions slower, the logarithm of the
+ratio of the times of ops, relative to that of bytecode: 616 rounds of probes in which bytecode took
+1.5 to 2.7 times as long."""
 _STEADY = 0.15
 """A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25
@@ -88,6 +92,14 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
 
     ops = times(_LAUNCHING)
     return Parts(sqrt(times(_PYTHON) * ops), ops, ops)
+
+
+def sharing(bytecode_s: float) -> Parts:
+    """The times of the parts relative to the reference, from the time of the probe `bytecode`
+    alone: a thread is slower if another process runs on the same core."""
+    ratio = bytecode_s / quiet()["bytecode"]
+    ops = ratio**_OPS
+    return Parts(sqrt(ratio * ops), ops, ops)
 
 
 def as_fast(times: Parts) -> Host:

@@ -20,18 +20,20 @@ from simulator.hardware.host_speed import PYTHON, Parts, parts
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
+_LATER = "recurrent_weight"
+"""A count that came later than the others; files without it are valid."""
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
 
 _MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
-    "cpu_op", "recurrent_kernel", "foreach_tensor", "forward_node", "backward_node",
-    "backward_call", "optimizer_call",
+    "cpu_op", "recurrent_kernel", "recurrent_weight", "foreach_tensor", "forward_node",
+    "backward_node", "backward_call", "optimizer_call",
 )  # fmt: skip
 _CALLED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-    "recurrent_kernel",
+    "recurrent_kernel", "recurrent_weight",
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """The counted work, in the order of the columns of `counts`; the schedule adds launches."""
@@ -147,6 +149,7 @@ def _read(path: Path) -> Host:
         host = msgspec.json.decode(data, type=Host)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path.name} is not a valid host profile: {error}") from error
+    host = _filled(host)
     lacking = [each for each in COUNTS if each not in host.seconds]
     if lacking:
         raise InputError(
@@ -159,6 +162,16 @@ def _read(path: Path) -> Host:
             f"{path.name} is not a valid host profile: its spread ends before it begins"
         )
     return host
+
+
+def _filled(read: Host) -> Host:
+    """A host with the times that its file lacks because it is older than they are: those of the
+    default, scaled by the time of an op."""
+    if _LATER in read.seconds or "op" not in read.seconds or read.id == DEFAULT:
+        return read
+    known = host().seconds
+    later_s = known[_LATER] * read.seconds["op"] / known["op"]
+    return msgspec.structs.replace(read, seconds={**read.seconds, _LATER: later_s})
 
 
 class _Header(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simulator.caches.derived import Derived
 from simulator.hardware.host import COUNTS, PYTHON, Host
-from simulator.records import Signature, Trace
+from simulator.records import Op, Signature, Trace
 
 _KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
@@ -25,6 +25,8 @@ _COLD = 4
 """The number of other kinds of ops, since the last one of the same kind, that makes an op cold: the
 code of one kind is some tens of KB, a processor's first-level cache of instructions 32 KB."""
 _JOINING = ("aten.cat.default", "aten.stack.default")
+_PRODUCTS = (2, 2, 8, 6)
+"""Products of a recurrent layer by cuDNN's mode: ReLU, tanh, LSTM, GRU."""
 _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
@@ -32,7 +34,8 @@ class _Ops(NamedTuple):
     """The host's work for each op, whatever it launches [ops]: the kind of its launch; whether it
     touches no tensor on the GPU, whether it is recurrent, and whether it belongs to the backward
     pass or to the optimizer; Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; its
-    coldness; and the number of tensors that it handles in lists, returns and joins."""
+    coldness; the number of tensors that it handles in lists, returns and joins; and the number of
+    places in cuDNN's buffer of weights that it asks for."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -44,6 +47,7 @@ class _Ops(NamedTuple):
     listed: NDArray[np.int64]
     returned: NDArray[np.int64]
     joined: NDArray[np.int64]
+    placed: NDArray[np.int64]
 
 
 _OPS = Derived[_Ops]()
@@ -62,6 +66,7 @@ def _ops(trace: Trace) -> _Ops:
         listed=np.array([_listed(s) for s in signatures], np.int64)[rows],
         returned=np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows],
         joined=np.array([_joined(s) for s in signatures], np.int64)[rows],
+        placed=np.array([_placed(op, trace) for op in trace.ops], np.int64),
     )
 
 
@@ -89,6 +94,7 @@ def counts(
         "cold_view": np.where(viewing, ops.cold, 0.0),
         "cpu_op": ops.on_cpu,
         "recurrent_kernel": np.where(ops.recurrent, launches, 0),
+        "recurrent_weight": ops.placed,
         "foreach_tensor": ops.listed,
         **dict(zip(PYTHON, ops.python.T, strict=False)),
         "forward_node": np.where(ops.backward, 0, nodes),
@@ -146,6 +152,22 @@ def _joined(signature: Signature) -> int:
     """Tensors that `cat` or `stack` joins, each of which is checked; `stack` makes a view of
     each."""
     return len(signature.inputs) if signature.name in _JOINING else 0
+
+
+def _placed(op: Op, trace: Trace) -> int:
+    """The matrices and biases of a recurrent layer for whose places cuDNN is asked one by one: in
+    every backward pass, and in a forward pass whose weights are not in its buffer yet, which is so
+    without a buffer (bfloat16) and where autocast has cast them (`get_parameters`,
+    ATen/native/cudnn/RNN.cpp)."""
+    signature = op.signature
+    if "_cudnn_rnn" not in signature.name or "flatten" in signature.name:
+        return 0
+    if "backward" not in signature.name and signature.get("weight_buf") is not None:
+        weight = op.storages[signature.names.index("weight")]
+        if trace.storages[weight].role != "activation":
+            return 0
+    layers = signature.arg("num_layers", 1) * (2 if signature.arg("bidirectional", False) else 1)
+    return layers * 2 * _PRODUCTS[signature.arg("mode", 0)]
 
 
 def _listed(signature: Signature) -> int:

@@ -25,7 +25,7 @@ class Probes:
     def __init__(self, device: Literal["cuda", "cpu"]) -> None:
         self.wait: Callable[[], object] = torch.cuda.synchronize if device == "cuda" else int
         self.probes: dict[str, Probe] = {
-            "bytecode": _bytecode,
+            "bytecode": bytecode,
             "calls": _calls,
             "attributes": _Attributes(),
             "modules": _Modules(),
@@ -56,7 +56,8 @@ class Probes:
         return runs
 
 
-def _bytecode() -> None:
+def bytecode() -> None:
+    """Additions and comparisons of integers in the interpreter."""
     a, b = 1, 2
     for _ in range(3000):
         a = b + 1 if a > b else b - 1

@@ -24,9 +24,9 @@ from simulator.schedule.launch_plan import issued
 QUIET = {name: [seconds] * 3 for name, seconds in quiet().items()}
 
 
-def _lines(folder: Path, name: str, rows: list[object]) -> None:
-    (folder / "h200_sxm").mkdir()
-    with gzip.open(folder / "h200_sxm" / f"{name}.jsonl.gz", "wt") as out:
+def _lines(folder: Path, name: str, rows: list[object], machine: str = "h200_sxm") -> None:
+    (folder / machine).mkdir()
+    with gzip.open(folder / machine / f"{name}.jsonl.gz", "wt") as out:
         out.writelines(json.dumps(row) + "\n" for row in rows)
 
 
@@ -62,6 +62,29 @@ def test_each_phase_of_a_timed_step_is_a_row(
     assert set(PHASES) == {row.part for row in rows}
     speed = probed((QUIET, QUIET))
     assert rows[0].times.tolist() == [[speed.of(name) for name in COUNTS]]
+
+
+def test_the_backward_pass_has_the_speed_of_its_own_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = train("mlp-tiny", "fp32", 8, 0, by="sgd")[0].record()
+    quiet_s = quiet()["bytecode"]
+    timed = {
+        "case": case,
+        "placement": "free",
+        "main": [[3, quiet_s]] * 3,
+        "backward": [[5, 2 * quiet_s]] * 3,
+        "phases_s": [[1.0, 2.0, 3.0, 0.5, 9.0], [1.0, 4.0, 3.0, 0.5, 9.0], [1.0, 2.0, 3.0, 0.5, 9]],
+    }
+    _lines(tmp_path, "host_threads", [{"machine": {}}, {"processors": []}, timed], "h100_sxm")
+    monkeypatch.setattr(host_rows, "MEASUREMENTS", tmp_path)
+    forward, backward, optimizer = host_rows._threads()
+    seconds = [row.seconds.tolist() for row in (forward, backward, optimizer)]
+    assert seconds == [[1.0], [2.0], [3.5]]
+    assert set(forward.times.ravel()) == set(optimizer.times.ravel()) == {1.0}
+    launch, call = COUNTS.index("launch"), COUNTS.index("python_call")
+    assert backward.times[0, launch] == pytest.approx(2**0.67)
+    assert backward.times[0, call] == pytest.approx(2**0.835)
 
 
 def test_fixed_steps_on_the_cpu_launch_nothing() -> None:

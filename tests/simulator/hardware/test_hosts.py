@@ -78,6 +78,15 @@ def test_a_host_that_lacks_a_count_is_refused(tmp_path: Path) -> None:
         host(written(tmp_path / "lacking.json", lacking))
 
 
+def test_a_file_older_than_a_count_takes_the_default_scaled_by_an_op(tmp_path: Path) -> None:
+    slow = host().slower(2.0)
+    older = {n: s for n, s in slow.seconds.items() if n != "recurrent_weight"}
+    path = written(tmp_path / "older.json", msgspec.structs.replace(slow, id="own", seconds=older))
+    assert host(path).seconds["recurrent_weight"] == pytest.approx(
+        2 * host().seconds["recurrent_weight"], rel=1e-9
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [({"latency_s": 1.0}, "Expected `float` < 1.0"), ({"latency_s": -1e-6}, ">= 0.0"),

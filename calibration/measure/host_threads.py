@@ -1,0 +1,177 @@
+"""Time the host's threads in training steps: `python -m calibration.measure.host_threads FILE
+--seconds 120`, on a machine with a GPU.
+
+JSON lines: the machine with its processors, then rounds of a fixed work on each processor, then a
+line per case and placement of the process (`free`: the system places its threads; `one`: all
+threads on the fastest processor).
+
+    processors   seconds of the fixed work (`host_probes.bytecode`) on each processor, by turns
+    main, backward
+                 for each round the processor and the seconds of the fixed work in the thread that
+                 runs the step and in the thread of the backward pass, just before the step
+    phases_s     for each round the seconds of `host_phases.PHASES`
+    collected    whether Python's garbage collector was on
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import torch
+
+from calibration.cases.case import Case, Step, train
+from calibration.cases.suites import SUITES
+from calibration.measure.host_phases import phases_s
+from calibration.measure.instruments.device import find, versions
+from calibration.measure.instruments.host_index import suite
+from calibration.measure.instruments.host_probes import bytecode
+
+ROUND_S = 1.0
+"""Seconds of rounds for each case and placement."""
+SETTLED_S = 0.3
+CASES: tuple[Case, ...] = (
+    *train("resnet50", "fp32", 2, 0, by="sgd"),
+    *train("bert-base", "fp32", 2, 32, by="adamw"),
+    *[c for c in SUITES["packages_third"] if c.phase == "training" and "wavlm" not in c.name],
+    *[c for c in SUITES["packages_further"] if "hrnet" in c.name or "focalnet" in c.name],
+)
+
+_C = ctypes.CDLL(None)
+
+
+def timed_s() -> tuple[int, float]:
+    """The processor of this thread, and the seconds of the fixed work: the faster of two."""
+    seconds: list[float] = []
+    for _ in range(2):
+        began = time.perf_counter()
+        bytecode()
+        seconds.append(time.perf_counter() - began)
+    return _C.sched_getcpu(), round(min(seconds), 8)
+
+
+class _InBackward(torch.autograd.Function):
+    """Runs the fixed work in the thread of the backward pass."""
+
+    results: ClassVar[list[tuple[int, float]]] = []
+
+    @staticmethod
+    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: object, *grads: torch.Tensor) -> torch.Tensor:
+        _InBackward.results.append(timed_s())
+        return grads[0]
+
+
+def backward_timed_s() -> tuple[int, float]:
+    """`timed_s` in the thread of the backward pass."""
+    x = torch.ones(1, device="cuda", requires_grad=True)
+    out = cast(torch.Tensor, _InBackward.apply(x))
+    out.sum().backward()
+    return _InBackward.results.pop()
+
+
+def processors(rounds: int) -> list[list[float]]:
+    """Seconds of the fixed work on each processor [rounds, processors]."""
+    usable = sorted(os.sched_getaffinity(0))
+    rows: list[list[float]] = []
+    for _ in range(rounds):
+        row: list[float] = []
+        for processor in usable:
+            os.sched_setaffinity(0, {processor})
+            row.append(timed_s()[1])
+        rows.append(row)
+    os.sched_setaffinity(0, usable)
+    return rows
+
+
+def place(processors_allowed: set[int]) -> None:
+    """Let every thread of this process run on the given processors alone."""
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            os.sched_setaffinity(int(task.name), processors_allowed)
+        except ProcessLookupError:  # the thread has ended
+            continue
+
+
+def measure(step: Step, *, collected: bool) -> dict[str, Any]:
+    """Rounds of a step as it is placed now."""
+    (gc.enable if collected else gc.disable)()
+    row: dict[str, Any] = {"collected": collected, "main": [], "backward": [], "phases_s": []}
+    settled = time.perf_counter() + SETTLED_S
+    until = settled + ROUND_S
+    while (now := time.perf_counter()) < until or len(row["phases_s"]) < 5:
+        main_before, backward_before = timed_s(), backward_timed_s()
+        phases = phases_s(step)
+        if now >= settled:
+            row["main"].append(main_before)
+            row["backward"].append(backward_before)
+            row["phases_s"].append([round(each, 8) for each in phases])
+    gc.enable()
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seconds", type=float, default=120.0)
+    options = parser.parse_args()
+    until = time.perf_counter() + options.seconds
+    every = sorted(os.sched_getaffinity(0))
+    with options.out.open("w") as out:
+
+        def write(row: dict[str, Any]) -> None:
+            out.write(json.dumps(row, separators=(",", ":")) + "\n")
+            out.flush()
+
+        siblings = {
+            path.parts[-3]: path.read_text().strip()
+            for path in sorted(Path("/sys/devices/system/cpu").glob("cpu*/topology/core_cpus_list"))
+        }
+        machine = {"gpu": find().name, **versions(), "siblings": siblings}
+        write({"machine": machine, "host_index": suite(gpu=True)})
+        write({"processors": processors(8)})
+        for case in CASES:
+            if time.perf_counter() > until:
+                print("out of time before", case.name, flush=True)
+                break
+            try:
+                step = Step(case, "cuda")
+                for _ in range(4):
+                    step()
+                for placement, collected in (("free", True), ("one", True), ("free", False)):
+                    seconds = processors(2)
+                    fastest = every[
+                        min(range(len(every)), key=lambda k: max(s[k] for s in seconds))
+                    ]
+                    place({fastest} if placement == "one" else set(every))
+                    write(
+                        {
+                            "case": case.record(),
+                            "placement": placement,
+                            "processors": seconds,
+                            "threads": threading.active_count(),
+                            **measure(step, collected=collected),
+                        }
+                    )
+                    place(set(every))
+            except Exception as error:  # a network may raise any error
+                place(set(every))
+                write({"case": case.record(), "failed": repr(error)[:500]})
+            print(case.name, flush=True)
+            step = None
+            gc.collect()
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()
