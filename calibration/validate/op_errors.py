@@ -4,7 +4,8 @@ calibration.validate.op_errors PATTERN`.
 Retraces the recorded networks of the suite `packages` whose names match, aligns traced and recorded
 ops in order, and prints for each network the groups of equal ops (overload, shapes, dtype) whose
 predicted and recorded GPU time differ most, with the kernels that ran and those that are predicted.
-`--suite` chooses another suite of recordings; `--traces FOLDER` caches traces between runs.
+`--suite` chooses another suite of recordings and `--gpu` another GPU; `--traces FOLDER` caches
+traces between runs.
 """
 
 from __future__ import annotations
@@ -92,13 +93,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--suite", default="packages")
+    parser.add_argument("--gpu", default="h200_sxm", help="the GPU that was recorded")
     parser.add_argument("--rows", type=int, default=6)
     parser.add_argument("--traces", type=Path, help="folder in which traces are kept")
     options = parser.parse_args()
-    for recording in recordings(options.suite):
+    for recording in recordings(options.suite, options.gpu):
         if not re.search(options.pattern, recording.name):
             continue
-        p = predict_trace(kept_trace(recording, options.traces))
+        p = predict_trace(kept_trace(recording, options.traces), gpu=options.gpu)
         ratio = p.gpu_busy_s / recording.gpu_busy_s
         print(f"{recording.name}: {p.gpu_busy_s * 1e3:.2f} ms predicted, {ratio:.2f} of recorded")
         ranked = sorted(groups(recording, p).items(), key=lambda item: -abs(item[1].error_s))
