@@ -12,6 +12,7 @@ from torch import nn
 from calibration.cases.networks.compiled_host import BLOCKS
 from calibration.cases.networks.host import MICRO
 from calibration.cases.networks.host_ops import ONE_OP
+from calibration.cases.networks.layer_stacks import STACKS
 from calibration.cases.networks.own.networks import OWN
 from calibration.cases.networks.package_mixtures import MIXTURES
 from calibration.cases.networks.packages import SIZED
@@ -71,8 +72,7 @@ COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **SIZED_FOURTH,
-    **MIXTURES,
-    **OWN,
+    **MIXTURES, **OWN, **STACKS,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""
 

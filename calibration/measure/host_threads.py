@@ -27,7 +27,8 @@ from typing import Any, ClassVar, cast
 
 import torch
 
-from calibration.cases.case import Case, Step, train
+from calibration.cases.case import Case, Step, infer, train
+from calibration.cases.networks.layer_stacks import LAYERS
 from calibration.cases.suites import SUITES
 from calibration.measure.host_phases import phases_s
 from calibration.measure.instruments.device import find, versions
@@ -43,6 +44,17 @@ CASES: tuple[Case, ...] = (
     *[c for c in SUITES["packages_third"] if c.phase == "training" and "wavlm" not in c.name],
     *[c for c in SUITES["packages_further"] if "hrnet" in c.name or "focalnet" in c.name],
 )
+
+STACKED: tuple[Case, ...] = tuple(
+    case
+    for kind in LAYERS
+    for precision, by in (("fp32", "sgd"), ("bf16", "adamw"), ("autocast", "adamw_fused"))
+    for case in (
+        *train(f"stack-{kind}", precision, 4, 0, by=by),
+        *infer(f"stack-{kind}", precision, 4),
+    )
+)
+"""Stacks of equal layers, timed with all threads on one processor."""
 
 _C = ctypes.CDLL(None)
 
@@ -124,6 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--stacks", action="store_true", help="stacks of equal layers instead")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds
     every = sorted(os.sched_getaffinity(0))
@@ -140,7 +153,8 @@ def main() -> None:
         machine = {"gpu": find().name, **versions(), "siblings": siblings}
         write({"machine": machine, "host_index": suite(gpu=True)})
         write({"processors": processors(8)})
-        for case in CASES:
+        placements = (("free", True), ("one", True), ("free", False))
+        for case in STACKED if options.stacks else CASES:
             if time.perf_counter() > until:
                 print("out of time before", case.name, flush=True)
                 break
@@ -148,7 +162,7 @@ def main() -> None:
                 step = Step(case, "cuda")
                 for _ in range(4):
                     step()
-                for placement, collected in (("free", True), ("one", True), ("free", False)):
+                for placement, collected in placements[1:2] if options.stacks else placements:
                     seconds = processors(2)
                     fastest = every[
                         min(range(len(every)), key=lambda k: max(s[k] for s in seconds))
