@@ -1,7 +1,7 @@
 """Fit a host profile: seconds for each unit of counted work, from host-bound steps.
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
-fit the rows of `calibration.fit.host_rows`, with each round divided by the speed factor of its host
+fit the rows of `calibration.fit.host_rows`. Each round is divided by the speed factor of its host
 in that second, and multiplied by the median of all hosts so far.
 """
 

@@ -2,8 +2,8 @@
 
 steps    host-bound steps of two machines (`calibration.record.host_rounds`)
 phases   the forward pass, the backward pass and the update of training steps, timed apart
-         (`calibration.measure.host_phases`). Whole steps alone do not tell the optimizer's work
-         from autograd's: both grow with the number of weights.
+         (`calibration.measure.host_phases`). Whole steps alone cannot separate the optimizer's
+         work from autograd's: both grow with the number of weights.
 on CPU   the fixed steps of the host index on small CPU tensors. In other rows, only the step counts
          of AdamW are on the CPU.
 """

@@ -38,8 +38,7 @@ _LOCAL = 0.02  # the same for the pattern that saves the most GPU time, as a sha
 @dataclass(frozen=True)
 class Kernels:
     """Equal sets of ops, each of which can run as one kernel: the members of the first set, the
-    number of sets, the signature of the fused op, and the name of the matrix product among the
-    ops."""
+    number of sets, the fused op's signature, and the name of the matrix product among the ops."""
 
     members: tuple[int, ...]
     names: Names

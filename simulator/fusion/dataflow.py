@@ -19,8 +19,8 @@ Value = tuple[int, int]
 @dataclass(frozen=True)
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
-    `users` are the ops that read a value, except views; `computes[i]` is False for views and for
-    ops that do nothing on the GPU; `kept` are the values that must be stored: results of the step,
+    `users` are the ops that read a value, except views. `computes[i]` is False for views and for
+    ops that do nothing on the GPU. `kept` are the values that must be stored: results of the step,
     gradients, buffers, and values of the forward pass that the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list)

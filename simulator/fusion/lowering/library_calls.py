@@ -142,7 +142,7 @@ class LibraryCalls:
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
         """The key of a value, or of a copy of it in two cases. In the first case, the rows of the
         value are padded and the call cannot skip the padding. In the second case, the value is the
-        gradient of an image in a backward graph that computes it row-major, because no convolution
+        gradient of an image. The backward graph computes it row-major, because no convolution
         requires channels last, and the call reads it through a view that needs another order."""
         node = self.lowering.computed.get(value)
         if node is None:

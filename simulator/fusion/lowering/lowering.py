@@ -1,4 +1,4 @@
-"""Lower ops to loop nests, as Inductor does: a value that only loops read is computed where it is
+"""Lower ops to loop nests, as Inductor does. A value that only loops read is computed where it is
 read; a value that a library reads, that leaves the graph, or that takes too many ops is stored
 (`realizing`).
 """

@@ -2,7 +2,7 @@
 forward and backward ops that read them.
 
 The ops are those of eager mode, so a norm is one op; views are ops too. A trace names storages, not
-tensors: an op reads the last tensor of the storage and version with the same shape and strides, and
+tensors. An op reads the last tensor of the storage and version with the same shape and strides;
 equal pieces of one op (the parts of a split) are one tensor.
 """
 

@@ -13,7 +13,7 @@ from simulator.records import Op, Storage, Trace, touches
 
 def repeated(joint: Joint, kept: Collection[int]) -> Trace:
     """The trace with a copy of every forward op that the backward pass needs again, host work
-    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`); the
+    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`). The
     trace itself if no op is repeated. Other tensors end with their last use in the forward pass.
     """
     return repeated_from(joint, kept)[0]

@@ -167,7 +167,7 @@ class Chosen:
                 if node.kind == "reduction" or node.rows != out:
                     raise InputError(
                         f"{self._of(node)} {_space(node)}, {self.label(product)} makes {out:,} "
-                        "elements: an epilogue loops over the latter; leave it out"
+                        "elements: an epilogue loops over the product's elements; leave it out"
                     )
             for other in nodes[:at]:
                 if not can_share_kernel(other, node):

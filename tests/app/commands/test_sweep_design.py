@@ -249,14 +249,14 @@ def test_an_engine_that_does_not_answer_keeps_the_rows(
     from simulator.analysis.design import engines
 
     def silent(*arguments: object):
-        raise engines.EngineLostError("no scheduler answers: timed out")
+        raise engines.EngineLostError("no scheduler responds: timed out")
         yield
 
     monkeypatch.setattr(engines, "dask", silent)
     engine = ("--engine", "dask://127.0.0.1:9")
     assert message(run("sweep", "mlp-tiny", *AXES[:4], "--into", into, *engine)) == (
-        f"--engine dask://127.0.0.1:9: no scheduler answers: timed out: 0 of 4 rows are in {into}; "
-        "run the same command again to continue"
+        "--engine dask://127.0.0.1:9: no scheduler responds: timed out: 0 of 4 rows are in "
+        f"{into}; run the same command again to continue"
     )
     text = " ".join(stdout(run("sweep", "mlp-tiny", *AXES, "--into", into)).split())
     assert text.startswith("4 rows in ")
