@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 import simulator.collectives.price
 from simulator.cluster import cluster

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.cases.energy.steps import is_fitted
 from calibration.fit.energy_cases import work_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.host_rows import PHASES, WHOLE, Floats, Row, rows
 from calibration.fit.hosts_seen import MODEL, measured_hosts

@@ -128,8 +128,8 @@ def _tflops(gpu: GPU, dtype: str) -> float:
 
 def _triton(gpu: GPU) -> None:
     try:  # an optional package
-        import triton
-        from triton.backends.compiler import GPUTarget
+        import triton  # pyright: ignore[reportMissingTypeStubs]
+        from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingTypeStubs]
     except ImportError as error:
         raise RefusalError(f"Triton is not installed ({error}); `pip install triton`") from error
     major, minor = gpu.compute_capability or (0, 0)

@@ -208,7 +208,7 @@ def mend(pool: Any) -> None:
     """Repair the state after a failed capture: the allocator still has its pool open, and the
     generator still has its capture flag set, which a small successful capture resets."""
     with contextlib.suppress(RuntimeError):
-        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
+        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)  # pyright: ignore[reportPrivateUsage]
     with contextlib.suppress(RuntimeError):
         torch.cuda.synchronize()
     ones = torch.ones(1, device="cuda")
