@@ -137,7 +137,7 @@ class Measuring:
         prefill()
         server = self.server
         if server is None:
-            raise RuntimeError("no server could be built: its runs failed")
+            raise RuntimeError("no server could be built: its calls failed")
         wait: Call = torch.cuda.synchronize if self.device == "cuda" else int
         wait()
         marks = [time.perf_counter()]

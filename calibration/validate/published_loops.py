@@ -116,7 +116,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         elif not why:
             counted.add(run(row))
         if not why and benchmark(row) in cached_prompts:
-            why = f"{row['model_path']}: faster than its products, so that prompts were cached"
+            why = f"{row['model_path']}: faster than its products alone, so prompts were cached"
         if why:
             left_out[why] = left_out.get(why, 0) + 1
             continue

@@ -45,7 +45,7 @@ class Atom(NamedTuple):
             tie = (2 * rest == self.divisor) & (whole % 2 == 1)
             return whole + ((2 * rest > self.divisor) | tie)
         size = seq if self.axis else batch
-        if self.most:  # the minimum, of an integer as of an array
+        if self.most:  # the minimum, for integers and arrays
             size = (size + self.most - abs(size - self.most)) // 2
         return -(-size // self.divisor)
 
