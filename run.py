@@ -51,8 +51,8 @@ def environment() -> dict[str, str]:
 
 def install() -> None:
     """Create the environment, unless it exists and is as new as its sources."""
-    made_from = [HERE / "pyproject.toml", HERE / "constraints.txt"]
-    if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in made_from):
+    inputs = [HERE / "pyproject.toml", HERE / "constraints.txt"]
+    if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in inputs):
         return
     print("Creating .venv: torch, numpy, scipy and a few small packages.", flush=True)
     if sys.platform == "linux" and platform.machine() == "x86_64" and not offers_cpu_build():

@@ -169,7 +169,7 @@ class LibraryCalls:
             users = flow.users.get(value, [])
             loops = users and all(is_pointwise(self.lowering.trace.ops[u].signature) for u in users)
             half = op.signature["self"].itemsize < _FULL_BYTES
-            if half or value in flow.kept or not loops:
+            if half or value in flow.stored or not loops:
                 return False
         plain = without_bias(op, self.plain)
         if plain is None:

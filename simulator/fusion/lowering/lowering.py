@@ -185,7 +185,7 @@ class Lowering:
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
-            if not users and value not in self.flow.kept:
+            if not users and value not in self.flow.stored:
                 continue
             self.computed[value] = tensor
             whole = recomputed | {index: Recomputed(instructions, tensor.shape)}

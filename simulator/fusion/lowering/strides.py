@@ -30,7 +30,7 @@ _ANEW = (
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     """Values that are not padded: those that reach a convolution before a reduction in the graph
     that computes them, and the results of an inference step."""
-    values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
+    values: set[Value] = set(flow.stored) if trace.phase == "inference" else set()
     of = graphs(trace).of
     required: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):

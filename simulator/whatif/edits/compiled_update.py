@@ -97,7 +97,7 @@ def _loops(
         elements = sum(tensors[0].numel for tensors, _ in rows)
         for tensors, storages in rows:
             if tensors[0].device == "cpu":
-                counter = change.storage(4, "optimizer", kept=True)
+                counter = change.storage(4, "optimizer", permanent=True)
                 counters.append(_Loop(1, {counter: 4}, {counter: 4}, 1, 1))
                 continue
             loop = _joined(loops, storages) or _Loop(tensors[0].numel)
