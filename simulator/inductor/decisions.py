@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from simulator.fusion.lowering.padding import padded, timer
+from simulator.fusion.lowering.library.padding import padded, timer
 from simulator.hardware.gpu import GPU
 from simulator.inductor.device import FOREVER
 from simulator.inductor.tensors import signature, tensor

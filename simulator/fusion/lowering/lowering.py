@@ -15,10 +15,10 @@ from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
 from simulator.fusion.lowering.decompositions import decompose
-from simulator.fusion.lowering.gradients import accumulated
-from simulator.fusion.lowering.library_calls import LibraryCalls
-from simulator.fusion.lowering.padded_products import PaddedProducts
-from simulator.fusion.lowering.padding import Seconds
+from simulator.fusion.lowering.library.calls import LibraryCalls
+from simulator.fusion.lowering.library.gradients import accumulated
+from simulator.fusion.lowering.library.padded_products import PaddedProducts
+from simulator.fusion.lowering.library.padding import Seconds
 from simulator.fusion.lowering.pieces import accumulate, concatenate, scatter
 from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.lowering.realizing import must_store

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from simulator.fusion.group import Group
 from simulator.fusion.lowering.epilogue import with_epilogue
-from simulator.fusion.lowering.padding import Seconds
+from simulator.fusion.lowering.library.padding import Seconds
 from simulator.fusion.scheduling.epilogue_fusion import Pays
 from simulator.fusion.scheduling.fused_trace import external, in_bytes
 from simulator.fusion.scheduling.work import arguments

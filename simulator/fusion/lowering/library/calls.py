@@ -10,11 +10,16 @@ from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value
 from simulator.fusion.kinds import is_pointwise
-from simulator.fusion.lowering.biases import without_bias, without_bias_gradient
-from simulator.fusion.lowering.layouts import channels_last, needs_copy, relaid, to_channels_last
-from simulator.fusion.lowering.padded_products import PaddedProducts, is_outside
+from simulator.fusion.lowering.library.biases import without_bias, without_bias_gradient
+from simulator.fusion.lowering.library.layouts import (
+    channels_last,
+    needs_copy,
+    relaid,
+    to_channels_last,
+)
+from simulator.fusion.lowering.library.padded_products import PaddedProducts, is_outside
+from simulator.fusion.lowering.library.strides import crosses, joins, whole
 from simulator.fusion.lowering.reducing import reduce
-from simulator.fusion.lowering.strides import crosses, joins, whole
 from simulator.fusion.node import Key, Node
 from simulator.records import Op, Signature, Tensor, row_major
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.lowering.padding import Seconds, padded
+from simulator.fusion.lowering.library.padding import Seconds, padded
 from simulator.fusion.node import Node
 from simulator.records import Op, Signature, Tensor
 
