@@ -135,7 +135,7 @@ def bundle() -> int:
 def main() -> int:
     arguments = sys.argv[1:]
     if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
-        sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
+        sys.exit(f"error: this is Python {platform.python_version()}: expected 3.11 or later")
     if arguments and arguments[0] not in ("test", "docs", "screenshots", "bundle", "--"):
         sys.exit(
             "error: expected nothing, `test`, `docs`, `screenshots`, `bundle`, or `--` and the "

@@ -82,8 +82,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
 
 
 def _side(fused: Fused) -> Side:
-    """The launches of a fused step, without ATen's copies of the gradients of convolutions, within
-    the call or after the compiled code, which are in no schedule."""
+    """The launches of a fused step. ATen's copies of the gradients of convolutions, within the call
+    or after the compiled code, are left out, because no schedule has them."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
         for group, launch in zip(fused.groups, fused.trace.ops, strict=False)

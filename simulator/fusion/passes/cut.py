@@ -11,8 +11,9 @@ from simulator.fusion.passes.joint import Joint
 _NEARER = 1.1  # factor of the weight per step of distance from the backward pass, up to `_STEPS`
 _STEPS = 100
 _FLOW = 2**30
-"""Capacities are integers. Their unit is one byte, or larger, so that the tensors that the backward
-pass reads have at most this capacity; they are a cut, so no minimum cut has more."""
+"""Capacities are integers. Their unit is one byte, or larger, so that all tensors that the backward
+pass reads have at most this capacity together. These tensors are a cut, so no minimum cut has a
+larger capacity."""
 _SOURCE, _SINK = 0, 1
 
 

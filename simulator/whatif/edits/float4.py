@@ -31,7 +31,7 @@ class Float4:
     rank: int = 0
 
     def demand(self, resolved: ResolvedScenario) -> None:
-        """Raise InputError for a GPU without products of 4 bits."""
+        """Raise InputError for a GPU without 4-bit products."""
         gpu = resolved.gpu
         if not gpu.peak("tensor", "fp4"):
             raise InputError(

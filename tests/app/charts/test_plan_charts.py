@@ -129,14 +129,14 @@ def test_the_tornado_crosses_the_limit():
     drawing = tornado_drawing(scene, 480, tornado_height(scene), TABULATED)
     texts = words(drawing)
     for each in ("30 now", "limit 50", "Requests a second", "7.5", "12.5", "16: does not run",
-                 "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
+                 "1 other moves it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
         assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
     assert len(late) == 1  # only the end at 12.5 requests per second
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
     assert late[0].box.left == pytest.approx(lines[0].points[0][0])
     low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)
-    assert "3 more move it by less" in words(low)
+    assert "3 others move it less" in words(low)
     assert tornado_scene(read(SERVE), plan_of(RESTS[4:])) is None
 
 

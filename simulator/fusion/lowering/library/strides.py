@@ -1,6 +1,6 @@
 """Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads one through a view that
-joins dimensions across the gap gets a copy."""
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call gets a copy of such a buffer if it
+reads it through a view that joins dimensions across the gap."""
 
 from __future__ import annotations
 
