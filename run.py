@@ -1,8 +1,9 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if there is
-no display; `python run.py test` runs the checks, and `test --all` also those that take hours;
-`python run.py docs` builds the documentation in `site/`; `python run.py screenshots` creates
-pictures of the explorer; `python run.py bundle` creates a folder in `dist/` that runs without
-Python and torch.
+no display.
+
+`python run.py test` runs the checks, and `test --all` also those that take hours. `docs` builds the
+documentation in `site/`, `screenshots` creates pictures of the explorer, and `bundle` creates a
+folder in `dist/` that runs without Python and torch.
 
 Creates `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command: `python
 run.py -- predict gpt2 --gpu a100`.

@@ -197,8 +197,8 @@ def _refuse_overlaps(path: Path, events: list[_Event], places: list[int]) -> Non
     if covered > _MOST_OVERLAP * total or inside > _MOST_INSIDE * len(places):
         raise InputError(
             f"{_place(path, worst, events[worst])}: other kernels of its stream run within its "
-            f"{events[worst].dur:g} µs, in all {covered:g} of {total:g} µs overlap: expected one "
-            "kernel after the other; record the trace again"
+            f"{events[worst].dur:g} µs; kernels overlap for {covered:g} of {total:g} µs: expected "
+            "one kernel after the other; record the trace again"
         )
 
 
