@@ -1,8 +1,9 @@
 """Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if there is
-no display; `python run.py test` runs the checks, and `test --all` also those that take hours;
-`python run.py docs` builds the documentation in `site/`; `python run.py screenshots` creates
-pictures of the explorer; `python run.py bundle` creates a folder in `dist/` that runs without
-Python and torch.
+no display.
+
+`python run.py test` runs the checks, and `test --all` also those that take hours. `docs` builds the
+documentation in `site/`, `screenshots` creates pictures of the explorer, and `bundle` creates a
+folder in `dist/` that runs without Python and torch.
 
 Creates `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command: `python
 run.py -- predict gpt2 --gpu a100`.
@@ -51,8 +52,8 @@ def environment() -> dict[str, str]:
 
 def install() -> None:
     """Create the environment, unless it exists and is as new as its sources."""
-    made_from = [HERE / "pyproject.toml", HERE / "constraints.txt"]
-    if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in made_from):
+    inputs = [HERE / "pyproject.toml", HERE / "constraints.txt"]
+    if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in inputs):
         return
     print("Creating .venv: torch, numpy, scipy and a few small packages.", flush=True)
     if sys.platform == "linux" and platform.machine() == "x86_64" and not offers_cpu_build():
@@ -135,7 +136,7 @@ def bundle() -> int:
 def main() -> int:
     arguments = sys.argv[1:]
     if sys.version_info < (3, 11):  # noqa: UP036  this file runs before pip can check
-        sys.exit(f"error: Python {platform.python_version()} came, expected 3.11 or later")
+        sys.exit(f"error: this is Python {platform.python_version()}: expected 3.11 or later")
     if arguments and arguments[0] not in ("test", "docs", "screenshots", "bundle", "--"):
         sys.exit(
             "error: expected nothing, `test`, `docs`, `screenshots`, `bundle`, or `--` and the "

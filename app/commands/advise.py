@@ -33,7 +33,7 @@ Prices = Annotated[
     typer.Option(
         "--price",
         metavar="[GPU=]USD",
-        help="Price of a GPU in USD per hour; without GPU=, of the scenario's GPU.",
+        help="USD per hour of a GPU, such as a100=1.8; a number alone is for the scenario's GPU.",
     ),
 ]
 

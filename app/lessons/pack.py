@@ -51,7 +51,8 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
 
 def pack_text(title: str, paths: Sequence[Path], names: Collection[str] | None = None) -> str:
     """The TOML of a pack with the lessons of some files and packs: all of them, or those of some
-    names, of which the last one of each name counts. Raises InputError if one is unreadable."""
+    names. Of several lessons of one name, the last counts. Raises InputError if one is
+    unreadable."""
     lines = [f"format = {literal(FORMAT)}", f"version = {VERSION}", f"title = {literal(title)}"]
     lesson_tables: list[tuple[str, Mapping[str, Any]]] = []
     for path in paths:

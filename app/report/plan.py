@@ -94,8 +94,8 @@ def show(plan: Plan, top: int) -> None:
         shown.add_row(*map(Text, row))
     console.print(shown, width=wide)
     if dropped:
-        words = f"{', '.join(dropped)}: in a terminal wider than {wide}, or with --csv or --json"
-        console.print(Text(words, "dim"), width=min(wide, 120))
+        where = f"in a terminal wider than {wide}, or with --csv or --json"
+        console.print(Text(f"{', '.join(dropped)}: shown {where}", "dim"), width=min(wide, 120))
     if len(plan.rows) > top:
         console.print(f"{len(plan.rows) - top} more with --top, --csv or --json", style="dim")
     console.print()

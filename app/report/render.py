@@ -172,7 +172,7 @@ def _remarks(p: Prediction) -> RenderableType:
     missing = unmodelled(p)
     parts: list[RenderableType] = []
     if missing:
-        parts.append(note_list("Not modelled: counted as no GPU time", missing, "bold red"))
+        parts.append(note_list("Not modelled: assumed to take no GPU time", missing, "bold red"))
     if p.trace.assumptions:
         parts.append(note_list("Assumed, because it depends on data", assumed(p), "bold yellow"))
     if notes(p):

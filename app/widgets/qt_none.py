@@ -1,7 +1,7 @@
 """Keeps `None`, `True` and `False` alive under Qt.
 
 On CPython 3.11 PySide6 6.12 drops one reference to `None` with each call that returns nothing, and
-one reference to a boolean with each call that returns or emits it; some thousands of paints or
+one reference to a boolean with each call that returns or emits it. Some thousands of paints or
 clicks later the interpreter aborts ("none_dealloc", "bool_dealloc"). Since Python 3.12, these
 objects are immortal (PEP 683)."""
 

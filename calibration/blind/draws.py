@@ -44,9 +44,9 @@ def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] |
 
 
 def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
-    """Random numbers as a leaf, in a layout: contiguous; "transposed", with the last two dimensions
-    swapped in memory; "slice", the first half of rows that are twice as wide; "offset", all except
-    the first number of rows that are wider by one; or "channels_last"."""
+    """Random numbers as a leaf, in a layout: "contiguous", "channels_last" or "transposed" (the
+    last two dimensions are swapped in memory). "slice" is the first half of rows that are twice as
+    wide; "offset" is all except the first number of rows that are wider by one."""
     *outer, last = sizes
     make: Callable[..., Tensor] = partial(random, dtype=dtype)
     if layout == "transposed":

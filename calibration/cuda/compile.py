@@ -139,7 +139,7 @@ class Kernel:
         tensors = tuple(each for each in arguments if isinstance(each, torch.Tensor))
         launch, function, owner = _driver().cuLaunchKernel, self._function, (self, values)
         device = torch.cuda.current_device()
-        stream_of: Any = torch._C._cuda_getCurrentRawStream
+        stream_of: Any = torch._C._cuda_getCurrentRawStream  # pyright: ignore[reportPrivateUsage]
 
         def call() -> tuple[torch.Tensor, ...]:
             stream = ctypes.c_void_p(stream_of(device))

@@ -22,8 +22,8 @@ FUNCTIONS: dict[str, tuple[float, float, float]] = {
     "rsqrt": (0.25, 0.5, 2.0),
 }
 # The fast functions are written out (erf has none), not left to --use_fast_math: NVRTC 13.0 caches
-# compiled code, and returns the precise code again if only that option differs. exp and log go
-# through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
+# compiled code, and returns the precise code again if only that option differs. The functions exp
+# and log go through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
 SOURCE = r"""
 #define APPROXIMATE(name, instruction)                    \
   __device__ __forceinline__ float name(float x) {        \

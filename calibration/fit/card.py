@@ -85,8 +85,8 @@ def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card
 
 
 def on_other_cards() -> list[float]:
-    """Measured over predicted periods of the GPU-bound steps that four other H100s ran one by one;
-    they were predicted before."""
+    """Measured over predicted periods of the GPU-bound steps that four other H100s ran one by one.
+    The predictions were made before the measurement."""
     before = predicted_before(OTHER_CARDS)
     return [
         row["one_gpu"]["period_s"] / twin["period_s"]

@@ -3,8 +3,8 @@
 `python -m calibration.fit.collectives --public FILE` prints the errors by machine, each also left
 out of the fit, and writes `simulator/collectives/profiles/collectives.json`. FILE holds public
 nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype, message_bytes,
-latency_us and library; only it has 8 GPUs and reductions in the switch, whose constants stay as
-they are without it. NVLink 5 takes the constants with bandwidths twice as large.
+latency_us and library. Only this file has 8 GPUs and reductions in the switch; without it, their
+constants stay as they are. NVLink 5 takes the constants with bandwidths twice as large.
 
 Least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out: nccl-tests
 calls them in another way than torch.
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 import simulator.collectives.price
 from simulator.cluster import cluster

@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.compiled_steps import Compiled, compiled_steps, in_rounds
 from calibration.fit.replays import fitted

@@ -76,8 +76,8 @@ def compiled_steps() -> Iterator[Compiled]:
 
 
 def small(suite: str = "compiled_host") -> Iterator[Compiled]:
-    """The small steps. The speed of their host is taken between two measurements: the host's index,
-    whose loops over one op have warmer caches than networks, and the eager twins, whose caches are
+    """The small steps. The speed of their host is taken between two measurements. The loops of the
+    host's index, over one op, have warmer caches than networks; the caches of the eager twins are
     nearly as warm as those of the steps."""
     ruled = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
     host = _beside(ruled[0].host_index)

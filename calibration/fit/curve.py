@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.residual import fit_residual
 from calibration.record.samples import Sample

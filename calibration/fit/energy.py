@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.cases.energy.steps import is_fitted
 from calibration.fit.energy_cases import work_of
@@ -47,10 +47,10 @@ IDLE_W = 75.0
 """Watts without a process: 74 to 76 W in public listings of nvidia-smi for H200s, 64 W for an
 H100."""
 INTERVAL = (0.94, 1.15)
-"""80% interval of measured over predicted joules at a known period: the 10th and 90th percentile of
-the fitted half of the steps were 0.96 and 1.13 when it was chosen, and are 0.94 and 1.11 now; 5 K
-more or less at rest add 0.02. Of the held-out steps, 88% of the H200's and 81% of the H100's lie
-inside."""
+"""80% interval of measured over predicted joules at a known period. The 10th and 90th percentile of
+the fitted half of the steps were 0.96 and 1.13 when it was chosen, and are 0.94 and 1.11 now. A
+chip that is 5 K warmer or colder at rest adds 0.02. Of the held-out steps, 88% of the H200's and
+81% of the H100's lie inside."""
 VOLTAGE = Voltage(
     volts=((0.15, 0.7), (0.55, 0.7), (0.7, 0.8), (0.85, 0.89), (1.0, 1.0)),
     speeds=((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0)),
@@ -58,7 +58,7 @@ VOLTAGE = Voltage(
 )
 """The voltage is fitted by `calibration.fit.voltage`; below 0.7 of the clock it is extrapolated,
 down to 0.7. The speeds of kernels on tensor cores, and their clock at the highest clock, are those
-of limited products: a bf16 product of 4,096³ takes 177 µs at first, 195 µs at a clock of 0.88 and
+of limited products. A bf16 product of 4,096³ takes 177 µs at first, 195 µs at a clock of 0.88 and
 205 µs at 0.77 (138.9 mJ at first, between pauses, and 117 mJ later)."""
 _NEAR_LIMIT_W = 660.0
 _STREAM_BYTES_PER_S = 2e12

@@ -1,7 +1,7 @@
 """Fit a host profile: seconds for each unit of counted work, from host-bound steps.
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
-fit the rows of `calibration.fit.host_rows`, with each round divided by the speed factor of its host
+fit the rows of `calibration.fit.host_rows`. Each round is divided by the speed factor of its host
 in that second, and multiplied by the median of all hosts so far.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.host_rows import PHASES, WHOLE, Floats, Row, rows
 from calibration.fit.hosts_seen import MODEL, measured_hosts

@@ -62,9 +62,9 @@ class MeasuredHosts(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A file that a process wrote, the times of the fixed steps at the start of the process, and,
-    for each of its steps, the time factors of its host relative to `host_rounds.quiet` if they were
-    timed."""
+    """A file that a process wrote, and the times of the fixed steps at the start of the process.
+    For each of its steps, the time factors of its host relative to `host_rounds.quiet`, if they
+    were timed."""
 
     file: str
     at_start: dict[str, float]
@@ -152,8 +152,8 @@ def _spread(hosts: list[Parts], middle: Parts) -> tuple[float, float]:
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """A range of hosts with the errors of the model: by these alone beyond a range that does not
-    contain 1."""
+    """A range of hosts, widened by the errors of the model. An end on the other side of 1 moves by
+    these errors alone."""
     error = np.log1p(MODEL)
     down, up = np.log([low, high])
     least = -np.hypot(down, error) if down < 0 else down - error

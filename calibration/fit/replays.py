@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS

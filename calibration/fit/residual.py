@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
+from scipy.linalg import cho_factor, cho_solve  # pyright: ignore[reportMissingTypeStubs]
+from scipy.optimize import minimize  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.student_noise import solved
 from simulator.costs import Work

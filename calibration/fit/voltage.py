@@ -2,7 +2,7 @@
 
 `python -m calibration.fit.voltage` prints the voltage at each of `CLOCKS`, relative to that at the
 highest clock: `VOLTAGE` of `calibration.fit.energy` holds it. Each kernel that the power limit
-slowed is compared with itself at other clocks: the joules that the card draws without a process and
+slowed is compared with itself at other clocks. The joules that the card draws without a process and
 those of DRAM do not change; all others are proportional to the square of the voltage. Kernels on
 tensor cores are left out unless they wait for DRAM, because their voltage droops.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST, PER_KELVIN

@@ -24,9 +24,9 @@ Function = Callable[..., Any]
 class Traffic(NamedTuple):
     """The minimum work of a fused kernel.
 
-    `moved_bytes` counts each operand read once and each result written once; `flops` counts one
-    for each arithmetic function of the formula, exp, erf and the like too, and two for a
-    multiply-add of a matrix product.
+    `moved_bytes` counts each operand read once and each result written once; `flops` counts one for
+    each arithmetic function of the formula, such as exp, and two for a multiply-add of a matrix
+    product.
     """
 
     moved_bytes: int

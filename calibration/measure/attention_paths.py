@@ -82,7 +82,7 @@ class Paths:
 
     def reset(self) -> None:
         """Discard compiled code and free memory."""
-        torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+        torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
         gc.collect()
         if not self.dry:
             torch.cuda.empty_cache()

@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 def ready(case: Case) -> Step:
     """A step of the case that has run a few times; no other memory is allocated."""
-    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     gc.collect()
     torch.cuda.empty_cache()
     step = Step(case, "cuda")

@@ -1,10 +1,11 @@
 """Measure the energy of kernels and steps on a GPU, in sustained runs.
 
 `python -m calibration.measure.energy FILE --seconds 150` writes JSON lines to FILE: the machine,
-the GPU at rest, then a line for each of `cases.energy.CASES`, or with `--steps` for each of
-`cases.energy_steps.ENERGY_STEPS`, as many as the time allows. After a pause at rest a case runs for
-`WARM_S`, and then for `MEASURED_S` more, over which its power is the slope of the driver's energy
-counter. No setting of the card is touched. `--dry` tries the script on a machine without a GPU.
+the GPU at rest, then a line for each of `cases.energy.CASES`, as many as the time allows. With
+`--steps` the cases are those of `cases.energy_steps.ENERGY_STEPS`. After a pause at rest a case
+runs for `WARM_S`, and then for `MEASURED_S` more, over which its power is the slope of the driver's
+energy counter. No setting of the card is touched. `--dry` tries the script on a machine without a
+GPU.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure the kernels of many further points of the sweeps' draws.
 
 `python -m calibration.measure.further FILE --kind blind --times 30 --seconds 300` draws 30 times as
-many points as the sweeps have, all different from the sweeps' points, and writes a log with the
-kernels of each point, warm and cold. Calls are not timed separately: a point takes about 10 ms. Run
-it again to continue after a call that left CUDA unusable.
+many points as the sweeps have, all different from theirs. It writes a log with the kernels of each
+point, warm and cold. Calls are not timed separately: a point takes about 10 ms. Run it again to
+continue after a call that left CUDA unusable.
 """
 
 from __future__ import annotations

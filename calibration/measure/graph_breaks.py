@@ -64,7 +64,7 @@ def _chain(parts: int, breaks: bool) -> Callable[[nn.ModuleList, Tensor], Tensor
         lines.append(f"    x = parts[{number}](x)")
         lines += ["    graph_break()"] * breaks
     names: dict[str, Any] = {
-        "graph_break": torch._dynamo.graph_break  # pyright: ignore[reportAttributeAccessIssue]
+        "graph_break": torch._dynamo.graph_break  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     }
     exec(compile("\n".join([*lines, "    return x"]), "broken.py", "exec"), names)
     return names["run"]
@@ -72,7 +72,7 @@ def _chain(parts: int, breaks: bool) -> Callable[[nn.ModuleList, Tensor], Tensor
 
 def measured_s(breaks: int, training: bool, mode: str | None = None) -> float:
     """Seconds per step, back to back, in a mode of torch.compile."""
-    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     module = Broken(breaks).cuda().train(training)
     run: Any = torch.compile(module, mode=mode)
     x = torch.randn(4, WIDTH, device="cuda")

@@ -99,7 +99,7 @@ def measured(case: Case, device: str) -> dict[str, Any]:
             for _ in range(50):
                 compiled(*step.inputs)
             rounds.append((time.perf_counter() - began) / 50)
-    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list(type(module).forward.__code__)
+    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list(type(module).forward.__code__)  # pyright: ignore[reportPrivateUsage]
     modules = list(module.modules())
     return {
         "call_s": min(rounds),

@@ -202,7 +202,7 @@ class Log:
             self._cut()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise InputError(
-                    f"{self.path}: the disk is full: expected room for {len(line)} bytes; all "
+                    f"{self.path}: the disk is full: expected {len(line)} free bytes; all "
                     "samples so far are kept; free space and run the same command again"
                 ) from None
             raise InputError(

@@ -3,7 +3,7 @@ N`.
 
 The cases are recurrent layers and small U-Nets, whose peak depends on the workspaces and reserves
 of cuDNN. Each case writes one line of JSON: bytes before a step, at its peak and after it, and
-every block that the step allocates (+) and frees (−), in order, as rounded by the caching
+every block that the step allocates (+) and frees (−), in order. Blocks are rounded by the caching
 allocator. Needs a CUDA GPU and torch.
 """
 

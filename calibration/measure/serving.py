@@ -137,7 +137,7 @@ class Measuring:
         prefill()
         server = self.server
         if server is None:
-            raise RuntimeError("no server could be built: its runs failed")
+            raise RuntimeError("no server could be built: its calls failed")
         wait: Call = torch.cuda.synchronize if self.device == "cuda" else int
         wait()
         marks = [time.perf_counter()]
@@ -207,7 +207,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
 
         def at_share(share: float, engine: str = engine, rates: list[float] = rates) -> Row:
             if not rates:
-                raise RuntimeError("the largest rate is not known: its run failed")
+                raise RuntimeError("the largest rate is not known: the run that measures it failed")
             rate = share * rates[0]
             load = loads.poisson(rate, suite.load_s, measuring.shrink)
             return {"rate_per_s": rate, **measuring.served(engine, load, suite.load_s + 6)}

@@ -1,6 +1,6 @@
 """Schedules of the real Inductor for the catalogue: `python -m
 calibration.record.inductor_schedules` runs its scheduler, without a GPU, for each case that is not
-yet stored for the installed torch, and stores launches, buffers and origins unchanged.
+yet stored for the installed torch. It stores launches, buffers and origins unchanged.
 """
 
 from __future__ import annotations

@@ -14,11 +14,10 @@ from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 
 PROFILED_LAUNCH_S = 3.9e-6
-"""Additional seconds of a launch, on the default host. The same loops of adds, scales, linear
-layers and norms took 1.9, 1.8, 3.8 and 4.0 µs more per launch in a process that had profiled than
-before, on a host that takes 0.72 times as long as the default. The eager twins of host-bound
-compiled inference steps agree with this, on hosts that take 0.74 times (9 steps: 3.2 µs) and 1.0
-times as long."""
+"""Additional seconds of a launch, on the default host. On a host that takes 0.72 times as long as
+the default, the same loops of adds, scales, linear layers and norms took 1.9, 1.8, 3.8 and 4.0 µs
+more per launch once the process had profiled. The eager twins of host-bound compiled inference
+steps agree with this, on hosts that take 0.74 times (9 steps: 3.2 µs) and 1.0 times as long."""
 
 
 def hooked(host: Host) -> Host:

@@ -47,9 +47,9 @@ def cases(path: Path | None = None) -> list[Case]:
 
 
 def figures(cases: list[Case], gpu: GPU, dram_reach: float) -> tuple[float, float]:
-    """Bytes written back per byte read, from kernels that read less than the size of L2; and the
-    largest number of bytes written back, as a share of L2, from kernels that read more than twice
-    the size of L2."""
+    """Bytes written back per byte read, from kernels that read less than L2 holds. Also the largest
+    number of bytes written back, as a share of L2, from kernels that read more than twice its
+    size."""
     l2_bytes = gpu.l2_bytes or 0
     rate = gpu.bandwidth_bytes_per_s * dram_reach
     extra = {c.name: max(0.0, c.dirty_s - c.clean_s) * rate for c in cases}

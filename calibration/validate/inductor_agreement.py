@@ -1,8 +1,8 @@
 """Compare the fast partition with the real Inductor's schedules, network by network.
 
 `python -m calibration.validate.inductor_agreement [PATTERN]` prints the numbers of kernels of both,
-the share of ops in the same launch, and the ratio of the bytes that enter or leave launches; with
-`--differ` also the launches that differ.
+the share of ops in the same launch, and the ratio of the bytes that enter or leave launches. With
+`--differ` it also prints the launches that differ.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The launches of one case by the real Inductor (`real`) and by the rules (`rules`), the pairs
-    of launches of both, the number of common `ops` that are in the same launch, and the eager
-    trace."""
+    """The launches of one case by the real Inductor (`real`) and by the rules (`rules`), and the
+    eager trace; the pairs of launches of both, and the number of common `ops` in the same
+    launch."""
 
     case: Case
     real: Side
@@ -82,8 +82,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
 
 
 def _side(fused: Fused) -> Side:
-    """The launches of a fused step, without ATen's copies of the gradients of convolutions, within
-    the call or after the compiled code, which are in no schedule."""
+    """The launches of a fused step. ATen's copies of the gradients of convolutions, within the call
+    or after the compiled code, are left out, because no schedule has them."""
     launches = [
         (frozenset(op for node in group.nodes for op in node.ops), launch)
         for group, launch in zip(fused.groups, fused.trace.ops, strict=False)

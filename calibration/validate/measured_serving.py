@@ -1,11 +1,11 @@
 """Compare predictions with measurements of `calibration.measure.serving` on an H200: `python -m
 calibration.validate.measured_serving FILE`.
 
-It compares steps one by one, with the host's speed at that time; each served load, simulated with
-the predicted steps of captured decodes and eager prefills, as in the measured server; the same
-iterations on their own, to separate steps from scheduling; and joules of steps. Mixed iterations
-run attention of new shapes, for each of which cuDNN first creates a plan (tens of ms), which is not
-predicted: their median ratio is printed.
+It compares steps one by one, with the host's speed at that time, and joules of steps. It compares
+each served load, simulated with the predicted steps of captured decodes and eager prefills, as in
+the measured server. To separate steps from scheduling, it also compares the same iterations on
+their own. Mixed iterations run attention of new shapes. For each shape cuDNN first creates a plan,
+which takes tens of ms and is not predicted; so their median ratio is printed.
 """
 
 from __future__ import annotations

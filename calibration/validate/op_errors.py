@@ -1,10 +1,10 @@
 """Find the ops with the largest errors in a network's GPU time: `python -m
 calibration.validate.op_errors PATTERN`.
 
-Retraces the recorded networks of the suite `packages` whose names match, aligns traced and recorded
-ops in order, and prints for each network the groups of equal ops (overload, shapes, dtype) whose
-predicted and recorded GPU time differ most, with the kernels that ran and those that are predicted.
-`--suite` chooses another suite of recordings and `--gpu` another GPU; `--traces FOLDER` caches
+Retraces the recorded networks of the suite `packages` whose names match, and aligns traced and
+recorded ops in order. For each network, prints the groups of equal ops (overload, shapes, dtype)
+whose predicted and recorded GPU time differ most, with the kernels that ran and the predicted ones.
+`--suite` chooses another suite of recordings, `--gpu` another GPU, and `--traces FOLDER` caches
 traces between runs.
 """
 

@@ -1,13 +1,13 @@
 """Compare predictions with measurements on networks of packages and users.
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
-`packages_compiled`, or of those that `--suites` names, and prints a line for each, with the ratios
-of predicted over measured if it was measured: the period with the host's speed from the probes
-before and after the step (`calibration.record.host_rounds.beside`), the period with the default
-host, GPU-busy time, kernels. `--write FILE` stores the predictions with the default host as JSON
-lines, gzipped if the name ends in `.gz`; `--before FILE` compares such a file with the measurements
-instead and traces nothing. `--gpu h100_sxm` names the measured GPU. No fit uses these cases. Both
-packages must be installed.
+`packages_compiled`, or of those that `--suites` names. It prints a line for each, with the ratios
+of predicted over measured if it was measured. They are the period with the host's speed from the
+probes before and after the step (`calibration.record.host_rounds.beside`), the period with the
+default host, GPU-busy time, and kernels. `--write FILE` stores the predictions with the default
+host as JSON lines, gzipped if the name ends in `.gz`; `--before FILE` compares such a file with the
+measurements instead and traces nothing. `--gpu h100_sxm` names the measured GPU. No fit uses these
+cases. Both packages must be installed.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def compared(
 ) -> Iterator[Outcome]:
     """Predicted over measured figures of one mode of a measured case. Periods are grouped by phase
     and by their measured bottleneck: the host if the period is more than `HOST_BOUND` times the
-    GPU's busy time, which is the predicted one for a step that was not profiled."""
+    GPU's busy time. For a step that was not profiled, the predicted busy time is used."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
         graph = getattr(row, "graph", None) or {}

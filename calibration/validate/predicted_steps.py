@@ -1,10 +1,10 @@
 """Predict the steps over several GPUs before they are measured.
 
 `python -m calibration.validate.predicted_steps FILE --cluster 2xh200 --from 12` writes JSON lines:
-the cluster and the date, then one line per step of `calibration.cases.steps.parallel`, with the
-period, its interval and every rank's peak memory as they are measured, and the same figures of the
-twin on one GPU. `--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of a
-node), eager and in a graph.
+the cluster and the date, then one line per step of `calibration.cases.steps.parallel`. A line has
+the period, its interval and every rank's peak memory, as they are measured, and the same figures of
+the twin on one GPU. `--collectives` adds one line per collective, size and group (2, 4, 8 … GPUs of
+a node), eager and in a graph.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def host_of(twins: Mapping[int, float], gpu: str) -> Host:
     are given by step. Only twins that the default host decides count: the median of measured over
     predicted.
 
-    Fixed work on the CPU does not show it: while no kernel runs, it took from 1 to 1.6 times as
-    long on one machine, and the twins took 1.5 times as long as predicted all the time."""
+    Fixed work on the CPU does not show it. On one machine this work took from 1 to 1.6 times as
+    long while no kernel ran, and the twins took 1.5 times as long as predicted all the time."""
     ratios: list[float] = []
     for place, measured_s in twins.items():
         step = STEPS[place]

@@ -4,8 +4,8 @@
 Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
 draws lengths uniformly between 80% and 100% of the stated ones and keeps the cache in fp8.
 `mlperf_inference.csv.gz` holds submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B
-on one card are compared: CNN/DailyMail, with mean prompts of 778 tokens (MLCommons, Inference v5.1)
-and answers of 128 tokens according to the rows.
+on one card are compared. Their data set is CNN/DailyMail: prompts have 778 tokens in the mean
+(MLCommons, Inference v5.1), answers 128 tokens according to the rows.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         elif not why:
             counted.add(run(row))
         if not why and benchmark(row) in cached_prompts:
-            why = f"{row['model_path']}: faster than its products, so that prompts were cached"
+            why = f"{row['model_path']}: faster than its products alone, so prompts were cached"
         if why:
             left_out[why] = left_out.get(why, 0) + 1
             continue

@@ -139,8 +139,8 @@ def compiled(suite: str = "compiled_validation") -> list[Outcome]:
 
 def alternating(suite: str = "compiled_rounds") -> list[Outcome]:
     """The period and the speed-up of steps that alternated between mode "compiled" and eager on a
-    busy host: the median over rounds, each compared with the prediction for the host's speed in
-    that round, with the profiler's hooks if they were active."""
+    busy host: the median over rounds. Each round is compared with the prediction for the host's
+    speed in that round, with the profiler's hooks if they were active."""
     host = find_host()
     reference_s = host.reference[REFERENCE.name + ON_CPU_MARK]
     rows: list[Outcome] = []

@@ -1,11 +1,11 @@
 """Compare predicted collectives and steps over several GPUs of one host with their measurements.
 
 `python -m calibration.validate.several_gpus` prints the errors of collectives and, by the kind of
-split, of the steps that were predicted before they were measured: by the stored predictions, and by
-those of the current code, which traces each step (`--before` omits the latter). `--machine 4xh100`
-compares four H100s instead of two H200s; `--beside` predicts with the speed of the machine's host,
-which the steps' twins on one GPU show; `--steps NAME` compares the steps of the first measurement
-whose names contain NAME, one by one.
+split, of the steps that were predicted before they were measured. It does so for the stored
+predictions, and for those of the current code, which traces each step. `--before` omits the current
+ones. `--machine 4xh100` compares four H100s instead of two H200s. `--beside` predicts with the
+speed of the machine's host, which the steps' twins on one GPU show. `--steps NAME` compares one by
+one the steps of the first measurement whose names contain NAME.
 """
 
 from __future__ import annotations

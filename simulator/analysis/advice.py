@@ -61,8 +61,9 @@ class Advice:
 
 @dataclass(frozen=True)
 class Advised:
-    """`advice` in order of gain, what fits in the memory first; `hidden`: advice whose local gain
-    does not shorten the step; `refused`: the reason for each what-if that does not apply."""
+    """`advice` in order of gain, after the changes that make the step fit in memory; `hidden`:
+    advice whose local gain does not shorten the step; `refused`: the reason for each what-if that
+    does not apply."""
 
     baseline: Prediction
     by: By
@@ -165,7 +166,7 @@ def _batches(scenario: Scenario) -> list[Trial]:
     if not batch or request.saved:
         return []
 
-    how = "a larger batch shares launches and passes over weights"
+    how = "more samples share each launch and each pass over the weights"
     return [Trial(f"+batch={times * batch}", (), how, "code") for times in (2, 4)]
 
 
@@ -251,7 +252,7 @@ def _advice(
 def _bargain(price: float, time: float) -> str:
     """Why another machine costs less per sample, from the ratios of its price per hour and of its
     time per sample."""
-    costs = f"its hour costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
+    costs = f"an hour of it costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
     takes = f"a sample takes {abs(time - 1):.0%} {'less' if time < 1 else 'longer'}"
     return f"{costs}, and {takes}" if price < 1 else f"{takes}, and {costs}"
 

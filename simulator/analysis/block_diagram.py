@@ -124,7 +124,9 @@ class BlockDiagram:
             outputs = zip(flow.makes[op], self.before.trace.ops[op].outputs, strict=False)
             for value, tensor in dict(outputs).items():
                 users = flow.users.get(value, [])
-                if any(user not in inside for user in users) or (not users and value in flow.kept):
+                if any(user not in inside for user in users) or (
+                    not users and value in flow.stored
+                ):
                     links.append(Flow(op, OUTSIDE, tensor.nbytes))
         return links
 

@@ -38,13 +38,12 @@ _LOCAL = 0.02  # the same for the pattern that saves the most GPU time, as a sha
 @dataclass(frozen=True)
 class Kernels:
     """Equal sets of ops, each of which can run as one kernel: the members of the first set, the
-    number of sets, the signature of the fused op, and the name of the matrix product among the
-    ops."""
+    number of sets, the fused op's signature, and the name of the matrix product among the ops."""
 
     members: tuple[int, ...]
     names: Names
     count: int
-    made: Signature
+    fused: Signature
     product: str = ""
 
 
@@ -165,7 +164,7 @@ def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) ->
     without L2 reuse."""
     before, ops = p.columns, p.trace.ops
     op_s = np.bincount(before.op_of, before.duration_s, len(ops))
-    listed = [[ops[i].signature for i in each.members] + [each.made] for each in kernels]
+    listed = [[ops[i].signature for i in each.members] + [each.fused] for each in kernels]
     distinct = {id(s): s for each in listed for s in each}
     launched = {key: launches(s, p.gpu) or () for key, s in distinct.items()}
     works = [work for each in launched.values() for work in each]

@@ -27,7 +27,7 @@ _SCALE = 0.1
 small that shares decide only where they are nearly equal."""
 _LEAST = 1e-6
 _DAMPING = 0.5
-"""The part of a slope that continues beyond the points that have it."""
+"""The share of a slope with which a lead continues beyond its known points."""
 
 
 @dataclass(frozen=True)

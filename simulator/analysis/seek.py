@@ -1,4 +1,4 @@
-"""Goal seek: the value at which a scenario reaches a goal, verified by a forward run."""
+"""Goal seek: the value at which a scenario reaches a goal, verified by a single prediction."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _POINTS = 16  # approximate number of batches that a search predicts
 class SeekResult:
     """A result: `axis` reaches the goal at `value`, but not at `beyond`, which may be None.
 
-    `scenario` is the scenario there and `prediction` its forward run, which confirms the goal.
-    `tried` holds the figures of the search by value; `traced` gives the reason for each value at
-    which the network was traced because no family of traces holds it; `retraced` is the reason for
-    `value`, or empty.
+    `scenario` is the scenario there and `prediction` its single prediction, which confirms the
+    goal. `tried` holds the figures of the search by value. `traced` gives, for each value at which
+    the network was traced, why no family of traces holds it; `retraced` is the reason for `value`,
+    or empty.
     """
 
     goal: str
@@ -265,8 +265,8 @@ def _first(line: AxisSearch, goal: _Goal) -> SeekResult | None:
 
 
 def _bisected(line: AxisSearch, goal: _Goal, good: float, bad: float | None) -> SeekResult | None:
-    """The result, if forward runs confirm that the value meets the goal and the next one misses it;
-    else None."""
+    """The result, if single predictions confirm that the value meets the goal and the next one
+    misses it; else None."""
     p = line.forward(good)
     if not goal.holds(line.at(good)) or (bad and goal.holds(line.confirmed(bad))):
         return None

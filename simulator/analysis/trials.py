@@ -143,7 +143,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
     Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
     Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
-    Trial("+accumulate=4", (), "four forwards share the optimizer's step", "code"),
+    Trial("+accumulate=4", (), "four forward passes share the optimizer's step", "code"),
     Trial("+host_speed=2", ("overhead",), "a host twice as fast issues twice as much", "machine"),
     Trial("+launch_cost=0.5", ("overhead",), "launches cost half as much", "machine"),
     Trial("+launch_latency=2.5", ("overhead",), "launches arrive sooner", "machine"),

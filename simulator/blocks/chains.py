@@ -118,7 +118,7 @@ def _following(trace: Trace, entries: list[Run]) -> dict[int, int]:
                 raise UnequalBlocksError(f"{x.name} in block 1 is {y.name} in block 2")
             for s, t in zip(x.storages, y.storages, strict=True):
                 if s != t and following.setdefault(s, t) != t:
-                    raise UnequalBlocksError("a storage of block 1 is two of block 2")
+                    raise UnequalBlocksError("one storage of block 1 corresponds to two of block 2")
     return following
 
 

@@ -22,8 +22,8 @@ _Counts = dict[str, int]
 @dataclass(frozen=True)
 class Growth:
     """The growth per block: of fields of the trace by name, and of fields of the optimizer's ops by
-    the op's place from the end of the trace of a few blocks (−1 is the last), since other batches
-    may have other ops before the optimizer's."""
+    the op's place from the end of the trace of a few blocks (−1 is the last). Places count from the
+    end, since other batches may have other ops before the optimizer's."""
 
     blocks: str
     of_the_trace: _Counts

@@ -34,8 +34,8 @@ class Derived(Generic[T]):
         return value
 
     def share(self, source: Any, other: Any) -> None:
-        """Let `other` share the values that this cache derives from `source`, earlier and later
-        ones."""
+        """Let `other` share the values that this cache has derived from `source`, and those that it
+        will derive."""
         other.__dict__.setdefault(_SLOT, {})[self] = self._values(source)
 
     def _values(self, source: Any) -> dict[Hashable, T]:
@@ -44,5 +44,5 @@ class Derived(Generic[T]):
 
 
 def share(source: Any, other: Any) -> None:
-    """Let `other` share all values derived from `source`, earlier and later ones."""
+    """Let `other` share all values derived from `source`, now and later."""
     other.__dict__[_SLOT] = source.__dict__.setdefault(_SLOT, {})

@@ -19,15 +19,15 @@ Value = tuple[int, int]
 @dataclass(frozen=True)
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
-    `users` are the ops that read a value, except views; `computes[i]` is False for views and for
-    ops that do nothing on the GPU; `kept` are the values that must be stored: results of the step,
-    gradients, buffers, and values of the forward pass that the backward pass reads."""
+    `users` are the ops that read a value, except views. `computes[i]` is False for views and for
+    ops that do nothing on the GPU. `stored` are the values that must be in memory: results of the
+    step, gradients, buffers, and values of the forward pass that the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list)
     makes: list[tuple[Value, ...]] = field(default_factory=list)
     users: dict[Value, list[int]] = field(default_factory=dict)
     computes: list[bool] = field(default_factory=list)
-    kept: set[Value] = field(default_factory=set)
+    stored: set[Value] = field(default_factory=set)
 
 
 _DATAFLOW = Derived["Dataflow"]()
@@ -83,7 +83,7 @@ def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Val
         lasting = storage.freed is None or storage.role != "activation"
         crossing = any(phases[user] != phases[index] for user in flow.users.get(value, ()))
         if crossing or (newest and lasting):
-            flow.kept.add(value)
+            flow.stored.add(value)
         elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
             ending.add(value)
     for value in sorted(ending, key=maker.__getitem__):
@@ -92,6 +92,6 @@ def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Val
         sources = flow.reads[maker[value]]
         if boundary == last:
             if not flow.users.get(value):
-                flow.kept.add(value)
+                flow.stored.add(value)
         elif not any(source in ending for source in sources):
-            flow.kept.add(value)
+            flow.stored.add(value)

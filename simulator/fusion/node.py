@@ -26,9 +26,9 @@ class Node:
 
     `rows` × `cols` is the iteration space: `rows` results, each of `cols` elements (1 for a loop
     over elements). `inner` is True if the elements of a result are adjacent in memory. `reads` and
-    `writes` are bytes by value; `ops` are indices of the trace, recomputed ops included; `partial`
+    `writes` are bytes by value; `ops` are indices of the trace, recomputed ops included. `partial`
     marks the first of several steps of a split reduction, `atomic` a node that adds to values of
-    other nodes, `alone` a node that fuses with nothing; `call` is a library call that differs from
+    other nodes, `alone` a node that fuses with nothing. `call` is a library call that differs from
     the traced op. `instructions` are the node's own, `recomputed` those of values that it
     recomputes, by op. A `looped` reduction loops along its rows, which are too long for registers.
     """

@@ -34,10 +34,10 @@ WHOLE: tuple[Level, ...] = ("compiled", "max-autotune")
 
 @dataclass(frozen=True)
 class Rule:
-    """`reductions` fuse with the loops before them, and with loops after them if `after`;
-    `siblings`, which only read the same memory, share a kernel; products have loops as `epilogues`,
-    or only if a Triton template with an epilogue is faster (`templates`); `inductor` pads products
-    and chooses channels last; `training` steps can be compiled."""
+    """`reductions` fuse with the loops before them, and with loops after them if `after`.
+    `siblings`, which only read the same memory, share a kernel. Products have loops as `epilogues`,
+    or only if a Triton template with an epilogue is faster (`templates`). `inductor` pads products
+    and chooses channels last. `training` steps can be compiled."""
 
     reductions: bool = True
     after: bool = True

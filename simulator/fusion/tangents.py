@@ -31,10 +31,10 @@ def returned(trace: Trace, flow: Dataflow) -> Iterator[tuple[int, Tensor]]:
         waiting += before
 
 
-def gradient_of(trace: Trace, flow: Dataflow, made: int, out: Tensor) -> int | None:
-    """The op that computes the gradient of the result of op `made`, or None. It is the op that
+def gradient_of(trace: Trace, flow: Dataflow, producer: int, out: Tensor) -> int | None:
+    """The op that computes the gradient of the result of op `producer`, or None. It is the op that
     writes the first tensor of this size and dtype that backward ops of the same module read."""
-    module = trace.ops[made].module
+    module = trace.ops[producer].module
     maker: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
         if op.phase != "backward":

@@ -36,7 +36,7 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
     adds both directions. `tdp_w` is the card's default power limit, `power_limit_w` a lower one
     that its owner set. Programs cannot use 1 to 2% of `memory_bytes`. `sustained_*` are shares of
     the peaks and of the bandwidth that can be sustained: by large products within `tdp_w`, and by
-    the best kernel; `l2_reach` is the share of L2 that still holds data just used. `sources` gives
+    the best kernel. `l2_reach` is the share of L2 that still holds data just used. `sources` gives
     a source by figure, `unsourced` the figures without one, both as the file's dotted keys
     ("tensor_tflops.bf16").
     """

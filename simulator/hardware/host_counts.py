@@ -22,7 +22,7 @@ _KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
 _LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
 _COLD = 4
-"""The number of other kinds of ops, since the last one of the same kind, that makes an op cold: the
+"""The number of other kinds of ops, since the last one of the same kind, that makes an op cold. The
 code of one kind is some tens of KB, a processor's first-level cache of instructions 32 KB."""
 _JOINING = ("aten.cat.default", "aten.stack.default")
 _PRODUCTS = (2, 2, 8, 6)
@@ -31,11 +31,11 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
 class _Ops(NamedTuple):
-    """The host's work for each op, whatever it launches [ops]: the kind of its launch; whether it
-    touches no tensor on the GPU, whether it is recurrent, and whether it belongs to the backward
-    pass or to the optimizer; Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; its
-    coldness; the number of tensors that it handles in lists, returns and joins; and the number of
-    places in cuDNN's buffer of weights that it asks for."""
+    """The host's work for each op, whatever it launches [ops]: the kind of its launch, its
+    coldness, the number of tensors that it handles in lists, returns and joins, and the number of
+    places in cuDNN's buffer of weights that it asks for. Also whether it touches no tensor on the
+    GPU, is recurrent, or belongs to the backward pass or the optimizer; and Python's steps and
+    autograd's nodes [ops, len(PYTHON) + 1]."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]

@@ -80,5 +80,5 @@ def _own_source() -> str:
     digest = hashlib.sha256()
     for path in sorted([*_PACKAGE.rglob("*.py"), *_PACKAGE.rglob("*.cpp")]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    digest.update((_PACKAGE.parent / "fusion" / "lowering" / "padding.py").read_bytes())
+    digest.update((_PACKAGE.parent / "fusion" / "lowering" / "library" / "padding.py").read_bytes())
     return digest.hexdigest()

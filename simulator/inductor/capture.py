@@ -203,7 +203,7 @@ def to_gpu(module: nn.Module, mode: FakeTensorMode) -> None:
         return moved[id(x)]
 
     for child in module.modules():
-        for table in (child._parameters, child._buffers):
+        for table in (child._parameters, child._buffers):  # pyright: ignore[reportPrivateUsage]
             for name, x in list(table.items()):
                 if x is not None:
                     table[name] = move(x)

@@ -109,7 +109,7 @@ class Child:
                 if self._cancelled:
                     raise RefusalError("it was cancelled")
                 if time.monotonic() - self._began > self._limit_s:
-                    raise RefusalError(f"it took over {self._limit_s:.0f} s; try fewer layers")
+                    raise RefusalError(f"it took more than {self._limit_s:.0f} s; try fewer layers")
                 ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
                     if ended:  # although copies of it may keep the pipe open

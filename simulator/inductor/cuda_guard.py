@@ -93,6 +93,6 @@ def _compile(target: Path) -> None:
             raise RefusalError(f"{Path(compiler).name} cannot compile {_SOURCE.name}: {last[0]}")
         part.replace(target)
     except subprocess.TimeoutExpired as error:
-        raise RefusalError(f"{Path(compiler).name} took over {_LIMIT_S} s") from error
+        raise RefusalError(f"{Path(compiler).name} took more than {_LIMIT_S} s") from error
     finally:
         part.unlink(missing_ok=True)

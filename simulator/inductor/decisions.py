@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from simulator.fusion.lowering.padding import padded, timer
+from simulator.fusion.lowering.library.padding import padded, timer
 from simulator.hardware.gpu import GPU
 from simulator.inductor.device import FOREVER
 from simulator.inductor.tensors import signature, tensor
@@ -37,7 +37,7 @@ def _choose_attention(gpu: GPU) -> None:
     def chosen(*args: Any, **kwargs: Any) -> Any:
         return attention(situation, *args, **kwargs)
 
-    for key in (torch._C.DispatchKey.AutogradCUDA, torch._C.DispatchKey.CUDA):
+    for key in (torch._C.DispatchKey.AutogradCUDA, torch._C.DispatchKey.CUDA):  # pyright: ignore[reportPrivateUsage]
         aten.scaled_dot_product_attention.default.py_impl(key)(chosen)
 
 
@@ -53,7 +53,7 @@ def _set_convolution_layouts() -> None:
         channels_last = x.dim() == 4 and (is_channels_last(x) or is_channels_last(weight))
         return torch.channels_last if channels_last else torch.contiguous_format
 
-    torch._C._conv_determine_backend_memory_format = layout
+    torch._C._conv_determine_backend_memory_format = layout  # pyright: ignore[reportPrivateUsage]
 
 
 def _fold_on_cpu() -> None:

@@ -75,7 +75,7 @@ def launches(
 
 def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
     """The indices of the eager ops of each origin of a schedule: the op with its name and number in
-    its module and phase; for ops that only this compiler decomposes, all ops of the module that
+    its module and phase. For ops that only this compiler decomposes, all ops of the module that
     belong to no other origin."""
     flow = dataflow(origin)
     exactly: Known = defaultdict(list)
@@ -110,7 +110,7 @@ def _ones(origin: Trace) -> tuple[int, ...]:
 def _turned(schedule: Schedule, origin: Trace, known: Known) -> set[str]:
     """The phases in which the casts of a product are numbered in reverse. Autocast casts the
     operands of a call from the last to the first in eager mode, and from the first to the last when
-    a compiler traces it; the bytes of casts that are separate launches show the order."""
+    a compiler traces it. The bytes of casts that are separate launches show the order."""
     matches = Counter[tuple[str, bool]]()
     for launch in schedule.launches:
         each = schedule.origins[launch.origins[0]] if len(launch.origins) == 1 else None

@@ -34,7 +34,7 @@ def signature(
 def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Signature | None:
     """The signature of a graph node, with the layouts that Inductor chose: `inputs` and `outputs`
     if their numbers match the op, else the tensors of the graph. None if it is not an ATen op."""
-    if not isinstance(node.target, torch._ops.OpOverload):
+    if not isinstance(node.target, torch._ops.OpOverload):  # pyright: ignore[reportPrivateUsage]
         return None
 
     def value(x: Any) -> Any:

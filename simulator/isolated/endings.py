@@ -13,18 +13,18 @@ _DEBUG = "or run it with --no-sandbox, where a debugger can follow it"
 def overran(network: str, limit_s: float) -> str:
     """The child was killed because the time limit did not stop its code."""
     return (
-        f"tracing {Path(network).name} took more than {limit_s:g} s and held off the signal that "
-        "stops it, so that its process was killed: expected it to end by then; correct the "
-        "network, give smaller sizes, or allow more with --time-limit"
+        f"tracing {Path(network).name} took more than {limit_s:g} s and blocked the signal that "
+        "stops it; its process was killed: expected it to end by then; correct the network, give "
+        "smaller sizes, or allow more with --time-limit"
     )
 
 
 def unreadable(network: str) -> str:
     """The child was killed because it wrote something other than messages."""
     return (
-        f"the process that traced {Path(network).name} wrote to the pipe of its results, and was "
-        "killed: expected code that prints, or writes to files that it opens; correct the network, "
-        f"{_DEBUG}"
+        f"the process that traced {Path(network).name} wrote to the pipe that returns its trace, "
+        "and was killed: expected code that prints, or writes to files that it opens; correct the "
+        f"network, {_DEBUG}"
     )
 
 

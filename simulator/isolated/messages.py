@@ -76,8 +76,8 @@ def encoded(message: Message) -> bytes:
     data = msgspec.msgpack.encode(message)
     if len(data) > MOST_BYTES:
         raise InputError(
-            f"the trace has {len(data):,} bytes: expected {MOST_BYTES:,} at most, which a traced "
-            "network's process may send; give fewer layers, or run it with --no-sandbox"
+            f"the trace has {len(data):,} bytes: expected at most {MOST_BYTES:,}, the limit "
+            "of a separate process; give fewer layers, or run it with --no-sandbox"
         )
     return len(data).to_bytes(LENGTH_BYTES) + data
 

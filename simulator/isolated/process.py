@@ -59,7 +59,7 @@ class IsolatedProcess:
     def trace(self, network: str, work: Callable[[], tuple[Trace, Facts]]) -> tuple[Trace, Facts]:
         """The result of `work`, which traces this network; what it prints goes to standard error.
 
-        Raises InputError as `work` does, and where the child ends before it answers.
+        Raises InputError as `work` does, and if the child ends before it answers.
         """
         answer = self._answer_to(network, work)
         trace = decoded_trace(answer.trace, f"the trace of {network}")

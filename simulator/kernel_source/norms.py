@@ -10,15 +10,15 @@ from simulator.kernel_source.rows import Rows, divided, let, of_input, over_row
 from simulator.kernel_source.terms import Term
 
 
-def _statistic(e: Element, place: int, kept: At) -> str:
+def _statistic(e: Element, place: int, row_at: At) -> str:
     """The mean or scale of a row, computed by this kernel or another."""
     value, layout = e.op.outputs[place]
-    at = (*kept, *(constant(size - size) for size in layout.shape[len(kept) :]))
+    at = (*row_at, *(constant(size - size) for size in layout.shape[len(row_at) :]))
     return e.use(e.writer.value(value, layout, at, "mean" if place == 1 else "scale"))
 
 
 def _affine(e: Element, text: str, *names: str) -> str:
-    inner = e.at[len(Rows(e.op).kept) :]
+    inner = e.at[len(Rows(e.op).row_dims) :]
     for sign, name in zip("*+", names, strict=False):
         if e.has(name):
             text += f" {sign} {e.use(e.term(name, inner))}"
@@ -27,34 +27,34 @@ def _affine(e: Element, text: str, *names: str) -> str:
 
 @rule("native_layer_norm")
 def layer_norm(e: Element) -> str:
-    kept = tuple(e.at[: len(Rows(e.op).kept)])
+    row_at = tuple(e.at[: len(Rows(e.op).row_dims)])
     if e.place == 0:
-        mean, scale = (_statistic(e, place, kept) for place in (1, 2))
+        mean, scale = (_statistic(e, place, row_at) for place in (1, 2))
         return _affine(e, f"({e['input']} - {mean}) * {scale}", "weight", "bias")
     if e.place == 1:
-        return divided(e, over_row(e, "sum", kept, of_input(e, "input"), "summed"))
-    mean = _statistic(e, 1, kept)
+        return divided(e, over_row(e, "sum", row_at, of_input(e, "input"), "summed"))
+    mean = _statistic(e, 1, row_at)
 
     def each(_: Rows, at: At) -> Term:
         x = e.term("input", at)
         away = let(e, "away", [x], f"{x.text} - {mean}")
         return let(e, "apart", [x], f"{away.text} * {away.text}")
 
-    squares = over_row(e, "sum", kept, each, "squares")
+    squares = over_row(e, "sum", row_at, each, "squares")
     return f"tl.rsqrt({divided(e, squares)} + {e.arg('eps', 1e-5)!r})"
 
 
 @rule("fused_rms_norm")
 def rms_norm(e: Element) -> str:
-    kept = tuple(e.at[: len(Rows(e.op).kept)])
+    row_at = tuple(e.at[: len(Rows(e.op).row_dims)])
     if e.place == 0:
-        return _affine(e, f"{e['input']} * {_statistic(e, 1, kept)}", "weight")
+        return _affine(e, f"{e['input']} * {_statistic(e, 1, row_at)}", "weight")
 
     def each(_: Rows, at: At) -> Term:
         x = e.term("input", at)
         return let(e, "squared", [x], f"{x.text} * {x.text}")
 
-    squares = over_row(e, "sum", kept, each, "squares")
+    squares = over_row(e, "sum", row_at, each, "squares")
     finest = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
     eps = e.arg("eps", finest.get(e.layout("input").dtype, 2.0**-23))
     return f"tl.rsqrt({divided(e, squares)} + {eps!r})"
@@ -68,14 +68,14 @@ def norm_backward(e: Element) -> str:
             f"{e.op.name} sums the gradients of weight and bias over rows, which cannot be exported"
         )
     rows = Rows(e.op)
-    kept = tuple(e.at[: len(rows.kept)])
+    row_at = tuple(e.at[: len(rows.row_dims)])
     centred = e.has("mean")
     e.fill("rstd", "positive")
 
     def of_row(name: str) -> str:
         layout = e.layout(name)
-        none = tuple(constant(size - size) for size in layout.shape[len(kept) :])
-        return e.use(e.term(name, (*kept, *none)))
+        none = tuple(constant(size - size) for size in layout.shape[len(row_at) :])
+        return e.use(e.term(name, (*row_at, *none)))
 
     mean, scale = of_row("mean") if centred else "", of_row("rstd")
     e.fill("rstd", "positive")
@@ -85,7 +85,7 @@ def norm_backward(e: Element) -> str:
         away = f"({x.text} - {mean})" if centred else x.text
         scaled = let(e, "normal", [x], f"{away} * {scale}")
         if e.has("weight"):
-            w = e.term("weight", at[len(kept) :])
+            w = e.term("weight", at[len(row_at) :])
             g = let(e, "weighted", [g, w], f"{g.text} * {w.text}")
         return g, scaled
 
@@ -93,9 +93,9 @@ def norm_backward(e: Element) -> str:
         g, scaled = parts(at)
         return let(e, "along", [g, scaled], f"{g.text} * {scaled.text}")
 
-    projected = divided(e, over_row(e, "sum", kept, along, "projected"))
+    projected = divided(e, over_row(e, "sum", row_at, along, "projected"))
     shift = ""
     if centred:
-        shift = f" - {divided(e, over_row(e, 'sum', kept, lambda _, at: parts(at)[0], 'pulled'))}"
+        shift = f" - {divided(e, over_row(e, 'sum', row_at, lambda _, at: parts(at)[0], 'pulled'))}"
     g, scaled = map(e.use, parts(e.at))
     return f"({g}{shift} - {scaled} * ({projected})) * {scale}"

@@ -46,8 +46,8 @@ class Rows:
         assert dims is not None
         self.op, (self.layout, self.dims) = op, dims
         shape = self.layout.shape
-        self.kept = tuple(d for d in range(len(shape)) if d not in self.dims)
-        self.outer = tuple(shape[d] for d in self.kept)
+        self.row_dims = tuple(d for d in range(len(shape)) if d not in self.dims)
+        self.outer = tuple(shape[d] for d in self.row_dims)
         self.inner = tuple(shape[d] for d in self.dims)
         self.rows = product(self.outer, self.layout.cases)
         self.cols = product(self.inner, self.layout.cases)
@@ -61,35 +61,35 @@ class Rows:
         """The element `col` of a row."""
         return self.element(digits(row, self.outer), col)
 
-    def element(self, kept: At, col: Index) -> At:
-        """The element `col` of the row that the kept dimensions name."""
-        sizes = dict(zip(self.kept, kept, strict=True))
+    def element(self, row_at: At, col: Index) -> At:
+        """The element `col` of the row at `row_at`."""
+        sizes = dict(zip(self.row_dims, row_at, strict=True))
         sizes |= dict(zip(self.dims, digits(col, self.inner), strict=True))
         return tuple(sizes[d] for d in range(len(sizes)))
 
 
-def _own_row(e: Element, kept: At) -> tuple[Rows, At]:
-    """The rows of an op, and the element of the row that the kept dimensions select. Raises
+def _own_row(e: Element, row_at: At) -> tuple[Rows, At]:
+    """The rows of an op, and the element of the row at `row_at`. Raises
     InputError if these are not the kernel's rows."""
     rows, writer = Rows(e.op), e.writer
-    if writer.row is None or number(kept, rows.outer, rows.layout.cases) != writer.row:
+    if writer.row is None or number(row_at, rows.outer, rows.layout.cases) != writer.row:
         raise InputError(f"{e.op.name} reduces rows other than the kernel's")
     if rows.cols != writer.cols:
         raise InputError(f"{e.op.name} reduces rows of another length than the kernel's")
-    return rows, rows.element(kept, variable("c", rows.cols))
+    return rows, rows.element(row_at, variable("c", rows.cols))
 
 
 def over_row(
-    e: Element, operation: str, kept: At, each: Callable[[Rows, At], Term], name: str
+    e: Element, operation: str, row_at: At, each: Callable[[Rows, At], Term], name: str
 ) -> str:
-    """A reduction of the row that the kept dimensions select."""
-    rows, at = _own_row(e, kept)
+    """A reduction of the row at `row_at`."""
+    rows, at = _own_row(e, row_at)
     return e.use(e.writer.over_row(name, operation, lambda: each(rows, at), (e.op.number, name)))
 
 
-def _kept(e: Element) -> At:
+def _row_at(e: Element) -> At:
     """The row of an element of an output as long as the source."""
-    return tuple(e.at[d] for d in Rows(e.op).kept)
+    return tuple(e.at[d] for d in Rows(e.op).row_dims)
 
 
 def of_input(e: Element, name: str) -> Callable[[Rows, At], Term]:
@@ -101,7 +101,7 @@ def _result_row(e: Element) -> At:
     """The row of an element of a sum's output."""
     rows = Rows(e.op)
     if len(e.at) == len(rows.layout.shape) and (e.arg("keepdim", False) or not rows.dims):
-        return tuple(e.at[d] for d in rows.kept)
+        return tuple(e.at[d] for d in rows.row_dims)
     return e.at
 
 
@@ -123,30 +123,30 @@ def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:
     return e.writer.let(name, text, depends, (e.op.number, name, tuple(map(str, parts))))
 
 
-def _exponentials(e: Element, kept: At) -> tuple[str, str]:
+def _exponentials(e: Element, row_at: At) -> tuple[str, str]:
     """The maximum of a row, and the sum of exponentials of the differences to it."""
     if e.writer.walking:
-        _, at = _own_row(e, kept)
+        _, at = _own_row(e, row_at)
         e.depends |= {"r"}
         return e.writer.exponentials(lambda: e.term("self", at), (e.op.number, "exponentials"))
-    most = over_row(e, "max", kept, of_input(e, "self"), "most")
+    most = over_row(e, "max", row_at, of_input(e, "self"), "most")
 
     def each(_: Rows, at: At) -> Term:
         x = e.term("self", at)
         return let(e, "power", [x], f"tl.exp({x.text} - {most})")
 
-    return most, over_row(e, "sum", kept, each, "powers")
+    return most, over_row(e, "sum", row_at, each, "powers")
 
 
 @rule("softmax")
 def softmax(e: Element) -> str:
-    most, powers = _exponentials(e, _kept(e))
+    most, powers = _exponentials(e, _row_at(e))
     return f"tl.exp({e['self']} - {most}) / {powers}"
 
 
 @rule("log_softmax")
 def log_softmax(e: Element) -> str:
-    most, powers = _exponentials(e, _kept(e))
+    most, powers = _exponentials(e, _row_at(e))
     return f"{e['self']} - {most} - tl.log({powers})"
 
 
@@ -167,7 +167,7 @@ def softmax_backward(e: Element) -> str:
         y = e.term("output", at)
         return let(e, "part", [g, y], f"{g.text} * {y.text}")
 
-    whole = over_row(e, "sum", _kept(e), each, "whole")
+    whole = over_row(e, "sum", _row_at(e), each, "whole")
     if logarithm:
         return f"{e['grad_output']} - tl.exp({e['output']}) * {whole}"
     return f"{e['output']} * ({e['grad_output']} - {whole})"

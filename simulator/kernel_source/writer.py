@@ -233,7 +233,7 @@ class Writer:
 
     def exponentials(self, make: Callable[[], Term], key: Any) -> tuple[str, str]:
         """The maximum of a row, and the sum of exponentials of the differences to it, in one walk
-        along the row, as in Inductor's online_softmax_combine: the sum of a lane is rescaled for
+        along the row. As in Inductor's online_softmax_combine, the sum of a lane is rescaled for
         every larger element."""
         if key in self._exponentials:
             return self._exponentials[key]

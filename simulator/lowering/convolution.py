@@ -284,7 +284,7 @@ def _main_kernel(c: Product) -> Iterator[Work]:
 def _worth_padding(c: Product) -> bool:
     """Whether few channels are padded for tensor cores: in large first layers, in TF32 with a large
     weight, and in half precision with deep patches or, if patches do not overlap, with many
-    outputs. float16 has a kernel for few outputs that needs no padding."""
+    outputs. In float16 a kernel for few outputs needs no padding."""
     d = c.work.dims
     patches = d["stride"] == d["kernel"]
     if d["cin"] < 3:

@@ -3,8 +3,8 @@
 cuDNN's kernels such as `sm90_xmma_fprop_implicit_gemm_…_g8_…` multiply all channels of neighbouring
 groups with each other: 64 channels in half precision, 32 in TF32, or one wider group. Groups whose
 number of channels is not a power of two are first padded to one. The kernels of 700 convolutions
-with as many channels out of a group as into it were recorded on an H200 (cuDNN 9.19): thin groups,
-and wide ones over many positions, run together; the others one after the other.
+with as many channels out of a group as into it were recorded on an H200 (cuDNN 9.19). Thin groups,
+and wide ones over many positions, run together; the others run one after the other.
 """
 
 from __future__ import annotations

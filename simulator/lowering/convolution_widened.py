@@ -18,9 +18,9 @@ _FEW_POSITIONS = 11_000  # of the output, below which one kernel computes all we
 
 
 def widened(work: Work, dtype: str) -> Work:
-    """A convolution in half precision and NHWC that makes several channels of each one, as where
-    FastViT widens a depthwise stage: cuDNN's depthwise kernels cannot, so it counts as a grouped
-    one. Others stay as they are."""
+    """A convolution in half precision and NHWC that makes several channels of each one counts as a
+    grouped one, because cuDNN's depthwise kernels cannot run it. FastViT widens its depthwise
+    stages in this way. Other convolutions are unchanged."""
     d = work.dims
     if not (d["depthwise"] and d["cout"] > d["cin"] and d["channels_last"] and d["dims"] == 2):
         return work
@@ -39,8 +39,8 @@ def is_widened(c: Product) -> bool:
 
 def runs_on_lanes(c: Product) -> bool:
     """Whether cuDNN runs the groups of a forward in half precision and NHWC one after the other on
-    vector lanes: widened groups of one channel, and of two or three except many 3×3 ones (240
-    convolutions on an H100, cuDNN 9.19)."""
+    vector lanes. It does for widened groups of one channel, and of two or three except many 3×3
+    ones (240 convolutions on an H100, cuDNN 9.19)."""
     d = c.work.dims
     into = d["cin"] // d["groups"]
     widens = c.half and d["channels_last"] and d["cout"] > d["cin"]

@@ -1,10 +1,10 @@
 """The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
 and allocates its result, like an op called from Python.
 
-A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`); `copy_`
-makes a tensor with gaps contiguous; `masked_fill` is `clone` and `masked_fill_`; a batch norm in
-ATen's own kernels copies the mean first; and a group norm sets up the operands of its last kernel
-like a separate op.
+A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`). `copy_`
+makes a tensor with gaps contiguous, and `masked_fill` is `clone` and `masked_fill_`. A batch norm
+in ATen's own kernels copies the mean first, and a group norm sets up the operands of its last
+kernel like a separate op.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Winograd's algorithm for 3×3 convolutions in single precision, on GPUs without single-precision
 tensor cores: 4 × 4 results from 6 × 6 inputs with 36 multiplications instead of 144 (Lavin and
-Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). cuDNN's kernels
+Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). The kernels of cuDNN
 (`winograd_nonfused`) transform the image and the weights, multiply 36 matrices in one batch, and
 transform the result back."""
 

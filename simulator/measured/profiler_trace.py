@@ -1,8 +1,8 @@
 """A PyTorch profiler's trace: the kernels of one measured step, and the ops that launched them.
 
-The file comes from `profiler.export_chrome_trace` (Chrome's trace event format, plain or gzipped):
-ops have the category `cpu_op`, kernels `kernel`, and both name the launch that joins them
-(`correlation` of a CUDA runtime call, whose time lies within its ops).
+The file comes from `profiler.export_chrome_trace` (Chrome's trace event format, plain or gzipped).
+Ops have the category `cpu_op`, kernels `kernel`. Both name the launch that joins them: the
+`correlation` of a CUDA runtime call, whose time lies within its ops.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def _refuse_overlaps(path: Path, events: list[_Event], places: list[int]) -> Non
     if covered > _MOST_OVERLAP * total or inside > _MOST_INSIDE * len(places):
         raise InputError(
             f"{_place(path, worst, events[worst])}: other kernels of its stream run within its "
-            f"{events[worst].dur:g} µs, in all {covered:g} of {total:g} µs overlap: expected one "
-            "kernel after the other; record the trace again"
+            f"{events[worst].dur:g} µs; kernels overlap for {covered:g} of {total:g} µs: expected "
+            "one kernel after the other; record the trace again"
         )
 
 

@@ -2,8 +2,8 @@
 
 DDP adds each gradient, divided by the number of ranks, to a bucket when autograd has computed it,
 and reduces a bucket once it is full. The first bucket is full at 1 MiB and the others at 25 MiB, or
-all at a size that the program gives (torch's reducer, after it has ordered the buckets by the
-arrival of gradients). The buckets outlive the step; afterwards each gradient is a view of its
+all at a size that the program gives. (This is torch's reducer after it has ordered the buckets by
+the arrival of gradients.) The buckets outlive the step; afterwards each gradient is a view of its
 bucket.
 """
 

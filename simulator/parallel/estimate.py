@@ -41,9 +41,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Costs from the traced blocks: seconds of one block, of everything else in a micro-batch, and
-    of the optimizer; bytes of the weights of one block and of all others, with gradients and
-    optimizer state, and without; bytes of the activations that one block and everything else store
+    """Costs from the traced blocks. Seconds of one block, of everything else in a micro-batch, and
+    of the optimizer. Bytes of the weights of one block and of all others, with gradients and
+    optimizer state, and without. Bytes of the activations that one block and everything else store
     for the backward pass."""
 
     block_s: float
@@ -52,8 +52,8 @@ class _Costs:
     block_bytes: float
     other_bytes: float
     weight_bytes: float
-    kept_bytes: float
-    other_kept_bytes: float
+    activation_bytes: float
+    other_activation_bytes: float
 
 
 def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> Estimate:
@@ -77,8 +77,8 @@ def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) ->
     weights = blocks * costs.block_bytes + costs.other_bytes / 2
     if spread.dp > 1:
         weights += blocks * costs.weight_bytes
-    first = weights + min(microbatches, spread.pp) * blocks * costs.kept_bytes
-    last = weights + blocks * costs.kept_bytes + costs.other_kept_bytes
+    first = weights + min(microbatches, spread.pp) * blocks * costs.activation_bytes
+    last = weights + blocks * costs.activation_bytes + costs.other_activation_bytes
     return Estimate(
         period_s, max(first, last), "the first stage" if first >= last else "the last stage"
     )
@@ -168,14 +168,14 @@ def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) ->
     share = weight / total["weight"] if total["weight"] else 0.0
     state_bytes = float(sum(total.values()))
     turn = next(i for i, op in enumerate(trace.ops) if op.phase == "backward")
-    kept_bytes, other_kept_bytes = 0.0, 0.0
+    activation_bytes, other_activation_bytes = 0.0, 0.0
     forward = next(run for run in passes if run.block == 1 and run.phase == "forward")
     for s in trace.storages:
         if s.role == "activation" and 0 <= s.born < turn and (s.freed is None or s.freed > turn):
             if s.born in forward.ops:
-                kept_bytes += s.nbytes
+                activation_bytes += s.nbytes
             else:
-                other_kept_bytes += s.nbytes
+                other_activation_bytes += s.nbytes
     return _Costs(
         block_s,
         other_s,
@@ -183,6 +183,6 @@ def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) ->
         state_bytes * share,
         state_bytes * (1 - count * share),
         weight,
-        kept_bytes,
-        max(0.0, other_kept_bytes - (count - 1) * kept_bytes),
+        activation_bytes,
+        max(0.0, other_activation_bytes - (count - 1) * activation_bytes),
     )

@@ -33,8 +33,8 @@ def largest(count: int) -> float:
     if count < 2:
         return 0.0
     # the explorer starts without scipy: only a step over several GPUs needs it
-    from scipy.integrate import quad
-    from scipy.special import ndtr
+    from scipy.integrate import quad  # pyright: ignore[reportMissingTypeStubs]
+    from scipy.special import ndtr  # pyright: ignore[reportMissingTypeStubs]
 
     def density(x: float) -> float:
         normal = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)

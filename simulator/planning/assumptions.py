@@ -250,7 +250,7 @@ def _quantised(row: Row) -> list[Assumption]:
         return []
     how = "weights and activations; products reach the same share of their peak as float8 products"
     if weight_only(gpu(row.gpu), row.precision):
-        how = f"weights alone: {row.name} has no products of 4 bits, and multiplies in 16 bits"
+        how = f"weights alone: {row.name} has no 4-bit products, and multiplies in 16 bits"
     return [Assumption("precision", "nvfp4", how)]
 
 

@@ -65,7 +65,7 @@ _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_
 _TRIED = ("counts", "engines", "precisions", "splits")
 _WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
 _MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16}
-"""The limits of counts for each of which a step is predicted."""
+"""The bounds of counts; a step is predicted for each count."""
 
 
 def read(source: Path | str | Mapping[str, Any]) -> Spec:

@@ -90,7 +90,7 @@ def one_of(where: str, value: Any, names: tuple[str, ...]) -> None:
 
 
 def _listed(value: Any) -> str:
-    """A value as text, of which a list shows the first entries."""
+    """A value as text; a list shows its first entries."""
     if not isinstance(value, list):
         return shown(value)
     entries = [shown(entry) for entry in value[:4]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -107,7 +107,7 @@ def check(scenario: Scenario) -> None:
             raise InputError(f"unknown {name} {shown(value)}: expected one of {', '.join(choices)}")
     if not 1e-3 <= scenario.host_speed <= 1e3:
         raise InputError(
-            f"host_speed is {scenario.host_speed}: expected 0.001 to 1000 times its own speed"
+            f"host_speed is {scenario.host_speed}: expected 0.001 to 1000 times the host's speed"
         )
 
 

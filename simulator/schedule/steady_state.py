@@ -1,9 +1,9 @@
 """The steady state: the period of steps that run back to back, after the first ones.
 
 Without syncs, and with a queue that never fills, a step takes the time of the slower of host and
-GPU: every path from launch to launch runs along the host (H seconds per step), crosses once to the
+GPU. Every path from launch to launch runs along the host (H seconds per step), crosses once to the
 GPU, and continues there (G seconds per step). A queue of `depth` launches adds paths back to the
-host, each `depth` kernels ahead. If that is two steps or more, these paths are never the longest: a
+host, each `depth` kernels ahead. If that is two steps or more, these paths are never the longest. A
 detour over the host and back saves at least ⌊depth / kernels⌋ − 1 steps of the slower side, and
 costs one latency. With a shorter queue every detour is compared with the path along the slower side
 (`bounds`). Otherwise steps are run until one equals the previous one.
@@ -53,7 +53,7 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
     """Compare every detour through the queue with the direct path.
 
     One detour leaves the GPU at kernel k, reaches the host `depth` kernels later, follows it to m,
-    and returns; one comparison with the minimum of (GPU − host) over all m shows whether the GPU
+    and returns. A comparison with the minimum of (GPU − host) over all m shows whether the GPU
     itself takes at least as long from k to m. The other leaves the host at j, and returns `depth`
     kernels after m.
     """

@@ -1,7 +1,7 @@
 """The schedule of host and GPU, and when each waits for the other.
 
 The host issues kernels in order and runs ahead of the GPU until the launch queue is full or a sync
-stops it; the GPU starts a kernel when it is free and the launch has arrived:
+stops it. The GPU starts a kernel when it is free and the launch has arrived:
 
     start[k] = max(end[k-1] + gap, host[k] + latency)
     host[k]  = max(host[k-1] + work[k], start[k - depth])

@@ -20,9 +20,9 @@ from simulator.varying.distinct import distinct_rows
 
 @dataclass(frozen=True)
 class KernelClasses:
-    """The kernels of points that launch the same number of them: `class_of` is the class of each,
-    `count` the number of kernels of each class; a class is an op class of `reuse` and an index
-    among the works of its launches."""
+    """The kernels of points that launch the same number of them. `class_of` is the class of each
+    kernel, `count` the number of kernels of each class. A class is an op class of `reuse` and an
+    index among the works of its launches."""
 
     plan: LaunchPlan
     reuse: Reuse

@@ -1,9 +1,9 @@
 """A cache of traces on disk.
 
-A key is a digest of everything that a trace depends on: the network and its inputs, the bytes of
-the user's file and of the user's files that it imports, the source of this package's networks and
-tracing, and the versions of Python, torch and the network's package. A damaged file is reported and
-overwritten: the network is traced again. Nothing here imports torch.
+A key is a digest of everything that a trace depends on: the network and its inputs, and the bytes
+of the user's file and of the user's files that it imports. It also covers the source of this
+package's networks and tracing, and the versions of Python, torch and the network's package. A
+damaged file is reported and overwritten: the network is traced again. Nothing here imports torch.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Sizes as exact expressions of batch and sequence, from their values at a few points.
 
-A size is a sum of at most three monomials with integer coefficients, in the batch B, the sequence
-S, ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m, min(S, w) where a cache
-holds a window of w, and B·S/m, rounded, where an expert gets one of m tokens: 768·B·S, 4·B·S²,
-32·⌈S/32⌉, 64·⌈S/64⌉ − S, 512·B·min(S, 128), 4096·[B·S/4]. The simplest expression that agrees at
-every point is chosen; there are always at least two points more than unknowns, so that agreement is
-evidence.
+A size is a sum of at most three monomials with integer coefficients in the batch B, the sequence S,
+and these: ⌈S/m⌉ or ⌈B/m⌉ where a kernel or a network pads to a multiple of m; min(S, w) where a
+cache holds a window of w; B·S/m, rounded, where an expert gets one of m tokens. Examples: 768·B·S,
+4·B·S², 32·⌈S/32⌉, 64·⌈S/64⌉ − S, 512·B·min(S, 128), 4096·[B·S/4]. The simplest expression that
+agrees at every point is chosen; there are always at least two points more than unknowns, so that
+agreement is evidence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Atom(NamedTuple):
             tie = (2 * rest == self.divisor) & (whole % 2 == 1)
             return whole + ((2 * rest > self.divisor) | tie)
         size = seq if self.axis else batch
-        if self.most:  # the minimum, of an integer as of an array
+        if self.most:  # the minimum, for integers and arrays
             size = (size + self.most - abs(size - self.most)) // 2
         return -(-size // self.divisor)
 

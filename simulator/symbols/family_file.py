@@ -1,5 +1,5 @@
 """Files of fitted families: compressed msgpack with a version. A family is decoded and validated at
-its first use: a prediction needs one of a file's."""
+its first use, because a prediction needs only one family of a file."""
 
 from __future__ import annotations
 

@@ -107,7 +107,8 @@ class Grid:
 
 _KINDS_OF = Derived[Kind](_KINDS)
 _KNOWN_GRIDS: OrderedDict[tuple[int, bytes], Grid] = OrderedDict()
-"""By the identity of the family, which the grid keeps, and the sizes; the last used one last."""
+"""Grids by the identity of their family, which they hold a reference to, and by sizes; the least
+recently used one is first."""
 _LOCK = RLock()
 _FIXED = Derived[dict[int, Launched]](_KINDS)
 _SLOT_KINDS = Derived[dict[str, tuple[str, int]]]()

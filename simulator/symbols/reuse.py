@@ -1,8 +1,8 @@
 """Reuse distances of a family at many points.
 
 The traffic between an access and the previous one to the same storage is a sum over the ops in
-between; how many of them have each signature is the same at every point
-(`simulator.schedule.l2_reuse` computes the distances of one trace).
+between. How many of them have each signature is the same at every point.
+(`simulator.schedule.l2_reuse` computes the distances of one trace.)
 """
 
 from __future__ import annotations

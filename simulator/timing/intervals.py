@@ -2,10 +2,10 @@
 between machines with the same host (`Host.spread`), or with the same host and GPU.
 
 The default host was measured with the measured GPU. Another GPU is usually in a machine of the same
-age as the GPU: NVIDIA's EfficientNets at small batches (NVIDIA/DeepLearningExamples, Apache-2.0)
-take 1.8 to 2.3 times as long on a DGX A100 as on the fastest host measured here, and 2.7 to 3.2
-times as long on a DGX-1 with V100s, at any of these batches. That fastest host is 1.5 times as
-fast as the default one.
+age as the GPU. Compared with the fastest host measured here, NVIDIA's EfficientNets at small
+batches (NVIDIA/DeepLearningExamples, Apache-2.0) take 1.8 to 2.3 times as long on a DGX A100. On a
+DGX-1 with V100s they take 2.7 to 3.2 times as long, at any of these batches. That fastest host is
+1.5 times as fast as the default one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.5), ((0, 0), 3.2 / 1.5))
 """The largest slowdown of a machine's host relative to the default, for GPUs from each compute
-capability on: on an A100 and a V100 the largest times of the module's docstring, relative to the
-default host."""
+capability on. On an A100 and a V100 they are the largest times of the module's docstring, relative
+to the default host."""
 
 
 def interval(

@@ -3,8 +3,8 @@
     t = max(compute, memory) + fixed
 
 On tensor cores, compute is tiles in waves over the units (NVIDIA's "wave quantisation", modelled as
-in NeuSight, Lee et al. 2025), otherwise issue slots; memory is bytes over the bandwidth of the
-level that serves them.
+in NeuSight, Lee et al. 2025); otherwise it is issue slots. Memory is bytes over the bandwidth of
+the level that serves them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ _CELLS = 1 << 14  # number of tiles of works that are tried together, so that th
 _EVICTING = 0.42
 _WRITTEN = 0.7
 """A kernel writes back lines of earlier kernels if writes were at least half of their traffic:
-`_EVICTING` bytes for each byte that it reads from DRAM, up to the share `_WRITTEN` of L2
-(`calibration.record.written_back` measures both: 0.39 and 0.60 on a second H200). On an H200 a
-linear layer of one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after
-others, and 117 MB in 29 and 39 µs; a sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18
-µs."""
+`_EVICTING` bytes for each byte that it reads from DRAM, up to the share `_WRITTEN` of L2. Both are
+measured by `calibration.record.written_back` (0.39 and 0.60 on a second H200). On an H200 a linear
+layer of one row reads 34 MB in 10.4 µs after kernels that only read and in 13.6 µs after others,
+and 117 MB in 29 and 39 µs. A sum of 134 MB takes 35 and 43 µs, a copy of 33 MB 15 and 18 µs."""
 
 _IDLE_BLOCK_CLOCKS = 1.1
 """Clocks that a GPU takes to start and end a block without work. On an H200 51 of DenseNet-121's
@@ -68,7 +67,7 @@ _SMOOTH = 3.0
 """Exponent of the p-norm of compute and memory time in a Triton kernel: its programs load, compute
 and store one after another, and other programs only partly use the time in which one program waits.
 On an H200, 33.6 million bf16 numbers take 32 µs to load and store, and 47 µs with a logarithm of 27
-issue slots each (32 µs alone); 64 multiply-adds on each of 16.8 million floats take 43 µs, where
+issue slots each (32 µs alone). With 64 multiply-adds each, 16.8 million floats take 43 µs, where
 the two times are 33 and 34 µs; a softmax takes 40 µs, where they are 33 and 34 µs."""
 
 

@@ -3,9 +3,9 @@
 A Gaussian process over thousands of points computes thousands of covariances for each predicted
 point. Here the measured points are divided into cells, and each cell has an expert that knows the
 points of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse
-Gaussian process approximations", AISTATS 2007). The weights of an expert, the inverse of the
-covariance between its points times their values, do not depend on the predicted point and are
-stored: a mean is one matrix-vector product.
+Gaussian process approximations", 2007). The weights of an expert, the inverse of the covariance
+between its points times their values, do not depend on the predicted point and are stored: a mean
+is one matrix-vector product.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The nearest neighbours of query points among many points, without a full search.
 
 Query points are grouped into clusters. By the triangle inequality the `count` points nearest to any
-member of a cluster lie within d + 2·r of its centre, where r is the radius of the cluster and d the
+member of a cluster lie within d + 2·r of its centre. Here r is the radius of the cluster and d the
 distance of the centre's own `count`-th nearest point. Measured shapes lie on grids, so that many
 distances are equal: of equally near points the first ones are taken, on every machine and for any
 other query points.
@@ -70,7 +70,7 @@ class Neighbours:
 
     def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
         """Candidates that may be among the `count` nearest of a member, given their squared
-        distances from each member and from the centre: their distance from a member is at most that
+        distances from each member and from the centre. Their distance from a member is at most that
         of the furthest of the points nearest to the centre."""
         nearest = np.argpartition(from_centre, self.count - 1)[: self.count]
         reach = squares[:, nearest].max(axis=1, keepdims=True) + 2 * _SAME

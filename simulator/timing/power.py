@@ -4,8 +4,8 @@
                    + T² · tensor cores' joules / period + DRAM's joules / period
 
 At a lower clock, the voltages V and T are lower and compute-bound kernels are slower; kernels that
-wait for DRAM are not. T falls less than V, because the voltage of busy tensor cores droops at the
-highest clock already. The limit holds over tens of milliseconds, so that a step of light and heavy
+wait for DRAM are not. T falls less than V, because the voltage of busy tensor cores already droops
+at the highest clock. The limit holds over tens of milliseconds, so that a step of light and heavy
 kernels is limited as a whole: one clock for all of them, at which the mean power is the limit.
 
 On cards whose energy was measured, kernels were timed at the highest clock. On others, times are

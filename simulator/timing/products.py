@@ -1,8 +1,8 @@
 """Products of matrices by a single thread.
 
-OpenBLAS divides a product among all cores. Those of a prediction take less than a millisecond: on a
-busy computer threads that wait for each other take five times the time, and with several threads
-the last bit may depend on the number of cores.
+OpenBLAS divides a product among all cores. Those of a prediction take less than a millisecond. On a
+busy computer threads that wait for each other take five times as long, and with several threads the
+last bit may depend on the number of cores.
 """
 
 from __future__ import annotations

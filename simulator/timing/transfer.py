@@ -1,7 +1,7 @@
 """Transfer the measured shares of a GPU's peaks to another GPU.
 
 A share is not the same on both GPUs. The work that keeps a kernel below a peak (addresses, loads
-into registers, exponentials) takes clocks of a streaming multiprocessor, and takes the same number
+into registers, exponentials) takes clocks of a streaming multiprocessor. It takes the same number
 of clocks on a card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor
 do not depend on the memory either. So the measured time is split into the time of the engine or the
 memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum of
@@ -9,9 +9,9 @@ their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
-(huggingface/pytorch-image-models, Apache-2.0). If the exponents and `_BESIDE` are chosen
-without the measurements of one GPU (A100, H100, B200, L40S, RTX 3090, RTX 4090, T4 or V100), that
-GPU's median error changes by 1.6 points for an L40S and by at most 0.6 points for the others.
+(huggingface/pytorch-image-models, Apache-2.0). For each of A100, H100, B200, L40S, RTX 3090, RTX
+4090, T4 and V100, the exponents and `_BESIDE` were also chosen without its measurements. The GPU's
+median error then changes by 1.6 points for an L40S and by at most 0.6 points for the others.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _LEAST_SIDE = 64
 
 
 _OF_BATCHES = {(7, 5): ((64, 64), (64, 128), (32, 128)), (8, 0): ((128, 128),)}
-"""Tiles that cuBLAS uses for batches of products in single precision, by compute capability: in
-4,404 of 4,468 and 4,122 of 4,146 products of sizes from 2 to 1,000, by the names of the kernels
+"""Tiles that cuBLAS uses for batches of products in single precision, by compute capability. By the
+names of the kernels, 4,404 of 4,468 and 4,122 of 4,146 products of sizes from 2 to 1,000 use them
 (sitar-lab/NeuSight, MIT; CUDA 12.1)."""
 
 

@@ -105,7 +105,7 @@ def what_if_words(text: str) -> str:
         "network_speed": f"Network {value} times as fast",
         "recompute": "Recompute blocks in the backward pass",
         "microbatches": f"{value} micro-batches",
-        "schedule": "Interleave two chunks a stage",
+        "schedule": "Interleave two chunks per stage",
         "fsdp": "Shard the weights" if value == "1" else "Copy the weights",
         "reshard": "Keep gathered weights",
         "prefetch": f"Gather {value} blocks ahead",

@@ -86,7 +86,8 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
     hidden = len(scene.bars) - len(bars)
     still = scene.still + hidden
     if still and height >= plot.bottom + 16:
-        words = f"{still} more move it by less" + ("" if hidden else " than 0.2%")
+        others = "1 other moves it" if still == 1 else f"{still} others move it"
+        words = f"{others} {'less' if hidden else 'by less than 0.2%'}"
         items.append(Text(0, plot.bottom + 10, words, "ink3"))
     spots = tuple(
         Spot(bar.name, Box(0, plot.top + ROW_PX * at, width, ROW_PX), _tooltip(bar))

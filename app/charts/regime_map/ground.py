@@ -41,8 +41,9 @@ def ground(frame: Frame) -> list[Item]:
 
 
 def region(inside: NDArray[np.bool_], area: Box) -> tuple[Box, ...]:
-    """The cells that are True in `inside` [y, x], y upwards, as boxes over an area: one box per run
-    of a row, equal runs of adjacent rows merged, at whole pixels so that no seam shows."""
+    """The cells that are True in `inside` [y, x], y upwards, as boxes over an area. Each run of a
+    row is a box, and equal runs of adjacent rows are merged; boxes have whole pixels, so that no
+    seam shows."""
     rows, columns = inside.shape
     left = np.rint(np.linspace(area.left, area.right, columns + 1)).tolist()
     top = np.rint(np.linspace(area.bottom, area.top, rows + 1)).tolist()

@@ -186,8 +186,8 @@ class Worker(QObject):
         self.progressed.emit()
 
     def _note_traced(self, job: Job, need: UntracedError, reason: str) -> None:
-        """Note that a request of the tracing process ended. A job that needs the same trace again
-        could not read it; other jobs may wait for it too."""
+        """Note that a request of the tracing process ended. A job that needs the same trace a
+        second time could not read it from the cache. Other jobs may wait for the same request."""
         key = key_of(need)
         lost = key in job.traced
         job.traced.add(key)

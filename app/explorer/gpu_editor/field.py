@@ -19,8 +19,8 @@ _PLACEHOLDERS = {
 _HELP = {
     "units": 'SMs or compute units: the units of "FLOPs per clock and unit". Default: the '
     "number of a typical GPU",
-    "boost_mhz": "Clock of the vector units' peaks, and of fp64 on tensor cores",
-    "tensor_mhz": "Clock of all other tensor peaks. Default: the boost clock",
+    "boost_mhz": "Clock of the peaks of vector units, and of fp64 on tensor cores",
+    "tensor_mhz": "Clock of all other peaks of tensor cores. Default: the boost clock",
     "l2_bandwidth_gbytes_per_s": "Default: the bytes per clock and unit of the measured GPU",
     "interconnect_gbytes_per_s": "Sum of both directions",
     "aliases": "Other names of the GPU, separated by commas",

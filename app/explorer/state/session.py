@@ -36,10 +36,10 @@ class NamedScenario:
 
 @dataclass(frozen=True)
 class State:
-    """One to four scenarios, the first of which is the baseline, with the index of the current one,
-    the ops selected in it, the theme, the workspace, the TOML of the plan ("" without a plan),
-    the cluster with its split (None without a cluster), the pinned lanes of the timelines, and
-    the name of the lesson whose task is open ("" without one)."""
+    """One to four scenarios, the first of which is the baseline, with the index of the current one
+    and the ops selected in it. `plan` is the plan's TOML and `task` the name of the lesson whose
+    task is open, each "" without one. `cluster` is the cluster with its split, or None; `pinned`
+    are the lanes at the top of the timelines."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0

@@ -137,7 +137,7 @@ def steps_table(fall: Waterfall, before: str, after: str) -> Table:
             fewer = "less" if interaction_s < 0 else "more"
             shown.caption = (
                 f"the changes interact: together they save "
-                f"{seconds(abs(interaction_s))} {fewer} than the sum of each alone"
+                f"{seconds(abs(interaction_s))} {fewer} than one by one"
             )
     return shown
 

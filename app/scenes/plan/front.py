@@ -42,8 +42,8 @@ class FrontPoint:
 @dataclass(frozen=True)
 class FrontScene:
     """Points in the order of the plan. `limit` is on the time, `budget` on the cost, in the units
-    of the axes; `frontier` are the times and costs of the points that meet the limits and are not
-    beaten in both cost and time, sorted by time. `left_out` counts candidates without a price or
+    of the axes. `frontier` are the times and costs, sorted by time, of the points that meet the
+    limits and are not beaten in both cost and time. `left_out` counts candidates without a price or
     without a time."""
 
     points: tuple[FrontPoint, ...]
@@ -64,17 +64,17 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
     unit = "token" if kind == "serving" or spec.workload.tokens else "sample"
     cost_title, budget = f"USD per million {unit}s", None
     if kind == "serving":
-        scale, title = 1e-3, f"{percent} of tokens arrive within, ms"
+        scale, title = 1e-3, f"{percent} of tokens arrive within (ms)"
         limit = limits.per_token_s
         budget = _per_million(rows, per_hour)
     elif kind == "inference":
-        scale, title = 1e-3, "a batch takes, ms"
+        scale, title = 1e-3, "time of a batch (ms)"
         limit = limits.latency_s
         budget = _per_million(rows, per_hour)
     else:
         longest = max((row.duration_s or 0.0 for row in rows), default=0.0)
         scale, word = (_DAY, "days") if longest > 2 * _DAY else (_HOUR, "hours")
-        title, cost_title = f"the run takes, {word}", "USD in all"
+        title, cost_title = f"time of the run ({word})", "USD in all"
         limit, budget = limits.deadline_s, limits.budget_usd
     fields = distinguishing(rows)
     points = [point for row in rows if (point := _point(row, kind, scale, fields)) is not None]

@@ -58,9 +58,9 @@ class Slices:
 
 @dataclass(frozen=True)
 class Visible:
-    """The drawn part of a lane: `wide` holds indices of slices with their ends in pixels, and
-    `runs` (first pixel, end, kind) are columns of narrower slices, each of the kind that fills most
-    of it."""
+    """The drawn part of a lane. `wide` holds indices of slices with their ends in pixels. `runs`
+    (first pixel, end, kind) are columns of narrower slices, each of the kind that fills most of
+    it."""
 
     wide: Ints
     left: Floats

@@ -65,11 +65,11 @@ def pinned_lanes(
 def without_side(pins: Pins, letters: str, place: int) -> Pins:
     """The pins after the side at `place` is removed: its own are dropped, and the sides after it
     move up by one letter."""
-    kept: list[Pin] = []
+    remaining: list[Pin] = []
     for pin in pins:
         at = letters.find(pin.of) if pin.track != "rank" else -1
         if at < 0 or at < place:
-            kept.append(pin)
+            remaining.append(pin)
         elif at > place:
-            kept.append(Pin(pin.track, letters[at - 1]))
-    return tuple(kept)
+            remaining.append(Pin(pin.track, letters[at - 1]))
+    return tuple(remaining)

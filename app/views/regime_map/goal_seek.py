@@ -136,7 +136,7 @@ class GoalSeek(QWidget):
         )
 
     def forget(self, side: Side) -> None:
-        """Clear results of another scenario, and propose a latency if none is written."""
+        """Clear results of another scenario, and propose a latency if none is entered."""
         if not self.latency.text():
             self.latency.setText(round_latency(side))
         if self.results is not None and self.results.key[0] != side.scenario.key:
@@ -146,7 +146,7 @@ class GoalSeek(QWidget):
 
     @property
     def text(self) -> str:
-        """The latency as written."""
+        """The latency as the user typed it."""
         return self.latency.text().strip()
 
     def show_results(self, results: GoalResults) -> None:

@@ -45,7 +45,7 @@ def product(dtype: str, m: int, n: int, k: int, data: str = "normal", shrink: in
 def _scaled_product(m: int, n: int, k: int) -> Call:
     a, b = (torch.randn(rows, k).to(torch.float8_e4m3fn) for rows in (m, n))
     one = torch.ones(())
-    scaled: Any = torch._scaled_mm  # pyright: ignore[reportPrivateImportUsage]
+    scaled: Any = torch._scaled_mm  # pyright: ignore[reportPrivateImportUsage, reportPrivateUsage]
     return lambda: scaled(a, b.t(), one, one, out_dtype=torch.bfloat16)
 
 
@@ -114,7 +114,7 @@ def chain(body: str) -> Make:
 
     def make(device: str, shrink: int) -> Call:
         code = _CHAIN.replace("NAME", body).replace("BODY", _BODIES[body])
-        function = torch.cuda.jiterator._create_jit_fn(code)
+        function = torch.cuda.jiterator._create_jit_fn(code)  # pyright: ignore[reportPrivateUsage]
         x = torch.randn(CHAIN_ELEMENTS // shrink).abs_()
         return lambda: function(x)
 
@@ -123,7 +123,7 @@ def chain(body: str) -> Make:
 
 def pause(cycles: int, device: str) -> Call:
     """One thread that waits for `cycles` cycles; the rest of the GPU is idle at the same clock."""
-    return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int
+    return (lambda: torch.cuda._sleep(cycles)) if device == "cuda" else int  # pyright: ignore[reportPrivateUsage]
 
 
 def interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str = "bf16"):

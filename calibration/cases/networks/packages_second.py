@@ -2,7 +2,7 @@
 
 transformers' model types of each task and timm's files of models are taken in the order of the
 sha256 of their names. A model is used if its default configuration runs on the plain inputs of its
-task and has 3 million parameters or more, and if it is in no other suite, fits into memory, and was
+task, has 3 million parameters or more and fits into memory. It must be in no other suite and
 published before 2026. Networks above 1.6 billion parameters are cut to their first layers. From
 each of timm's files, the first model by sha256 with 4 to 100 million parameters is used.
 """

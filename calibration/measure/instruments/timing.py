@@ -208,7 +208,7 @@ def mend(pool: Any) -> None:
     """Repair the state after a failed capture: the allocator still has its pool open, and the
     generator still has its capture flag set, which a small successful capture resets."""
     with contextlib.suppress(RuntimeError):
-        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
+        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)  # pyright: ignore[reportPrivateUsage]
     with contextlib.suppress(RuntimeError):
         torch.cuda.synchronize()
     ones = torch.ones(1, device="cuda")
@@ -234,7 +234,7 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     runs   number of warm runs of each, and of cold runs
 
     Warm: back to back. Cold: after a kernel that reads and writes four times as many bytes as L2
-    holds. This kernel leaves both written and clean lines in L2, like a network's kernels: on an
+    holds. This kernel leaves both written and clean lines in L2, like a network's kernels. On an
     H200, a 16 MB copy takes 8.5 µs after a kernel that only reads and 10.1 µs after one that only
     writes. It lies outside the ranges by which kernels are assigned.
     """

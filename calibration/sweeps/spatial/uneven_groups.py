@@ -1,5 +1,5 @@
-"""Grouped convolutions with more channels out of a group than into it, or fewer, as where FastViT,
-EdgeNeXt and GhostNet widen a depthwise stage."""
+"""Grouped convolutions with more channels out of a group than into it, or fewer, as in FastViT,
+EdgeNeXt and GhostNet, which widen depthwise stages."""
 
 from __future__ import annotations
 

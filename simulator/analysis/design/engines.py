@@ -131,7 +131,7 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
             f"tcp://{address}", timeout=_CONNECT_TIMEOUT_S, set_as_default=False
         )
     except (OSError, ValueError) as error:
-        raise EngineLostError(f"no scheduler answers: {error}") from error
+        raise EngineLostError(f"no scheduler responds: {error}") from error
     lost = (OSError, CancelledError, distributed.client.FutureCancelledError)
     lost += (distributed.KilledWorker, distributed.comm.CommClosedError)
     with client:
@@ -168,7 +168,7 @@ def ray(address: str | None, workers: int, run: Task, chunks: Iterable[Chunk]) -
         else:
             package.init(address, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise EngineLostError(f"no cluster answers: {_first_line(error)}") from error
+        raise EngineLostError(f"no cluster responds: {_first_line(error)}") from error
     failures = package.exceptions
     try:
         remote = package.remote(_called)

@@ -97,8 +97,8 @@ class RowsFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(
-                f"--into {self.path}: another process writes it: expected one at a time; wait for "
-                "it, or name another file"
+                f"--into {self.path}: another process is writing it: expected one at a time; wait "
+                "for it, or name another file"
             ) from None
 
     def _read(self) -> None:
@@ -161,8 +161,8 @@ class RowsFile:
             self._file.flush()
         except OSError as error:
             raise InputError(
-                f"--into {self.path}: cannot write: {error.strerror}: expected room; the rows so "
-                "far are kept: make room and run the same command again"
+                f"--into {self.path}: cannot write: {error.strerror}: expected free space; the "
+                "rows so far are kept: free some and run the same command again"
             ) from error
 
 

@@ -228,7 +228,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
 
     An accumulating `index_put` is the gradient of indexing. The tracer and the recorder of ops see
     it as an op out of place. In a run without a tracer or recorder, it writes into its zeros and
-    checks nothing: in a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
+    checks nothing. In a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
     kernels of checks each), and DLRM's call with two indices launches 13 fewer.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]

@@ -31,7 +31,7 @@ def groups_with_rows(rows: Any, groups: Any) -> Any:
 @in_arrays
 def row_tiles(rows: Any, groups: Any, height: int) -> Any:
     """The expected number of tiles of `height` rows that cover all groups, where a tile has rows of
-    one group only: the number of groups with a row plus, for each further tile, the number of
+    one group only. It is the number of groups with a row plus, for each further tile, the number of
     groups with more rows than the tiles before it hold."""
     mean = np.asarray(rows, np.float64) / groups
     deviation = np.sqrt(np.maximum(mean * (1 - 1 / np.asarray(groups, np.float64)), 1e-9))

@@ -2,9 +2,9 @@
 
 `dims` are {"rows": statistics, "cols": elements per row, "inner": 1 if these are adjacent}, `runs`
 the launched blocks, one per row, and `steps` the serial loads of one thread. Sums of squares count
-as a Welford step of 4 FLOPs per element (one for the mean; subtract, multiply, add for the
-variance), and normalising as 4: subtract, multiply by the reciprocal root, multiply by the weight,
-add the bias.
+as a Welford step of 4 FLOPs per element: one for the mean; subtract, multiply, add for the
+variance. Normalising counts as 4: subtract, multiply by the reciprocal root, multiply by the
+weight, add the bias.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _packed(source: Tensor) -> tuple[Work, ...]:
 
 @cost("aten.native_layer_norm.default", "aten._fused_rms_norm.default")
 def layer_norm(op: Signature) -> tuple[Work, ...]:
-    """[..., cols] to the same shape and the statistics: one vectorized kernel of 128 threads per
-    row if cols is a multiple of 4 and the dtype is not float64, else one of 512 threads for the
-    moments and one of 256 to apply them (ATen/native/cuda/layer_norm_kernel.cu,
+    """[..., cols] to the same shape and the statistics. One vectorized kernel of 128 threads per
+    row if cols is a multiple of 4 and the dtype is not float64. Otherwise one of 512 threads for
+    the moments and one of 256 to apply them (ATen/native/cuda/layer_norm_kernel.cu,
     `LayerNormKernelImplInternal`)."""
     source = op["input"]
     rows, cols = _rows(op, source)

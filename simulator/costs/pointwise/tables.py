@@ -3,10 +3,9 @@
 An op is one row of a table: (FLOPs, instructions) per element of the result. FLOPs count 1 per
 arithmetic function, also for special functions such as exp. Instructions are issue slots of a
 vector lane, estimated from the fp32 throughputs in the CUDA programming guide and the length of
-libdevice's fast paths (add, multiply or fused multiply-add 1, division 8, square root 6, exp 8,
-log 10, sine 25, erf 20, pow 40). Each operand adds one slot for its load, store or conversion.
-Half precisions compute in float32, as `opmath_t` does; a complex or integer lane counts as a real
-one.
+libdevice's fast paths: add, multiply or fused multiply-add 1, division 8, square root 6, exp 8, log
+10, sine 25, erf 20, pow 40. Each operand adds one slot for its load, store or conversion. Half
+precisions compute in float32, as `opmath_t` does; a complex or integer lane counts as a real one.
 
 Composite ops (`divide`, `relu6`, `isclose`, `where.ScalarOther` ...) never reach the dispatcher's
 lower half, so no table has a row for them.

@@ -37,8 +37,8 @@ operands. A row of 1,211 takes 5.5 µs in softmax and 3.0 µs in log-softmax."""
 _ZERO = 30
 """Additional instructions of a warp's division of 0, as under a mask, which takes the path of
 denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 µs without
-a mask, 32 × 1,024 rows of 1,024 in fp16 take 77 and 49 µs, and the softmax of T5's decoder takes 16
-µs, that of its encoder 12 µs."""
+a mask; 32 × 1,024 rows of 1,024 in fp16 take 77 and 49 µs. The softmax of T5's decoder takes 16 µs,
+that of its encoder 12 µs."""
 _ZERO_WAITS = 200
 """Additional slots of a lane before its next division if all that it divides is 0: 12 × 64 rows of
 64 take 1.9 µs instead of 1.4."""

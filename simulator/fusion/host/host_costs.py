@@ -86,11 +86,11 @@ def calls_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     weights, inputs = roles.count("weight") + roles.count("buffer"), roles.count("input")
     called_s = costs.call_s + costs.input_s * inputs + costs.weight_s * weights
     back_s = costs.backward_s + costs.gradient_s * roles.count("weight")
-    found_s = (entering * called_s + backward * back_s) * (
+    entering_s = (entering * called_s + backward * back_s) * (
         host.seconds["op"] / costs.reference_op_s
     )
     parts = graphs(trace)
-    return found_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else found_s
+    return entering_s + _further_graphs_s(trace, parts, host, costs) if parts.cuts else entering_s
 
 
 def spread(plan: LaunchPlan, work: Floats, host: Host) -> Launches:
@@ -112,11 +112,11 @@ def tabled(trace: Trace) -> np.ndarray:
 def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
-    """Host seconds that each graph except the first of its pass adds, at its first op [ops]: the
-    call, each tensor that comes from another stretch, the backward's node, and the autograd
-    function in both passes."""
+    """Host seconds that each graph except the first of its pass adds, at its first op [ops]. They
+    are those of the call, of each tensor that comes from another stretch, of the backward's node,
+    and of the autograd function in both passes."""
     speed = host.seconds["op"] / costs.reference_op_s
-    made_in: dict[int, Graph] = {}
+    graph_of: dict[int, Graph] = {}
     first: dict[Graph, int] = {}
     handed: dict[Graph, set[int]] = {}
     for index, op in enumerate(trace.ops):
@@ -124,9 +124,9 @@ def _further_graphs_s(
         if op.phase != "optimizer" and not parts.eager(index):
             first.setdefault(graph, index)
             handed.setdefault(graph, set()).update(
-                s for s in op.storages[:inputs] if made_in.get(s, graph) != graph
+                s for s in op.storages[:inputs] if graph_of.get(s, graph) != graph
             )
-        made_in |= dict.fromkeys(op.storages[inputs:], graph)
+        graph_of |= dict.fromkeys(op.storages[inputs:], graph)
     seconds = np.zeros(len(trace.ops))
     passes: dict[Phase, Graph] = {}
     for graph in first:

@@ -1,4 +1,5 @@
-"""One fused group as loops: the bytes that it reads and writes, and its arithmetic.
+"""One fused group as loops: the bytes that it reads and writes, and its arithmetic; the package
+`library` has its library calls.
 
 May import the root of fusion, costs, lowering and timing; no scheduling and no passes.
 """

@@ -1,6 +1,6 @@
 """The offset and the order in which a loop reads a value, as in Inductor's `MemoryDep`. Two loops
 share a read only if they read the same elements in the same order (`score_fusion_memory` of
-torch/_inductor/scheduler.py), and a loop joins the preceding loop only if it reads in the order in
+torch/_inductor/scheduler.py). A loop joins the preceding loop only if it reads in the order in
 which that loop writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def value_of(key: Key) -> Key:
 
 
 def region_of(key: Key) -> Key:
-    """A key that is equal for all reads that begin at one address: the value, followed by the
-    offsets of the read and of the ops computed on the way to it, if any is not 0."""
+    """A key that is equal for all reads that begin at one address. It is the value, followed by the
+    offsets of the read and of the ops computed on the way to it if any is not 0."""
     if not isinstance(key, Part):
         return key
     value = value_of(key)

@@ -23,7 +23,7 @@ def contracted(trace: Trace, flow: Dataflow, index: int, maker: Callable[[Value]
         return 0
     for value in flow.reads[index]:
         source = maker(value)
-        alone = flow.users.get(value) == [index] and value not in flow.kept
+        alone = flow.users.get(value) == [index] and value not in flow.stored
         if source >= 0 and alone and _name(trace, source) in _PRODUCTS:
             return trace.ops[source].outputs[0].numel
     return 0

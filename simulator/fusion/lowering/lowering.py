@@ -1,4 +1,4 @@
-"""Lower ops to loop nests, as Inductor does: a value that only loops read is computed where it is
+"""Lower ops to loop nests, as Inductor does. A value that only loops read is computed where it is
 read; a value that a library reads, that leaves the graph, or that takes too many ops is stored
 (`realizing`).
 """
@@ -15,10 +15,10 @@ from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
 from simulator.fusion.lowering.decompositions import decompose
-from simulator.fusion.lowering.gradients import accumulated
-from simulator.fusion.lowering.library_calls import LibraryCalls
-from simulator.fusion.lowering.padded_products import PaddedProducts
-from simulator.fusion.lowering.padding import Seconds
+from simulator.fusion.lowering.library.calls import LibraryCalls
+from simulator.fusion.lowering.library.gradients import accumulated
+from simulator.fusion.lowering.library.padded_products import PaddedProducts
+from simulator.fusion.lowering.library.padding import Seconds
 from simulator.fusion.lowering.pieces import accumulate, concatenate, scatter
 from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.lowering.realizing import must_store
@@ -185,7 +185,7 @@ class Lowering:
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
-            if not users and value not in self.flow.kept:
+            if not users and value not in self.flow.stored:
                 continue
             self.computed[value] = tensor
             whole = recomputed | {index: Recomputed(instructions, tensor.shape)}

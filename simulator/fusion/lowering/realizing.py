@@ -27,7 +27,7 @@ def must_store(
     ops: tuple[int, ...],
 ) -> bool:
     """Whether a value that `ops` compute from `reads` for `users` is written to memory."""
-    if value in lowering.flow.kept or len(reads) > _READS:
+    if value in lowering.flow.stored or len(reads) > _READS:
         return True
     if any(lowering.trace.ops[op].name == _SIXTEEN_READS for op in ops):
         return True

@@ -71,7 +71,7 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
 def _reads_across(lowering: Lowering, key: Key) -> bool:
     """Whether a read goes across memory. Values that leave the graph have the layout of eager mode
     (config.keep_output_stride)."""
-    tensor = lowering.computed.get(key) if key in lowering.flow.kept else None
+    tensor = lowering.computed.get(key) if key in lowering.flow.stored else None
     if tensor is None or not lowering.inductor or lowering.calls.channels_last:
         return strides_apart(key)
     return len(tensor.shape) > 1 and tensor.shape[-1] > 1 and tensor.stride[-1] != 1

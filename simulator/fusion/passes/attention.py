@@ -135,7 +135,7 @@ class _Matching:
         while True:
             value = self.flow.makes[at][0]
             users = self.flow.users.get(value, [])
-            if len(users) != 1 or value in self.flow.kept:
+            if len(users) != 1 or value in self.flow.stored:
                 return None
             at = users[0]
             after.append(at)
@@ -148,7 +148,7 @@ class _Matching:
     def _only(self, user: int, place: int) -> int | None:
         """The op that computes an input of `user`; None if other ops read the input too."""
         value = self.flow.reads[user][place]
-        alone = self.flow.users.get(value) == [user] and value not in self.flow.kept
+        alone = self.flow.users.get(value) == [user] and value not in self.flow.stored
         return self.maker.get(value) if alone else None
 
     def _operand(
@@ -180,7 +180,7 @@ class _Matching:
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])
         users = self.flow.users.get(value, [])
-        if copies and len(users) == 1 and value not in self.flow.kept:
+        if copies and len(users) == 1 and value not in self.flow.stored:
             copy = self.trace.ops[users[0]]
             if copy.name == "aten.clone.default" and copy.outputs[0].shape == (b, s, h, d):
                 ops.add(users[0])

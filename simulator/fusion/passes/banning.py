@@ -19,9 +19,9 @@ _REDUCED = 4  # a result this many times smaller than its inputs is kept
 @dataclass(frozen=True)
 class Bans:
     """The kinds of ops that are banned. `used_far_apart` are ops whose result is also read beyond
-    an op that does not fuse; `long_chains` are ops that end a long chain of fusible ops;
-    `materialized_backward` are ops whose result an unfusible backward op reads; `not_listed` are
-    ops that are not on the list (if False, only random and compute-intensive ops are banned);
+    an op that does not fuse. `long_chains` are ops that end a long chain of fusible ops.
+    `materialized_backward` are ops whose result an unfusible backward op reads. `not_listed` are
+    ops that are not on the list; if False, only random and compute-intensive ops are banned.
     `reductions` are ops whose results are much smaller than their inputs."""
 
     used_far_apart: bool = True

@@ -17,7 +17,7 @@ from simulator.fusion.passes.op_types import is_intensive
 _PARTS = 10_000  # number of units into which the knapsack divides the budget
 
 
-def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
+def saved_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     """The tensors to keep. If possible they have at most this share (0 to 1) of the bytes that the
     default cut keeps in addition to the step's inputs; 1 gives the default cut.
 
@@ -27,13 +27,13 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     """
     usual = Bans()
     saved = tensors_to_keep(joint, banned(joint, usual))
-    if budget >= 1 or not (whole := kept_bytes(joint, saved)):
+    if budget >= 1 or not (whole := saved_bytes(joint, saved)):
         return saved
     freer = replace(usual, used_far_apart=False, long_chains=False, materialized_backward=False)
     for bans in (freer, replace(freer, not_listed=False)):
         stopped = banned(joint, bans)
         saved = tensors_to_keep(joint, stopped)
-        if kept_bytes(joint, saved) < budget * whole:
+        if saved_bytes(joint, saved) < budget * whole:
             return saved
     freest = replace(freer, not_listed=False)
     choices = sorted(
@@ -42,20 +42,20 @@ def kept_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
             for i in banned(joint, freest)
             if joint.op_distance[i] < FAR and not joint.draws(i) and not joint.writes_in_place(i)
         ),
-        key=lambda i: _made_bytes(joint, i),
+        key=lambda i: _result_bytes(joint, i),
         reverse=True,
     )
-    sizes = [_made_bytes(joint, i) / whole for i in choices]
+    sizes = [_result_bytes(joint, i) / whole for i in choices]
     recomputed = _left_out(sizes, [_flops(joint, i) for i in choices], budget)
     return tensors_to_keep(joint, banned(joint, freest, {choices[place] for place in recomputed}))
 
 
-def kept_bytes(joint: Joint, tensors: Collection[int]) -> int:
+def saved_bytes(joint: Joint, tensors: Collection[int]) -> int:
     """Bytes of tensors that forward ops write, as the partitioner sums them: views count too."""
     return sum(joint.tensors[t].nbytes for t in tensors if joint.tensors[t].op >= 0)
 
 
-def _made_bytes(joint: Joint, index: int) -> int:
+def _result_bytes(joint: Joint, index: int) -> int:
     return sum(joint.tensors[t].nbytes for t in joint.makes[index])
 
 

@@ -11,8 +11,9 @@ from simulator.fusion.passes.joint import Joint
 _NEARER = 1.1  # factor of the weight per step of distance from the backward pass, up to `_STEPS`
 _STEPS = 100
 _FLOW = 2**30
-"""Capacities are integers. Their unit is one byte, or larger, so that the tensors that the backward
-pass reads have at most this capacity; they are a cut, so no minimum cut has more."""
+"""Capacities are integers. Their unit is one byte, or larger, so that all tensors that the backward
+pass reads have at most this capacity together. These tensors are a cut, so no minimum cut has a
+larger capacity."""
 _SOURCE, _SINK = 0, 1
 
 
@@ -33,9 +34,9 @@ def tensors_to_keep(joint: Joint, banned: Collection[int]) -> frozenset[int]:
     ops = {index: 2 + place for place, index in enumerate(joint.makes)}
     inner = 2 + len(ops)
     edges: dict[tuple[int, int], int] = {}
-    for tensor, made in enumerate(joint.tensors):
+    for tensor, record in enumerate(joint.tensors):
         enters, leaves = inner + 2 * tensor, inner + 2 * tensor + 1
-        edges[ops[made.op] if made.op >= 0 else _SOURCE, enters] = most
+        edges[ops[record.op] if record.op >= 0 else _SOURCE, enters] = most
         lost = joint.written_over(tensor) and not joint.readers[tensor]
         edges[enters, leaves] = most if lost else min(_capacity(weights[tensor], unit), most)
         for user in joint.users[tensor]:
@@ -55,10 +56,10 @@ def tensors_to_keep(joint: Joint, banned: Collection[int]) -> frozenset[int]:
 def _weight(joint: Joint, tensor: int) -> float:
     """The bytes of a tensor, increased with its distance from the backward pass, and doubled if the
     tensor would otherwise stay within a kernel and not be written (`get_node_weight`)."""
-    made = joint.tensors[tensor]
+    record = joint.tensors[tensor]
     steps = max(min(joint.distance[tensor], _STEPS), 1)
-    weight = int(made.nbytes * _NEARER**steps)
-    if made.op < 0:
+    weight = int(record.nbytes * _NEARER**steps)
+    if record.op < 0:
         return weight
     readers = (*joint.users[tensor], *joint.readers[tensor])
     return weight if not all(joint.fuse(tensor, r) for r in readers) else 2 * weight

@@ -2,7 +2,7 @@
 forward and backward ops that read them.
 
 The ops are those of eager mode, so a norm is one op; views are ops too. A trace names storages, not
-tensors: an op reads the last tensor of the storage and version with the same shape and strides, and
+tensors. An op reads the last tensor of the storage and version with the same shape and strides;
 equal pieces of one op (the parts of a split) are one tensor.
 """
 
@@ -20,7 +20,7 @@ FAR = 10**9
 
 
 @dataclass(frozen=True)
-class Made:
+class JointTensor:
     """A tensor: the forward op that computes it (−1 if it is older than the step), its value, its
     bytes, and whether the op has several results."""
 
@@ -34,13 +34,13 @@ def cache_by_signature(predicate: Callable[[Op], bool]) -> Callable[[Op], bool]:
     """A predicate whose results are cached by signature."""
     known: dict[int, bool] = {}
 
-    def answered(op: Op) -> bool:
+    def cached(op: Op) -> bool:
         key = id(op.signature)
         if key not in known:
             known[key] = predicate(op)
         return known[key]
 
-    return answered
+    return cached
 
 
 class Joint:
@@ -54,7 +54,7 @@ class Joint:
         self.trace = trace
         self._is_fusible = cache_by_signature(fusible)
         self.flow: Dataflow = dataflow(trace)
-        self.tensors: list[Made] = []
+        self.tensors: list[JointTensor] = []
         self.reads: dict[int, tuple[int, ...]] = {}
         self.makes: dict[int, tuple[int, ...]] = {}
         self.users: list[list[int]] = []
@@ -86,8 +86,8 @@ class Joint:
         op = self.trace.ops[user]
         if base(op) == "cat":
             return True
-        made = self.tensors[tensor]
-        own = made.several or (made.op >= 0 and self._is_fusible(self.trace.ops[made.op]))
+        record = self.tensors[tensor]
+        own = record.several or (record.op >= 0 and self._is_fusible(self.trace.ops[record.op]))
         return own and self._is_fusible(op)
 
     def written_over(self, tensor: int) -> bool:
@@ -103,7 +103,7 @@ class Joint:
             self.written_over(t) for t in touched
         )
 
-    def made_forward(self, value: Value) -> bool:
+    def computed_forward(self, value: Value) -> bool:
         """Whether this step's forward pass computes a value."""
         storage, version = value
         return value in self._oldest and (version > 0 or self.trace.storages[storage].born >= 0)
@@ -126,7 +126,9 @@ class Joint:
             key = value, tensor
             tensor_of[key] = tensor_of.get(key, 0) + tensor.numel * tensor.itemsize
         for (value, tensor), nbytes in tensor_of.items():
-            self._known[value, tensor] = self._new(Made(index, value, nbytes, len(op.outputs) > 1))
+            self._known[value, tensor] = self._new(
+                JointTensor(index, value, nbytes, len(op.outputs) > 1)
+            )
         self.makes[index] = tuple(self._known[key] for key in tensor_of)
 
     def _same(self, index: int, op: Op) -> bool:
@@ -151,15 +153,15 @@ class Joint:
             if place is None:
                 if known_only:
                     continue
-                place = self._new(Made(-1, value, self._free_of_old(value, tensor), False))
+                place = self._new(JointTensor(-1, value, self._free_of_old(value, tensor), False))
             reads[place] = None
         return tuple(reads)
 
-    def _new(self, made: Made) -> int:
-        self.tensors.append(made)
+    def _new(self, record: JointTensor) -> int:
+        self.tensors.append(record)
         self.users.append([])
         self.readers.append([])
-        self._oldest.setdefault(made.value, len(self.tensors) - 1)
+        self._oldest.setdefault(record.value, len(self.tensors) - 1)
         return len(self.tensors) - 1
 
     def _free_of_old(self, value: Value, tensor: Tensor) -> int:
@@ -176,14 +178,14 @@ class Joint:
         self.distance = [FAR] * len(self.tensors)
         self.op_distance: dict[int, int] = {}
         for index in reversed(self.makes):
-            made = self.makes[index]
-            for tensor in made:
+            results = self.makes[index]
+            for tensor in results:
                 self.distance[tensor] = self._distance(tensor)
-            nearest = min((self.distance[t] for t in made), default=FAR)
-            several = any(self.tensors[t].several for t in made)
+            nearest = min((self.distance[t] for t in results), default=FAR)
+            several = any(self.tensors[t].several for t in results)
             self.op_distance[index] = min(nearest + several, FAR)
-        for tensor, made in enumerate(self.tensors):
-            if made.op < 0:
+        for tensor, record in enumerate(self.tensors):
+            if record.op < 0:
                 self.distance[tensor] = self._distance(tensor)
 
     def _distance(self, tensor: int) -> int:

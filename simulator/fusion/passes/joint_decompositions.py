@@ -36,9 +36,9 @@ def decompose(trace: Trace) -> DecomposedTrace:
         elif op.name in ("aten.relu.default", "aten.relu_.default") and op.phase == "forward":
             relus[flow.makes[index][0]] = index
         elif op.name == "aten.threshold_backward.default" and not op.signature.arg("threshold", 0):
-            made = relus.get(flow.reads[index][1])
-            if made is not None and made not in graph.parts:
-                _relu(graph, made, index)
+            forward = relus.get(flow.reads[index][1])
+            if forward is not None and forward not in graph.parts:
+                _relu(graph, forward, index)
         elif op.name == "aten.native_batch_norm.default" and op.signature.arg("training", False):
             graph.parts[index] = _batch_norm(graph, op)
         elif op.name == "aten.hardtanh_backward.default":
@@ -46,15 +46,15 @@ def decompose(trace: Trace) -> DecomposedTrace:
         elif op.name in _WIDENING and op.inputs[0].itemsize < _WIDE_BYTES:
             graph.parts[index] = _widened(graph, op, flow.reads[index][0])
         elif op.name == "aten.max_pool2d_with_indices_backward.default":
-            made = flow.reads[index][op.signature.names.index("indices")]
-            if made in pools and _low_memory(trace.ops[pools[made]]):
-                _max_pool(graph, pools[made], index)
+            indices = flow.reads[index][op.signature.names.index("indices")]
+            if indices in pools and _low_memory(trace.ops[pools[indices]]):
+                _max_pool(graph, pools[indices], index)
         elif op.name == "aten.max_pool2d_with_indices.default" and op.phase == "forward":
             pools[flow.makes[index][1]] = index
         elif op.name == "aten.detach.default" and op.phase == "backward":
             graph.parts[index] = ()  # detaches a saved tensor; it reads no memory
-    for made, out in returned(trace, flow):
-        gradient = gradient_of(trace, flow, made, out)
+    for producer, out in returned(trace, flow):
+        gradient = gradient_of(trace, flow, producer, out)
         if gradient is not None:
             _tangent(graph, gradient)
     return graph.build()
@@ -129,8 +129,8 @@ def _hardtanh(graph: GraphBuilder, op: Op) -> tuple[Op, ...]:
     parts: list[Op] = []
     like, signature = op.inputs[1], op.signature
 
-    def loop(name: str, made: str, *inputs: Operand, **args: object) -> Operand:
-        result = replace(like, dtype=made)
+    def loop(name: str, result_dtype: str, *inputs: Operand, **args: object) -> Operand:
+        result = replace(like, dtype=result_dtype)
         place = graph.storage(result)
         parts.append(graph.op(op, name, inputs, (result, place), **args))
         return "self", result, place

@@ -13,7 +13,7 @@ from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_decompositions import decompose
-from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated_from
+from simulator.fusion.passes.rematerialization import Joint, repeated_from, saved_within
 from simulator.records import Op, Trace
 
 
@@ -48,7 +48,7 @@ def joint_graph(trace: Trace) -> JointGraph:
         return JointGraph(trace)
     decomposed = decompose(functional(trace))
     joint = Joint(decomposed.trace, _fuses)
-    repeated, source = repeated_from(joint, kept_within(joint))
+    repeated, source = repeated_from(joint, saved_within(joint))
     return JointGraph(_unreturned(joint, repeated), [decomposed.source[index] for index in source])
 
 
@@ -58,7 +58,9 @@ def _unreturned(joint: Joint, after: Trace) -> Trace:
     there, so these end one op earlier here."""
     ends = [_backward(each) for each in (joint.trace, after)]
     results = {
-        storage for storage, _ in joint.flow.kept if joint.trace.storages[storage].freed == ends[0]
+        storage
+        for storage, _ in joint.flow.stored
+        if joint.trace.storages[storage].freed == ends[0]
     }
     storages = [
         replace(s, freed=ends[1] - 1) if s.freed == ends[1] and number not in results else s

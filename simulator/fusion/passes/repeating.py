@@ -11,26 +11,26 @@ from simulator.fusion.passes.joint import Joint
 from simulator.records import Op, Storage, Trace, touches
 
 
-def repeated(joint: Joint, kept: Collection[int]) -> Trace:
+def repeated(joint: Joint, saved: Collection[int]) -> Trace:
     """The trace with a copy of every forward op that the backward pass needs again, host work
-    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`); the
+    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`). The
     trace itself if no op is repeated. Other tensors end with their last use in the forward pass.
     """
-    return repeated_from(joint, kept)[0]
+    return repeated_from(joint, saved)[0]
 
 
-def repeated_from(joint: Joint, kept: Collection[int]) -> tuple[Trace, list[int]]:
+def repeated_from(joint: Joint, saved: Collection[int]) -> tuple[Trace, list[int]]:
     """The trace of `repeated`, and the index in the old trace of each of its ops."""
-    repeating = _Repeating(joint, kept)
+    repeating = _Repeating(joint, saved)
     repeated = repeating.done()
     return repeated, repeating.source
 
 
 class _Repeating:
-    def __init__(self, joint: Joint, kept: Collection[int]) -> None:
+    def __init__(self, joint: Joint, saved: Collection[int]) -> None:
         self.joint, self.trace = joint, joint.trace
-        self.exactly = frozenset(kept)
-        self.values = {joint.tensors[t].value for t in kept}
+        self.exactly = frozenset(saved)
+        self.values = {joint.tensors[t].value for t in saved}
         self.again: dict[int, int] = {}  # the new storage of a recomputed one
         self.copied: set[int] = set()
         self.ops: list[Op] = []
@@ -58,7 +58,7 @@ class _Repeating:
 
     def _there(self, tensor: int) -> bool:
         value = self.joint.tensors[tensor].value
-        return value in self.values or not self.joint.made_forward(value)
+        return value in self.values or not self.joint.computed_forward(value)
 
     def _missing(self, tensors: Collection[int]) -> set[int]:
         """The forward ops that recompute these tensors, without those that ran again already."""
@@ -96,7 +96,7 @@ class _Repeating:
 
     def _storage(self, value: Value) -> int:
         """The storage of a value in the backward pass."""
-        lost = value not in self.values and self.joint.made_forward(value)
+        lost = value not in self.values and self.joint.computed_forward(value)
         return self.again.get(value[0], value[0]) if lost else value[0]
 
     def _lives(self) -> list[Storage]:

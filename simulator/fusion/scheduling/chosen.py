@@ -167,7 +167,7 @@ class Chosen:
                 if node.kind == "reduction" or node.rows != out:
                     raise InputError(
                         f"{self._of(node)} {_space(node)}, {self.label(product)} makes {out:,} "
-                        "elements: an epilogue loops over the latter; leave it out"
+                        "elements: an epilogue loops over the product's elements; leave it out"
                     )
             for other in nodes[:at]:
                 if not can_share_kernel(other, node):
@@ -237,7 +237,7 @@ class Chosen:
     def _leaves(self, value: Value, inside: set[int]) -> bool:
         """Whether ops outside of a set need a value."""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
-        return outside or value in self.flow.kept or value in self._fetched
+        return outside or value in self.flow.stored or value in self._fetched
 
     def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
         """Bytes of this value that the members read; of a table, only the rows that are looked

@@ -6,8 +6,8 @@ from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
 from simulator.fusion.group import Group
+from simulator.fusion.lowering.library.padding import timer
 from simulator.fusion.lowering.lowering import Lowering
-from simulator.fusion.lowering.padding import timer
 from simulator.fusion.passes.attention import attended
 from simulator.fusion.passes.dot_products import dot_products
 from simulator.fusion.passes.joint_graph import JointGraph, joint_graph

@@ -1,6 +1,6 @@
 """Fuse loop nests into kernels as Inductor's scheduler does (`can_fuse` of
-torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py): two nests fuse if they have
-the same iteration space, share memory, and have no path between them through another kernel; the
+torch/_inductor/scheduler.py, `can_fuse_vertical` of codegen/simd.py). Two nests fuse if they have
+the same iteration space, share memory, and have no path between them through another kernel. The
 pair that shares most fuses first."""
 
 from __future__ import annotations

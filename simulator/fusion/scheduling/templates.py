@@ -3,18 +3,18 @@
 Inductor times the library's product and its own templates, and compares the best template, fused
 with the loops that follow, with the unfused pair (`Scheduler.speedup_by_fusion`,
 torch/_inductor/scheduler.py). Here their times are predicted. This is an approximation: a
-template's main loop is assumed to be as fast as the library's, as in the one step that was measured
-(1024 × 2048 × 2048 and a ReLU, bf16 on an H200: 14.4 µs; the library's product alone takes 15 µs).
-The untuned kernel of the calibration, with GELU, took 1.05 to 1.95 times as long as the library's
-at 13 shapes. A product without following loops, a convolution and a product of 32 bits stay in the
-library.
+template's main loop is assumed to be as fast as the library's. It was in the one step that was
+measured (1024 × 2048 × 2048 and a ReLU, bf16 on an H200: 14.4 µs; the library's product alone takes
+15 µs). The untuned kernel of the calibration, with GELU, took 1.05 to 1.95 times as long as the
+library's at 13 shapes. A product without following loops, a convolution and a product of 32 bits
+stay in the library.
 """
 
 from __future__ import annotations
 
 from simulator.fusion.group import Group
 from simulator.fusion.lowering.epilogue import with_epilogue
-from simulator.fusion.lowering.padding import Seconds
+from simulator.fusion.lowering.library.padding import Seconds
 from simulator.fusion.scheduling.epilogue_fusion import Pays
 from simulator.fusion.scheduling.fused_trace import external, in_bytes
 from simulator.fusion.scheduling.work import arguments

@@ -17,7 +17,7 @@ def buffer_storages(
     schedule: Schedule, trace: Trace, within: Sequence[int], storages: list[Storage]
 ) -> list[int]:
     """The storage of each buffer: one of `trace` that ops `within` the same graph, forward and
-    backward, share with others, matched by role, size and first use; else a new one, which is
+    backward, share with others, matched by role, size and first use. Without a match, a new one is
     appended to `storages`."""
     shared = _shared(trace, within)
     weights = {buffer.nbytes for buffer in schedule.buffers if buffer.role == "weight"}

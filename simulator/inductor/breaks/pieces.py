@@ -15,9 +15,9 @@ _AHEAD, _SURE = 64, 3  # ops to look ahead, and equal ops that make a match
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A stretch of the forward pass, a `graph` or eager: the names of its ops, the line and reason
-    of the break that ended it ("" if the function returned), and the number of a graph's
-    `schedule`, which several graphs may share."""
+    """A stretch of the forward pass, a `graph` or eager: the names of its ops, and the line and
+    reason of the break that ended it ("" if the function returned). Several graphs may share the
+    number of a `schedule`."""
 
     graph: bool
     ops: list[str]

@@ -44,7 +44,7 @@ def survey(
     """The pieces of the forward pass of a module on `meta`, and the schedules of its graphs (in
     training with their backward pass), or the reason why a graph cannot be scheduled."""
     progress("looking for graph breaks")
-    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue]
+    torch._dynamo.reset()  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     mode = _Running(sizes, training, progress)
     to_gpu(module, mode)
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))

@@ -69,7 +69,7 @@ def schedule_by_extension(
             every = "block" if period == 1 else f"{period} blocks"
             note = (
                 f"scheduled with {short} and with {deep} of the {blocks} equal blocks of "
-                f"{path}, and extended by {more} launches with every {every}"
+                f"{path}, and extended by {more} launches for every further {every}"
             )
             return replace(extended, notes=(*extended.notes, note))
     return None

@@ -31,7 +31,7 @@ def continued(short: Sequence[Row], long: Sequence[Row], times: int) -> list[Con
     periods in each.
 
     None if the two differ in anything else: rows before, between and after the periods must be
-    equal in both, and there must be ENOUGH periods in which every count of a row is linear in the
+    equal in both. There must be ENOUGH periods in which every count of a row is linear in the
     period's number and in the number of periods.
     """
     front = _common(short, long)

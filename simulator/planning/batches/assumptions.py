@@ -166,9 +166,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         how = "no queue is modelled"
         if spec.rate_per_s and row.batch and row.status in ("fits", "uncertain"):
             gathers_s = row.batch * row.count / spec.rate_per_s
-            how += (
-                f": each GPU gathers a batch in {latency(gathers_s)}, which the latency leaves out"
-            )
+            how += f": each GPU gathers a batch in {latency(gathers_s)}, which the latency excludes"
         yield Assumption("arrivals", "batches are always full", how)
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")

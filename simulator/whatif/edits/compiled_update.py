@@ -1,8 +1,8 @@
 """The optimizer's step compiled alone (torch.compile(optimizer.step)), as Inductor groups it.
 
 An update over lists becomes one loop per weight, whose arithmetic stays in registers, and a kernel
-takes the loops of many weights: `ForeachKernelSchedulerNode` (torch/_inductor/scheduler.py) fuses
-list by list, `ComboKernel` (codegen/triton_combo_kernel.py) splits the loops after 250 buffers that
+takes the loops of many weights. `ForeachKernelSchedulerNode` (torch/_inductor/scheduler.py) fuses
+list by list; `ComboKernel` (codegen/triton_combo_kernel.py) splits the loops after 250 buffers that
 they read and write. The step counters move to the GPU (`move_step_if_cpu` of torch/_dynamo/
 variables/optimizer.py), where separate kernels increment them.
 """
@@ -97,7 +97,7 @@ def _loops(
         elements = sum(tensors[0].numel for tensors, _ in rows)
         for tensors, storages in rows:
             if tensors[0].device == "cpu":
-                counter = change.storage(4, "optimizer", kept=True)
+                counter = change.storage(4, "optimizer", permanent=True)
                 counters.append(_Loop(1, {counter: 4}, {counter: 4}, 1, 1))
                 continue
             loop = _joined(loops, storages) or _Loop(tensors[0].numel)

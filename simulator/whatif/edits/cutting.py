@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.errors import InputError
-from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated
+from simulator.fusion.passes.rematerialization import Joint, repeated, saved_within
 from simulator.fusion.rules import WHOLE, level_of
 from simulator.records import Trace
 from simulator.scenario.resolved import ResolvedScenario
@@ -35,7 +35,7 @@ class Cut:
         """Raise InputError if no op would be recomputed, or if peak memory would rise."""
         _check(trace)
         joint = Joint(trace)
-        changed = repeated(joint, kept_within(joint, self.budget))
+        changed = repeated(joint, saved_within(joint, self.budget))
         if changed is trace:
             raise InputError(
                 "recompute=mincut: no op would run again: torch's rules store all tensors that the "

@@ -31,7 +31,7 @@ class Float4:
     rank: int = 0
 
     def demand(self, resolved: ResolvedScenario) -> None:
-        """Raise InputError for a GPU without products of 4 bits."""
+        """Raise InputError for a GPU without 4-bit products."""
         gpu = resolved.gpu
         if not gpu.peak("tensor", "fp4"):
             raise InputError(
@@ -80,10 +80,10 @@ def _quantised(trace: Trace, products: list[Product]) -> Trace:
             if own in replaceable:
                 change.resize(own, size)
             else:
-                own = change.storage(size, "weight", kept=True)
+                own = change.storage(size, "weight", permanent=True)
             # the scales lie in the weight's storage; the op also reads a storage of 0 bytes for
             # them
-            copies[p.b[1]] = own, change.storage(0, "weight", kept=True)
+            copies[p.b[1]] = own, change.storage(0, "weight", permanent=True)
         a, scale_a = zip(_stored(m, k), copies[p.a[1]], strict=True)
         scales, at = _stored(lines, k)[1], copies[p.b[1]]
         weight = Tensor((k // 2, n), PAIR, (1, k // 2)), at[0]

@@ -63,7 +63,7 @@ class _Quantisation:
         self.change, self.origin, self.products = Rewriting(trace), trace, products
         self.shared = Shared()
         self.copies: dict[int, int] = {}  # storage of an operand -> storage of its float8 copy
-        self.scale = self.change.storage(4, kept=True)
+        self.scale = self.change.storage(4, permanent=True)
         self.replaceable = only_for(trace, {p.index for p in products})
         self.training = trace.phase == "training"
 
@@ -120,4 +120,4 @@ class _Quantisation:
         if storage in self.replaceable:
             self.change.resize(storage, tensor.numel)
             return storage
-        return self.change.storage(tensor.numel, "weight", kept=True)
+        return self.change.storage(tensor.numel, "weight", permanent=True)

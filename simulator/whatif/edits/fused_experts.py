@@ -1,10 +1,10 @@
 """Mixtures of experts with the fused kernels of serving engines.
 
-vLLM (`fused_moe`) runs a mixture in six kernels: the softmax of the best scores, the order of the
-rows by expert, a product that reads each row from its place, the activation, another product, and
-the sum of each token's experts. Biases are added within the products, and an operand in low
-precision is quantised by one kernel. The products have tiles of 16 to 64 rows instead of ATen's
-clusters of 128 and more.
+vLLM (`fused_moe`) runs a mixture in six kernels. They are the softmax of the best scores, the order
+of the rows by expert, a product that reads each row from its place, the activation, another
+product, and the sum of each token's experts. Biases are added within the products, and an operand
+in low precision is quantised by one kernel. The products have tiles of 16 to 64 rows instead of
+ATen's clusters of 128 and more.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _is_topk(op: Op) -> bool:
 
 
 def _before(trace: Trace, index: int) -> Iterator[Op]:
-    """The ops that remain of an op before the first product."""
+    """The ops that replace an op before the first product; none if the fused kernels do its
+    work."""
     op = trace.ops[index]
     scores, place = op.inputs[0] if op.inputs else None, op.storages[0]
     if op.name.startswith(_PRODUCTS) or _quantises(op):
@@ -102,7 +103,8 @@ def _before(trace: Trace, index: int) -> Iterator[Op]:
 
 
 def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator[Op]:
-    """The ops that remain of an op from the first product on."""
+    """The ops that replace an op from the first product on; none if the fused kernels do its
+    work."""
     op = trace.ops[index]
     if _is_grouped(op):
         signature = replace(op.signature, args={**op.signature.args, "fused": True})

@@ -16,7 +16,7 @@ class Rewriting:
 
     `put(i, ops)` replaces op i by `ops`, or removes it if `ops` is empty. `storage(...)` is the id
     of a new allocation, which lives from its first to its last use, or through the whole step if
-    `kept`. `resize` changes the size of an allocation from before the step.
+    `permanent`. `resize` changes the size of an allocation from before the step.
     """
 
     trace: Trace
@@ -27,8 +27,8 @@ class Rewriting:
     def put(self, index: int, ops: Sequence[Op]) -> None:
         self._groups[index] = ops
 
-    def storage(self, nbytes: int, role: Role = "activation", kept: bool = False) -> int:
-        self._fresh.append((nbytes, role, kept))
+    def storage(self, nbytes: int, role: Role = "activation", permanent: bool = False) -> int:
+        self._fresh.append((nbytes, role, permanent))
         return len(self.trace.storages) + len(self._fresh) - 1
 
     def resize(self, storage: int, nbytes: int) -> None:
@@ -50,10 +50,10 @@ class Rewriting:
             for number, s in enumerate(old.storages)
         ]
         first, last = touches(ops)
-        for offset, (nbytes, role, kept) in enumerate(self._fresh):
+        for offset, (nbytes, role, permanent) in enumerate(self._fresh):
             number = len(old.storages) + offset
-            born = -1 if kept else first.get(number, -1)
-            freed = None if kept else last.get(number, -1) + 1
+            born = -1 if permanent else first.get(number, -1)
+            freed = None if permanent else last.get(number, -1) + 1
             storages.append(Storage(nbytes, born, freed, role))
         return replace(
             old.with_ops(ops, storages, place),

@@ -63,7 +63,7 @@ class SmallWeights:
                     change.resize(p.b[1], size)
                     packed[p.b[1]] = p.b[1]
                 else:
-                    packed[p.b[1]] = change.storage(size, "weight", kept=True)
+                    packed[p.b[1]] = change.storage(size, "weight", permanent=True)
             view = view_before(trace, p.index, p.b[1])
             if view is not None:
                 change.put(view, ())  # the packed weight needs no transposition
@@ -109,7 +109,7 @@ class SmallWeights:
         self, change: Rewriting, p: Product, weight: tuple[Tensor, int], extra: Tensor
     ) -> list[Op]:
         # the scales lie in the weight's storage; the op also reads a storage of 0 bytes for them
-        side = change.storage(0, "weight", kept=True)
+        side = change.storage(0, "weight", permanent=True)
         if p.ends is not None:
             operands = {"self": p.a, "mat2": weight, "scales": (extra, side), "offs": p.ends}
             return [call(p.op, "aten._grouped_mm.default", operands, [p.out], counted=True)]

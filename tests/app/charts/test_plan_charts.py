@@ -56,7 +56,7 @@ def test_no_point_beats_the_frontier_in_both_cost_and_time():
 
 def test_cost_against_speed():
     scene = front_scene(read(SERVE), ROWS[:4])
-    assert scene.time_title == "99% of tokens arrive within, ms"
+    assert scene.time_title == "99% of tokens arrive within (ms)"
     assert scene.cost_title == "USD per million tokens"
     # 3.6 USD an hour for 1,000 tokens a second: 1 USD a million
     assert [p.cost for p in scene.points] == pytest.approx([1.0, 2.0, 7.3 / 3.6, 0.5])
@@ -102,7 +102,7 @@ def test_a_training_is_drawn_over_its_duration():
     ends = (2 * 86400.0, 4 * 86400.0)
     one = replace(ROWS[0], duration_s=3 * 86400.0, duration_interval_s=ends, usd_total=90.0)
     scene = front_scene(spec, [one])
-    assert (scene.time_title, scene.cost_title) == ("the run takes, days", "USD in all")
+    assert (scene.time_title, scene.cost_title) == ("time of the run (days)", "USD in all")
     point = scene.points[0]
     assert point.time == pytest.approx(3.0) and point.time_interval == pytest.approx((2.0, 4.0))
     assert point.cost_interval == pytest.approx((60.0, 120.0)) and scene.limit == 5
@@ -129,14 +129,14 @@ def test_the_tornado_crosses_the_limit():
     drawing = tornado_drawing(scene, 480, tornado_height(scene), TABULATED)
     texts = words(drawing)
     for each in ("30 now", "limit 50", "Requests a second", "7.5", "12.5", "16: does not run",
-                 "1 more move it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
+                 "1 other moves it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
         assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
     assert len(late) == 1  # only the end at 12.5 requests per second
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
     assert late[0].box.left == pytest.approx(lines[0].points[0][0])
     low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)
-    assert "3 more move it by less" in words(low)
+    assert "3 others move it less" in words(low)
     assert tornado_scene(read(SERVE), plan_of(RESTS[4:])) is None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from simulator.hardware.gpu import gpus
 from tests.app.conftest import stdout
 
 Run = Callable[..., Any]
@@ -103,14 +104,8 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--over", "network=gtp2,bert-base"),
      "unknown network 'gtp2': did you mean 'gpt2'? `ridgepoint networks` lists all"),
     (("--over", "gpu=h100,h2o0"),
-     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71"),
-    (("--into", "rows", "--over", "bach=1,2"),
-     "no axis 'bach' for mlp-tiny: did you mean 'batch'? expected accumulate, bandwidth, batch, "
-     "figure, fp8, freeze, fuse, fused_experts, fusion, gpu, host, host_speed, kv_cache, l2, "
-     "l2_bandwidth, launch_cost, launch_latency, memory, mode, network, nvfp4, optimizer, "
-     "power_limit, "
-     "precision, queue_depth, rate, recompute, remove, sdpa, seq, sustained_clock, tensor_peak, "
-     "training, utilisation, vector_peak, weights, or a size of mlp-tiny: width, depth, classes"),
+     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all "
+     f"{len(gpus())}"),
     (("--into", "rows", "--seed", "3"),
      "--seed without --sample: expected the number of combinations to draw; add --sample, or "
      "remove --seed"),
@@ -139,6 +134,19 @@ def test_invalid_sweeps_are_refused(
     monkeypatch.chdir(tmp_path)
     assert message(run("sweep", "mlp-tiny", *arguments)) == expected
     assert not (tmp_path / "rows").exists() and not (tmp_path / "-").exists()
+
+
+def test_an_unknown_axis_is_refused_with_the_known_ones(run: Run):
+    refused, _, known = message(run("sweep", "mlp-tiny", "--over", "bach=1,2")).partition(
+        "expected "
+    )
+    assert refused == "no axis 'bach' for mlp-tiny: did you mean 'batch'? "
+    axes, _, own = known.partition(", or a size of mlp-tiny: ")
+    assert own == "width, depth, classes"
+    names = axes.split(", ")
+    assert names == sorted(names)
+    assert {"batch", "fp8", "gpu", "host_speed", "precision", "weights"} <= {*names}
+    assert "cuda_graph" not in names  # it has no value to vary
 
 
 def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
@@ -171,7 +179,8 @@ def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
     ('network = ["gpt2", "gtp2"]',
      "unknown network 'gtp2': did you mean 'gpt2'? `ridgepoint networks` lists all"),
     ('gpu = ["h2o0"]',
-     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all 71"),
+     "unknown GPU 'h2o0': did you mean 'h20' or 'h200'? `ridgepoint gpus` lists all "
+     f"{len(gpus())}"),
     ('"+host-speed" = [1, 2]\nhost_speed = [3]',
      "{}: an axis is given twice: expected each axis once; remove one"),
     ('batch = [1]\n[unused]', "{}: Object contains unknown field `unused`: expected [scenario], "
@@ -249,14 +258,14 @@ def test_an_engine_that_does_not_answer_keeps_the_rows(
     from simulator.analysis.design import engines
 
     def silent(*arguments: object):
-        raise engines.EngineLostError("no scheduler answers: timed out")
+        raise engines.EngineLostError("no scheduler responds: timed out")
         yield
 
     monkeypatch.setattr(engines, "dask", silent)
     engine = ("--engine", "dask://127.0.0.1:9")
     assert message(run("sweep", "mlp-tiny", *AXES[:4], "--into", into, *engine)) == (
-        f"--engine dask://127.0.0.1:9: no scheduler answers: timed out: 0 of 4 rows are in {into}; "
-        "run the same command again to continue"
+        "--engine dask://127.0.0.1:9: no scheduler responds: timed out: 0 of 4 rows are in "
+        f"{into}; run the same command again to continue"
     )
     text = " ".join(stdout(run("sweep", "mlp-tiny", *AXES, "--into", into)).split())
     assert text.startswith("4 rows in ")

@@ -29,7 +29,7 @@ def test_a_narrow_terminal_has_whole_columns_and_names_the_others(
     assert head.split() == (
         "configuration cost batch batch takes, 80% carries at most limits".split()
     )
-    assert "J/sample, bound by: in a terminal wider than 80, or with --csv or --json" in lines
+    assert "J/sample, bound by: shown in a terminal wider than 80, or with --csv or --json" in lines
     first = lines[lines.index(head) + 2]
     assert first.startswith("1 × ") and " USD/h " in first and first.rstrip().endswith("fits")
     assert max(map(len, lines)) <= 80

@@ -10,8 +10,13 @@ from torch import nn
 from simulator import predict_trace
 from simulator.analysis.fusion_report import explain
 from simulator.errors import InputError
-from simulator.fusion.lowering.layouts import _nodes, channels_last, needs_copy, to_channels_last
-from simulator.fusion.lowering.padding import padded
+from simulator.fusion.lowering.library.layouts import (
+    _nodes,
+    channels_last,
+    needs_copy,
+    to_channels_last,
+)
+from simulator.fusion.lowering.library.padding import padded
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
 from simulator.scenario.resolve import resolve

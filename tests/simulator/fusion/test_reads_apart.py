@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from simulator import trace
 from simulator.fusion import fused
 from simulator.fusion.lowering.access import Part, read, region_of, strides_apart, value_of, walk
-from simulator.fusion.lowering.strides import crosses, joins, padded
+from simulator.fusion.lowering.library.strides import crosses, joins, padded
 from simulator.fusion.offsets import offsets
 from simulator.hardware.gpu import gpu
 from simulator.records import Op, Trace, row_major

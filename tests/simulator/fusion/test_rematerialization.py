@@ -19,7 +19,7 @@ from simulator.costs.movement.views import nothing
 from simulator.costs.registry import COSTS
 from simulator.fusion.passes.budget import _left_out  # pyright: ignore[reportPrivateUsage]
 from simulator.fusion.passes.op_types import RECOMPUTABLE, is_view
-from simulator.fusion.passes.rematerialization import Joint, kept_within, repeated
+from simulator.fusion.passes.rematerialization import Joint, repeated, saved_within
 from simulator.records import Trace
 from simulator.schedule.memory import carried_bytes, memory
 from simulator.tracing import trace
@@ -92,9 +92,9 @@ def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
     views.
     """
     joint = Joint(found)
-    saved = kept_within(joint, budget)
+    saved = saved_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
-    nbytes = sum(found.storages[v[0]].nbytes for v in values if joint.made_forward(v)) - 4
+    nbytes = sum(found.storages[v[0]].nbytes for v in values if joint.computed_forward(v)) - 4
     new = repeated(joint, saved)
     return nbytes, new, again(found, new)
 
@@ -277,4 +277,4 @@ def test_a_smaller_budget_keeps_no_more():
 def test_a_step_in_which_nothing_runs_again_is_itself():
     step = stepped(nn.Linear(WIDTH, WIDTH))
     joint = Joint(step)
-    assert repeated(joint, kept_within(joint)) is step
+    assert repeated(joint, saved_within(joint)) is step

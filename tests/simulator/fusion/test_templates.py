@@ -8,7 +8,7 @@ import pytest
 
 from simulator import predict_trace
 from simulator.fusion import fused
-from simulator.fusion.lowering.padding import timer
+from simulator.fusion.lowering.library.padding import timer
 from simulator.fusion.scheduling.partition import partition
 from simulator.fusion.scheduling.templates import faster
 from simulator.hardware.gpu import gpu

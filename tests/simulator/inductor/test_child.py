@@ -60,7 +60,7 @@ def test_a_child_is_cancelled_while_it_imports() -> None:
 
 def test_a_child_has_its_time() -> None:
     began = time.monotonic()
-    with pytest.raises(RefusalError, match="it took over 0 s"):
+    with pytest.raises(RefusalError, match="it took more than 0 s"):
         Child(TINY, limit_s=0.1).result()
     assert time.monotonic() - began < 30
 

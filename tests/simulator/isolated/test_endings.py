@@ -85,8 +85,8 @@ def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
     monkeypatch.setattr("simulator.isolated.process._GRACE_S", 1.0)
     blocks = "import signal; signal.pthread_sigmask(0, [signal.SIGALRM])\n    while True: pass"
     assert refusal(without_torch, WATCHED.format(blocks)) == (
-        "tracing nets.py:Net took more than 1 s and held off the signal that stops it, so that its "
-        "process was killed: expected it to end by then; correct the network, give smaller sizes, "
+        "tracing nets.py:Net took more than 1 s and blocked the signal that stops it; its process "
+        "was killed: expected it to end by then; correct the network, give smaller sizes, "
         "or allow more with --time-limit"
     )
 
@@ -104,9 +104,9 @@ for number in range(3, 64):
 while True: pass
 """
     assert refusal(without_torch, writes) == (
-        "the process that traced nets.py:Net wrote to the pipe of its results, and was killed: "
-        "expected code that prints, or writes to files that it opens; correct the network, or run "
-        "it with --no-sandbox, where a debugger can follow it"
+        "the process that traced nets.py:Net wrote to the pipe that returns its trace, and was "
+        "killed: expected code that prints, or writes to files that it opens; correct the network, "
+        "or run it with --no-sandbox, where a debugger can follow it"
     )
 
 
@@ -124,7 +124,7 @@ def test_a_message_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(InputError) as caught:
         messages.encoded(Answered(Facts("net"), b"a" * 1000))
     assert re.sub(r"[\d,]{5}", "N", str(caught.value)) == (
-        "the trace has N bytes: expected N at most, which a traced network's process may send; "
+        "the trace has N bytes: expected at most N, the limit of a separate process; "
         "give fewer layers, or run it with --no-sandbox"
     )
 

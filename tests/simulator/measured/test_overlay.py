@@ -169,7 +169,7 @@ def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) ->
     )
     for each in kernels[3:]:
         each["dur"] = 10.0  # six kernels within one: 60 of 10,080 µs
-    assert "all 60 of 10080 µs overlap" in _refusal(tmp_path / "one.json", kernels)
+    assert "kernels overlap for 60 of 10080 µs" in _refusal(tmp_path / "one.json", kernels)
     for each in kernels:
         each["args"]["stream"] = each["name"]  # each in its own stream
     assert len(read(_written(tmp_path / "streams.json", kernels)).kernels) == 9

@@ -67,7 +67,7 @@ def test_the_time_in_which_a_batch_gathers_is_told():
     """8 samples at 500 a second: 16 ms."""
     arrivals = next(a for a in plan(RESNET).assumptions if a.name == "arrivals")
     assert arrivals.source == (
-        "no queue is modelled: each GPU gathers a batch in 16 ms, which the latency leaves out"
+        "no queue is modelled: each GPU gathers a batch in 16 ms, which the latency excludes"
     )
 
 

@@ -222,7 +222,7 @@ def test_a_scheduler_that_dies_leaves_the_rows_so_far(tmp_path: Path, dask: Dask
     with RowsFile(path, LONG) as file:
         done = len(file)
     assert 0 < done < len(LONG.points)
-    assert errors[0].startswith("--engine local: no scheduler answers: ")
+    assert errors[0].startswith("--engine local: no scheduler responds: ")
     assert errors[0].endswith(
         f": {done:,} of {len(LONG.points):,} rows are in {path}; run the same command again to go "
         "on"

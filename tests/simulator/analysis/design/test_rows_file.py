@@ -184,8 +184,8 @@ def test_a_configuration_and_a_saved_trace_have_a_digest(tmp_path: Path, name: s
 def test_a_file_that_is_being_written_is_refused(path: Path):
     with RowsFile(path, SMALL):
         assert refusal(path) == (
-            f"--into {path}: another process writes it: expected one at a time; wait for it, or "
-            "name another file"
+            f"--into {path}: another process is writing it: expected one at a time; wait for it, "
+            "or name another file"
         )
     fill(path)  # it is free again
 
@@ -225,7 +225,7 @@ def test_an_engine_that_brings_nothing_more_ends_the_sweep(path: Path):
     with RowsFile(path, SMALL) as file, pytest.raises(InputError) as error:
         run(file, lambda task, parts: engine(task, parts) if engine.starts == 0 else _never())
     assert str(error.value) == (
-        f"--engine local: no scheduler answers: 32 of 80 rows are in {path}; run the same command "
+        f"--engine local: no scheduler responds: 32 of 80 rows are in {path}; run the same command "
         "again to continue"
     )
     assert held(path)[0] == list(range(32))
@@ -234,7 +234,7 @@ def test_an_engine_that_brings_nothing_more_ends_the_sweep(path: Path):
 
 
 def _never() -> Iterator:
-    raise EngineLostError("no scheduler answers")
+    raise EngineLostError("no scheduler responds")
     yield
 
 

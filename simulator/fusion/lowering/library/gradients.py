@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.lowering.layouts import needs_copy, to_channels_last
+from simulator.fusion.lowering.library.layouts import needs_copy, to_channels_last
 from simulator.fusion.node import Node
 from simulator.records import Op, Signature, Tensor, row_major
 

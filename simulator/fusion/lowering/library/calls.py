@@ -10,11 +10,16 @@ from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value
 from simulator.fusion.kinds import is_pointwise
-from simulator.fusion.lowering.biases import without_bias, without_bias_gradient
-from simulator.fusion.lowering.layouts import channels_last, needs_copy, relaid, to_channels_last
-from simulator.fusion.lowering.padded_products import PaddedProducts, is_outside
+from simulator.fusion.lowering.library.biases import without_bias, without_bias_gradient
+from simulator.fusion.lowering.library.layouts import (
+    channels_last,
+    needs_copy,
+    relaid,
+    to_channels_last,
+)
+from simulator.fusion.lowering.library.padded_products import PaddedProducts, is_outside
+from simulator.fusion.lowering.library.strides import crosses, joins, whole
 from simulator.fusion.lowering.reducing import reduce
-from simulator.fusion.lowering.strides import crosses, joins, whole
 from simulator.fusion.node import Key, Node
 from simulator.records import Op, Signature, Tensor, row_major
 
@@ -142,7 +147,7 @@ class LibraryCalls:
     def _joined(self, index: int, value: Key, tensor: Tensor) -> Key:
         """The key of a value, or of a copy of it in two cases. In the first case, the rows of the
         value are padded and the call cannot skip the padding. In the second case, the value is the
-        gradient of an image in a backward graph that computes it row-major, because no convolution
+        gradient of an image. The backward graph computes it row-major, because no convolution
         requires channels last, and the call reads it through a view that needs another order."""
         node = self.lowering.computed.get(value)
         if node is None:
@@ -169,7 +174,7 @@ class LibraryCalls:
             users = flow.users.get(value, [])
             loops = users and all(is_pointwise(self.lowering.trace.ops[u].signature) for u in users)
             half = op.signature["self"].itemsize < _FULL_BYTES
-            if half or value in flow.kept or not loops:
+            if half or value in flow.stored or not loops:
                 return False
         plain = without_bias(op, self.plain)
         if plain is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.lowering.padding import Seconds, padded
+from simulator.fusion.lowering.library.padding import Seconds, padded
 from simulator.fusion.node import Node
 from simulator.records import Op, Signature, Tensor
 
@@ -69,7 +69,7 @@ class PaddedProducts:
         for value, tensor, wide in zip(
             self.lowering.flow.reads[index], op.inputs, call.inputs, strict=True
         ):
-            often = len(self.lowering.flow.users[value]) > 1 and self._made_here(index, value)
+            often = len(self.lowering.flow.users[value]) > 1 and self._computed_here(index, value)
             if tensor.shape == wide.shape or often:
                 self.lowering.store(value)
             first = often and value not in self.beside_zeros and self._padded_by_all(value)
@@ -87,7 +87,7 @@ class PaddedProducts:
         node.call = replace(op, signature=call)
         self.lowering.nodes.append(node)
 
-    def _made_here(self, index: int, value: Value) -> bool:
+    def _computed_here(self, index: int, value: Value) -> bool:
         """Whether a loop of the same pass computes a value."""
         ops, producer = self.lowering.trace.ops, self.lowering.computed_by.get(value)
         return producer is not None and ops[producer].phase == ops[index].phase
@@ -96,7 +96,7 @@ class PaddedProducts:
         """Whether no op needs the operand without padding."""
         users = self.lowering.flow.users[value]
         calls = [user for user in users if self.lowering.kind(user) == "library"]
-        return value not in self.lowering.flow.kept and all(
+        return value not in self.lowering.flow.stored and all(
             self.pads(user, value) for user in calls
         )
 

@@ -1,6 +1,6 @@
 """Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads one through a view that
-joins dimensions across the gap gets a copy."""
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call gets a copy of such a buffer if it
+reads it through a view that joins dimensions across the gap."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ANEW = (
 def whole(trace: Trace, flow: Dataflow) -> set[Value]:
     """Values that are not padded: those that reach a convolution before a reduction in the graph
     that computes them, and the results of an inference step."""
-    values: set[Value] = set(flow.kept) if trace.phase == "inference" else set()
+    values: set[Value] = set(flow.stored) if trace.phase == "inference" else set()
     of = graphs(trace).of
     required: dict[Value, Graph] = {}
     for index in range(len(trace.ops) - 1, -1, -1):
