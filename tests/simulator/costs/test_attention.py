@@ -228,3 +228,5 @@ def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
     assert gradients.dims["direction"] == "bwd"
     # dO and O of 131,072 each; 2·4·128·4 = 4,096
     assert (delta.read_bytes, delta.write_bytes) == (262144, 4096)
+    # a multiply-add for each of 2·4·128·64 = 65,536 numbers
+    assert delta.flops == 131072

@@ -81,6 +81,13 @@ def test_kernels(arguments: dict[str, int], kernels: list[str]) -> None:
     assert families(**arguments) == kernels
 
 
+def test_small_biased_products_of_single_precision_share_the_depth() -> None:
+    # 100·100·180 = 1.8e6 multiplications are the most
+    clear, touch, _, again = lowered(100, 100, 180, "float32", bias=True)
+    assert (clear.write_bytes, touch.instructions, again.instructions) == (4, 10_000, 10_000)
+    assert [w.family for w in lowered(100, 100, 181, "float32", bias=True)] != BY_DEPTH
+
+
 def test_only_hopper_has_counters() -> None:
     (only,) = lowered(4096, 4096, 4096, card="a100_sxm_80")
     assert only.family == "gemm"
