@@ -121,3 +121,12 @@ def test_a_derived_host_is_less_certain_than_a_measured_one() -> None:
     for name in catalogue():
         low, high = host(name).spread
         assert low < own.spread[0] and high > own.spread[1]
+
+
+def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
+    whole = msgspec.json.encode(OLD)
+    for size, why in ((2**20, "version"), (2**20 + 1, "large")):
+        path = tmp_path / "own.json"
+        path.write_bytes(whole.ljust(size))
+        with pytest.raises(InputError, match=why):
+            host(str(path))

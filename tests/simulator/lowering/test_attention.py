@@ -49,6 +49,11 @@ def test_flash_goes_through_the_keys_in_tiles() -> None:
     assert blocks(work) == ((128, 64), 96, 8 * 16 * 3, 8 * 16 * 15, 5)
 
 
+def test_heads_wider_than_192_have_half_the_rows() -> None:
+    tiles = [forward("flash", 8, 16, 300, 300, width)[0].dims["tile"] for width in (192, 200)]
+    assert tiles == [(128, 64), (64, 64)]
+
+
 def test_a_causal_block_stops_at_its_last_query() -> None:
     (work,) = forward("flash", 8, 16, 300, 300, 80, causal=True)
     # keys up to 127, 255 and 299: 2 + 4 + 5 tiles, of which each block's last two are cut
