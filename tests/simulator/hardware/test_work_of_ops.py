@@ -87,6 +87,17 @@ def test_an_op_is_as_cold_as_the_kinds_since_its_last_call_are_many() -> None:
     assert coldness(names, rows).tolist() == cold
 
 
+def test_library_calls_leave_out_python_autograd_views_and_lists() -> None:
+    xeon = host("xeon-h100")
+    calls = ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
+             "recurrent_kernel")  # fmt: skip
+    table = np.eye(len(COUNTS) - 1)  # an op for each kind of work
+    seconds = dict(zip(COUNTS[:-1], xeon.library_call_s(table).tolist(), strict=True))
+    assert seconds == {n: xeon.seconds[n] if n in calls else 0.0 for n in COUNTS[:-1]}
+    whole = dict(zip(COUNTS[:-1], xeon.op_s(table).tolist(), strict=True))
+    assert whole == {n: xeon.seconds[n] for n in COUNTS[:-1]}
+
+
 def test_python_after_the_last_op() -> None:
     xeon = host("xeon-h100")
     ended = Trace([], [], "training", None, 1, None, 0, 0, [], "", "", tail_python_calls=2,

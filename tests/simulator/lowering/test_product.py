@@ -96,7 +96,13 @@ def test_only_hopper_has_counters() -> None:
 def test_very_long_thin_products_have_tiles_of_32() -> None:
     (thin,) = lowered(2_458_624, 4, 4, align_bytes=8)
     assert thin.dims["variant"] == "tensor_half_thin"
-    for other in (lowered(2_458_624, 8, 8), lowered(100_000, 4, 4, align_bytes=8)):
+    (deep,) = lowered(2_458_624, 4, 64, align_bytes=8)
+    assert deep.dims["variant"] == "tensor_half_thin"
+    for other in (
+        lowered(2_458_624, 8, 8),
+        lowered(100_000, 4, 4, align_bytes=8),
+        lowered(2_458_624, 4, 68, align_bytes=8),
+    ):
         assert "variant" not in other[-1].dims
 
 
