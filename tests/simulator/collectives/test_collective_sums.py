@@ -133,6 +133,7 @@ def test_channels_of_a_send_by_ranks_and_bytes() -> None:
     for ranks, sizes in by_ranks.items():
         group = replace(FOUR, ranks=ranks)
         assert [(size, send_channels(size, group)) for size, _ in sizes] == sizes
+    assert send_channels(1, replace(FOUR, ranks=64)) == 1  # more peers than channels
     assert send_channels(1, replace(FOUR, fabric="pcie4")) == 0  # unknown
     assert send_channels(1, TWO_NODES) == 0
 

@@ -47,6 +47,13 @@ def forward_variant(cols: int) -> str:
     return work.dims["variant"]
 
 
+def test_a_row_across_memory_has_as_many_threads_as_elements() -> None:
+    x = ((1, 64, 2), "float32")
+    (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
+    # 2 rows of 64 threads, each of which counts as two, and three visits of one element
+    assert (work.dims["blocks"], work.dims["threads"], work.dims["steps"]) == (1, 256, 3)
+
+
 def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
     x = ((8, 6), "float32")
     works = launched(sig("aten._safe_softmax.default", x, args={"dim": -1}, self=x))

@@ -130,3 +130,10 @@ def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole.ljust(size))
         with pytest.raises(InputError, match=why):
             host(str(path))
+
+
+def test_two_near_names_are_suggested_for_an_unknown_host() -> None:
+    with pytest.raises(
+        InputError, match=r"unknown host 'xeon-h10': did you mean '[^']+' or '[^']+'\?"
+    ):
+        host("xeon-h10")

@@ -109,3 +109,6 @@ def test_very_long_thin_products_have_tiles_of_32() -> None:
 def test_few_rows_of_single_precision_wait_along_their_lines() -> None:
     (few,) = lowered(6, 17, 2555, "float32", bias=True)
     assert (few.dims["variant"], few.dims["steps"]) == ("few", 20)  # 2,555 / 128
+    # without a bias, and deeper than 128, only 768 outputs or more
+    assert lowered(6, 768, 200, "float32")[0].dims.get("variant") == "few"
+    assert lowered(6, 767, 200, "float32")[0].dims.get("variant") != "few"
