@@ -20,6 +20,7 @@ from typer.main import get_command
 
 from app.conversion import Command, converted_early
 from app.printable import printable
+from simulator.caches.frames import with_room
 from simulator.caches.garbage import collect_seldom
 from simulator.errors import RidgepointError
 from simulator.isolated import ISOLATION
@@ -181,7 +182,7 @@ def main() -> None:
         _stop("standard output is closed: expected a terminal, a file or a pipe; open one")
     try:
         try:
-            app()
+            with_room(app)
         finally:
             sys.stdout.flush()
     except OSError as error:

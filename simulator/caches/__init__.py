@@ -1,5 +1,6 @@
 """Caches with an owner and a bound: by use (`lru`), by identity (`identity`),
-and with the object that a value derives from (`derived`); and the search for garbage (`garbage`).
+and with the object that a value derives from (`derived`); the search for garbage (`garbage`),
+and room for the frames of calls (`frames`).
 
 Imports nothing of Ridgepoint.
 """

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from simulator.caches.frames import with_room
 from simulator.inductor.breaks.graph_breaks import version_mismatch
 from simulator.inductor.child import Message
 from simulator.inductor.forked import end_with_input
@@ -34,7 +35,7 @@ def main() -> None:
     question = decoded(sys.stdin.buffer.readline())
     threading.Thread(target=end_with_input, daemon=True).start()
     try:
-        answer = _answer(question, lambda step: send(Message(step=step)))
+        answer = with_room(lambda: _answer(question, lambda step: send(Message(step=step))))
     except RefusalError as refusal:
         send(Message(refused=str(refusal)))
     except Exception as error:

@@ -10,6 +10,7 @@ import signal
 import sys
 from typing import BinaryIO
 
+from simulator.caches.frames import with_room
 from simulator.caches.garbage import collect_seldom
 from simulator.errors import InputError
 from simulator.formats.trace_file import encoded as encoded_trace
@@ -108,7 +109,7 @@ def main() -> None:
     confine(start.limits)
     faulthandler.enable(os.open(start.crash_file, os.O_WRONLY), all_threads=False)
     sys.stdout = sys.stderr = _Printing(channel)
-    _serve(requests, channel)
+    with_room(lambda: _serve(requests, channel))
 
 
 if __name__ == "__main__":

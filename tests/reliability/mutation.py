@@ -44,6 +44,9 @@ PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "power": (("simulator/timing/power.py", "simulator/timing/energies.py"),
               "tests/simulator/timing"),
     "collectives": (("simulator/collectives/*.py",), "tests/simulator/collectives"),
+    "planning": (("simulator/planning/**/*.py",), "tests/simulator/planning"),
+    "host": (("simulator/hardware/host*.py", "simulator/hardware/waits.py"),
+             "tests/simulator/hardware"),
 }  # fmt: skip
 """The files of each part, and the folder of its tests."""
 _LIMIT_S = 60

@@ -100,10 +100,12 @@ def slider(seconds: float) -> list[Sample]:
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from app.examples import FIRST  # Qt: only for this run
+    from app.explorer.background.garbage import keep_one_heap
     from simulator.caches.garbage import collect_seldom
     from tests.benchmarks.explorer_runs import loop_for, opened
 
-    collect_seldom()  # as the command does
+    collect_seldom()  # as the command does, and the next line
+    keep_one_heap()
     window = opened(FIRST)
     sliders = (window.inspector.batch.slider, window.inspector.seq.slider)
     chance = random.Random(_SEED)

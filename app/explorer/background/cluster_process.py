@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Literal
 
+from simulator.caches.frames import with_room
 from simulator.errors import InputError, RidgepointError
 from simulator.isolated import ISOLATION
 
@@ -130,7 +131,7 @@ class ClusterProcess:
 def _main(pipe: Connection) -> None:
     """Serve the pipe. The code of users' networks runs in a process of its own."""
     ISOLATION.begin()
-    serve(pipe)
+    with_room(lambda: serve(pipe))
 
 
 def serve(pipe: Connection) -> None:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
+from simulator.caches.frames import with_room
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.isolated import ISOLATION
@@ -102,7 +103,7 @@ def main() -> None:
     def report(progress: Progress) -> None:
         out.write(msgspec.json.encode(progress) + b"\n")
 
-    serve(sys.stdin.buffer, report)
+    with_room(lambda: serve(sys.stdin.buffer, report))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.explorer.background.garbage import Collector
 from app.explorer.background.tracing import Tracing, key_of
+from simulator.caches.frames import with_room
 from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
 
@@ -211,7 +212,7 @@ class _Lane:
         self._waiting: OrderedDict[int, Job] = OrderedDict()
         self._ready = threading.Condition()
         self._open, self._working = True, False
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread = threading.Thread(target=with_room, args=(self._work,), daemon=True)
         self._thread.start()
 
     def put(self, job: Job) -> None:

@@ -6,6 +6,7 @@ import os
 
 from PySide6.QtCore import QCoreApplication, QSize
 
+from app.explorer.background.garbage import keep_one_heap
 from app.explorer.background.worker import Worker
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import NamedScenario, Session, State, ThemeChoice
@@ -25,6 +26,7 @@ def open_window(
 def run(scenario: Scenario, theme: ThemeChoice | None, file: str = "") -> int:
     """Show the window until it is closed; open a file or a link in it unless `file` is empty.
     Returns the exit status."""
+    keep_one_heap()
     running = application(on_screen=True)
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()

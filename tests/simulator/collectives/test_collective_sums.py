@@ -133,6 +133,7 @@ def test_channels_of_a_send_by_ranks_and_bytes() -> None:
     for ranks, sizes in by_ranks.items():
         group = replace(FOUR, ranks=ranks)
         assert [(size, send_channels(size, group)) for size, _ in sizes] == sizes
+    assert send_channels(1, replace(FOUR, ranks=64)) == 1  # more peers than channels
     assert send_channels(1, replace(FOUR, fabric="pcie4")) == 0  # unknown
     assert send_channels(1, TWO_NODES) == 0
 
@@ -190,6 +191,7 @@ def test_bytes_that_a_ring_sends() -> None:
 
 def test_other_links_and_no_peer_to_peer_scale_what_moves_bytes() -> None:
     faster, host = _faster(FABRIC, 3.0), _through_host(FABRIC, 0.25)
+    assert _faster(replace_fabric(FABRIC, send_channel=20), 3.0).send_channel == 60
     assert (faster.bandwidth["send"], faster.ll_bandwidth, faster.nvls_bandwidth) == (150, 30, 150)
     assert (host.bandwidth["send"], host.ll_bandwidth, host.nvls_bandwidth) == (12.5, 2.5, 50)
     assert faster.transferred and host.transferred and faster.ll_base == host.ll_base == 3

@@ -228,3 +228,20 @@ def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
     assert gradients.dims["direction"] == "bwd"
     # dO and O of 131,072 each; 2·4·128·4 = 4,096
     assert (delta.read_bytes, delta.write_bytes) == (262144, 4096)
+    # a multiply-add for each of 2·4·128·64 = 65,536 numbers
+    assert delta.flops == 131072
+
+
+@pytest.mark.parametrize(("left", "right"), [(2, -1), (-1, 1), (0, 0), (2, 3), (-1, -1)])
+def test_the_share_of_pairs_in_a_window(left: int, right: int) -> None:
+    q, k = ((1, 5, 2, 64), "bfloat16"), ((1, 7, 2, 64), "bfloat16")
+    windows = {"window_size_left": left, "window_size_right": right, "is_causal": False}
+    name = "aten._flash_attention_forward.default"
+    (work,) = launched(sig(name, [q, LSE], None, windows, query=q, key=k, value=k))
+    # the last query is aligned to the last key
+    seen = sum(
+        (left < 0 or j >= i + 2 - left) and (right < 0 or j <= i + 2 + right)
+        for i in range(5)
+        for j in range(7)
+    )
+    assert work.dims["fraction"] == pytest.approx(seen / 35)

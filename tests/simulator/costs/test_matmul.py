@@ -204,6 +204,29 @@ def test_the_host_calls_products_of_groups_whose_ends_it_reads(
     assert grouped_by_host(op) is by_host
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "out", "sizes"),
+    [
+        # of four equal groups: 25 of 100 rows, of 100 columns, or of a depth of 100
+        ((100, 16), (4, 16, 8), (100, 8), (25, 8, 16)),
+        ((4, 16, 12), (12, 100), (16, 100), (16, 25, 12)),
+        ((16, 100), (100, 8), (4, 16, 8), (16, 8, 25)),
+    ],
+)
+def test_products_of_the_host_divide_what_is_split(
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    out: tuple[int, ...],
+    sizes: tuple[int, int, int],
+) -> None:
+    single = {"self": (left, "float32"), "mat2": (right, "float32"), "offs": ((4,), "int32")}
+    copy, *products = launched(sig("aten._grouped_mm.default", (out, "float32"), **single))
+    assert copy.family == "memcpy" and len(products) == 4
+    assert {tuple(work.dims[side] for side in "mnk") for work in products} == {sizes}
+    # all 100 · 16 · 8 (or 12) multiply-adds
+    assert sum(work.flops for work in products) == 2 * 4 * sizes[0] * sizes[1] * sizes[2]
+
+
 def test_mv_and_dot_are_bound_by_memory() -> None:
     f32 = "float32"
     (mv,) = launched(sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32)))

@@ -102,6 +102,9 @@ def test_add_of_a_list_with_alpha() -> None:
 def test_zero_and_copy_read_no_target() -> None:
     (zero,) = launched(sig("aten._foreach_zero_.default", (), self=[A, B]))
     assert (zero.read_bytes, zero.write_bytes) == (0, 136)
+    (clone,) = launched(sig("aten._foreach_clone.default", [A, B], self=[A, B]))
+    # a load or a store of each list and one more for each of 24 + 10 numbers
+    assert (clone.flops, clone.instructions) == (0, (clone.dims["lists"] + 1) * 34)
     (copy,) = launched(sig("aten._foreach_copy_.default", (), self=[A, B], src=[A, B]))
     assert (copy.read_bytes, copy.write_bytes) == (136, 136)
 
@@ -146,6 +149,9 @@ def test_fused_sgd_first_step_only_writes_momentum() -> None:
         args = {"weight_decay": 0.0, "is_first_step": first}
         (work,) = launched(sig("aten._fused_sgd_.default", (), args=args, **inputs))
         assert (work.read_bytes, work.write_bytes, work.flops) == (read, 192, 24 * flops)
+        assert work.dims["lists"] == 3
+    plain = sig("aten._fused_sgd_.default", (), args={"weight_decay": 0.0}, self=[A], grads=[A])
+    assert launched(plain)[0].dims["lists"] == 2
 
 
 def test_lists_of_one_dtype_and_layout_run_in_one_launch() -> None:

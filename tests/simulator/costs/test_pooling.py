@@ -127,6 +127,13 @@ def test_grid_sampler_reads_its_grid() -> None:
         grid=grid,
     )
     assert [w.family for w in works] == ["fill", "resample"]
+    # a cube has 8 corners, the nearest of which is one, and a multiply-add for each
+    cube, small = ((1, 2, 4, 4, 4), F32), ((1, 2, 2, 2, 2), F32)
+    grid = ((1, 2, 2, 2, 3), F32)
+    for mode, corners in ((0, 8), (1, 1)):
+        args = {"interpolation_mode": mode}
+        (work,) = run("grid_sampler_3d", small, args, input=cube, grid=grid)
+        assert (work.dims["taps"], work.flops) == (2 * corners, 16 * 2 * corners)
 
 
 def test_im2col_is_a_kernel_for_each_sample() -> None:
@@ -147,13 +154,14 @@ def test_mirrored_padding() -> None:
     assert [w.family for w in works] == ["fill", "scatter"]
 
 
-def test_roi_align_looks_at_four_neighbours_of_each_place() -> None:
+@pytest.mark.parametrize(("ratio", "places"), [(1, 1), (2, 4), (3, 9), (0, 4), (-1, 4)])
+def test_roi_align_looks_at_four_neighbours_of_each_place(ratio: int, places: int) -> None:
     out = ((5, 8, 7, 7), F32)
-    args = {"sampling_ratio": 2}
+    args = {"sampling_ratio": ratio}  # one that adapts is taken as 2
     op = sig("torchvision.roi_align.default", out, None, args, input=BIG, rois=((5, 5), F32))
     (work,) = launched(op)
-    # 5·8·49 = 1,960 bins of 2·2·4 multiply-adds
-    assert work.flops == 62720
+    # 5·8·49 = 1,960 bins; for each place 4 multiply-adds
+    assert work.flops == 1960 * places * 8
 
 
 def test_interpolation_takes_all_planes_one_after_the_other() -> None:

@@ -36,6 +36,33 @@ def test_a_logarithm_does_not_divide_and_a_long_row_keeps_others_out() -> None:
     assert slots("_softmax", 1270) == 22 * 2048 + round(1.5 * 21 * 1280) + frame
 
 
+def test_a_row_longer_than_a_warps_has_another_kernel() -> None:
+    assert forward_variant(2048) == "warp_forward"
+    assert forward_variant(2049) != "warp_forward"
+
+
+def forward_variant(cols: int) -> str:
+    x = ((4, cols), "float16")
+    (work,) = launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))
+    return work.dims["variant"]
+
+
+def test_a_row_across_memory_has_as_many_threads_as_elements() -> None:
+    x = ((1, 64, 2), "float32")
+    (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
+    # 2 rows of 64 threads, each of which counts as two, and three visits of one element
+    assert (work.dims["blocks"], work.dims["threads"], work.dims["steps"]) == (1, 256, 3)
+
+
+def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
+    x = ((8, 6), "float32")
+    works = launched(sig("aten._safe_softmax.default", x, args={"dim": -1}, self=x))
+    # 5 FLOPs for each of 48 numbers, as for a softmax; then a test of each and a choice
+    assert works[0].family == "softmax" and works[0].flops == 5 * 48
+    (every,) = (w for w in works if w.dims.get("kind") == "truth")
+    assert (every.read_bytes, every.write_bytes, every.instructions) == (48, 8, 3 * 48)
+
+
 def test_softmax_from_half_to_float() -> None:
     half = ((2, 4, 6), "float16")
     (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": 1}, self=half))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from simulator.errors import InputError
-from simulator.hardware.host import COUNTS, OWN_SPREAD, PYTHON, Host, Parts, host, hosts
+from simulator.hardware.host import COUNTS, OWN_SPREAD, PYTHON, VERSION, Host, Parts, host, hosts
 from simulator.hardware.host_catalogue import catalogue
 from simulator.hardware.host_speed import parts
 
@@ -130,3 +131,22 @@ def test_a_derived_host_is_less_certain_than_a_measured_one() -> None:
     for name in catalogue():
         low, high = host(name).spread
         assert low < own.spread[0] and high > own.spread[1]
+
+
+def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
+    whole = msgspec.json.encode(OLD)
+    for size, why in ((2**20, "version"), (2**20 + 1, "large")):
+        path = tmp_path / "own.json"
+        path.write_bytes(whole.ljust(size))
+        with pytest.raises(InputError, match=why):
+            host(str(path))
+
+
+def test_two_near_names_are_suggested_for_an_unknown_host() -> None:
+    why = "unknown host 'xeon-a10': did you mean 'xeon-h100' or 'xeon-h200'?"  # not Skylake too
+    with pytest.raises(InputError, match=re.escape(why)):
+        host("xeon-a10")
+
+
+def test_a_host_without_a_spread_has_none() -> None:
+    assert Host(VERSION, "own", "", "", {}, 1e-6, 1e-6, 1024).spread == (1, 1)

@@ -49,6 +49,11 @@ def test_flash_goes_through_the_keys_in_tiles() -> None:
     assert blocks(work) == ((128, 64), 96, 8 * 16 * 3, 8 * 16 * 15, 5)
 
 
+def test_heads_wider_than_192_have_half_the_rows() -> None:
+    tiles = [forward("flash", 8, 16, 300, 300, width)[0].dims["tile"] for width in (192, 200)]
+    assert tiles == [(128, 64), (64, 64)]
+
+
 def test_a_causal_block_stops_at_its_last_query() -> None:
     (work,) = forward("flash", 8, 16, 300, 300, 80, causal=True)
     # keys up to 127, 255 and 299: 2 + 4 + 5 tiles, of which each block's last two are cut
@@ -98,6 +103,8 @@ def test_few_blocks_of_flash_split_the_keys() -> None:
     # 7 parts of 24 rows with 128 outputs and a log-sum-exp in float32
     assert main.write_bytes == combine.read_bytes == 4 * 7 * 24 * 129
     assert (combine.family, combine.dims["variant"]) == ("reduction", "splits")
+    # a multiply-add for each of them; scaling each takes four instructions
+    assert (combine.flops, combine.instructions) == (2 * 7 * 24 * 128, 4 * 7 * 24 * 128)
 
 
 def test_one_query_of_grouped_heads_becomes_rows_of_one_head() -> None:
@@ -133,6 +140,9 @@ def test_efficient_has_other_kernels_for_float32(dtype: str, variant: str) -> No
     assert work.dims["variant"] == variant
     # 2 blocks of 64 queries, one tile of 128 keys each, 80 computed as 96
     assert blocks(work) == ((64, 128), 96, 16, 16, 1)
+    (wide,) = forward("efficient", 2, 4, 100, 100, 132, dtype=dtype)
+    # 4 blocks of 32 queries; 132 is computed as 160
+    assert blocks(wide) == ((32, 128), 160, 32, 32, 1)
 
 
 def test_backward_goes_from_keys_to_queries() -> None:

@@ -29,6 +29,11 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
         (conv("float16", (32, 64, 56, 56), (256, 64, 1, 1), 56), "conv"),
         # 7·7 = 49 is odd: converted, except the weight, whose layout is the same in both
         (conv("float16", (32, 512, 7, 7), (2048, 512, 1, 1), 7), "layout conv layout"),
+        # 32·49·512·256 = 2.1e8 multiply-adds are large enough
+        (conv("float16", (32, 256, 7, 7), (512, 256, 1, 1), 7), "layout conv layout"),
+        # TF32 needs 1e9: 64·49·512·256 = 4.1e8, and 32·49·2048·512 = 1.6e9
+        (conv("float32", (64, 256, 7, 7), (512, 256, 1, 1), 7), "conv"),
+        (conv("float32", (32, 512, 7, 7), (2048, 512, 1, 1), 7), "layout conv layout"),
         # ... unless it is small: 49·32·16·16 = 401,408 multiply-adds
         (conv("float16", (32, 16, 7, 7), (16, 16, 1, 1), 7), "conv"),
         # 784 tiles are 5.9 waves on 132 units: handed out by a counter, which is cleared
@@ -121,6 +126,22 @@ def test_forward(op: Signature, expected: str) -> None:
             backward("float32", (32, 128, 28, 28), (128, 128, 3, 3), 28),
             "layout layout conv layout layout layout fill conv reduction layout",
         ),
+        # 1301·3·3 is 1301 per tile, of which a sum pays from 1300 on
+        (
+            backward("float32", (1301, 128, 3, 3), (128, 128, 3, 3), 3),
+            "layout layout conv layout layout layout fill conv reduction layout",
+        ),
+        (
+            backward("float32", (1300, 128, 3, 3), (128, 128, 3, 3), 3),
+            "layout layout conv layout layout layout fill conv layout",
+        ),
+        # 1×1 with 27·27 pixels, an odd number, and 32·729·512·512 = 6.1e9 multiply-adds: the
+        # gradient of the weight is one product too; with 28·28 it is one for each image
+        (
+            backward("float16", (32, 512, 27, 27), (512, 512, 1, 1), 27),
+            "layout conv layout layout layout fill conv",
+        ),
+        (backward("float16", (32, 512, 28, 28), (512, 512, 1, 1), 28), "conv conv reduction"),
         # the strided gradient of the input starts from zeros
         (
             backward("bfloat16", (32, 256, 28, 28), (256, 256, 3, 3), 14, stride=2),

@@ -60,6 +60,9 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
     # 32·56·56 · 64 · 576 multiply-adds, of which 36 for 144 are done: 14·14 patches, 4 for 4
     assert main.flops == 2 * 3_699_376_128
     assert main.instructions == 3_699_376_128 // 4
+    # 36 products for each of 32·14·14 = 6,272 patches and of 64·64 filters, 4 bytes each
+    assert (image.write_bytes, weights.write_bytes) == (57_802_752, 589_824)
+    assert (main.read_bytes, main.write_bytes) == (58_392_576, 57_802_752)
     # nine taps in a row are not a 3×3 filter
     assert len(kernels(conv("float32", (32, 64, 56, 56), (64, 64, 1, 9), 56), V100)) == 1
 

@@ -81,6 +81,13 @@ def test_kernels(arguments: dict[str, int], kernels: list[str]) -> None:
     assert families(**arguments) == kernels
 
 
+def test_small_biased_products_of_single_precision_share_the_depth() -> None:
+    # 100·100·180 = 1.8e6 multiplications are the most
+    clear, touch, _, again = lowered(100, 100, 180, "float32", bias=True)
+    assert (clear.write_bytes, touch.instructions, again.instructions) == (4, 10_000, 10_000)
+    assert [w.family for w in lowered(100, 100, 181, "float32", bias=True)] != BY_DEPTH
+
+
 def test_only_hopper_has_counters() -> None:
     (only,) = lowered(4096, 4096, 4096, card="a100_sxm_80")
     assert only.family == "gemm"
@@ -89,10 +96,19 @@ def test_only_hopper_has_counters() -> None:
 def test_very_long_thin_products_have_tiles_of_32() -> None:
     (thin,) = lowered(2_458_624, 4, 4, align_bytes=8)
     assert thin.dims["variant"] == "tensor_half_thin"
-    for other in (lowered(2_458_624, 8, 8), lowered(100_000, 4, 4, align_bytes=8)):
+    (deep,) = lowered(2_458_624, 4, 64, align_bytes=8)
+    assert deep.dims["variant"] == "tensor_half_thin"
+    for other in (
+        lowered(2_458_624, 8, 8),
+        lowered(100_000, 4, 4, align_bytes=8),
+        lowered(2_458_624, 4, 68, align_bytes=8),
+    ):
         assert "variant" not in other[-1].dims
 
 
 def test_few_rows_of_single_precision_wait_along_their_lines() -> None:
     (few,) = lowered(6, 17, 2555, "float32", bias=True)
     assert (few.dims["variant"], few.dims["steps"]) == ("few", 20)  # 2,555 / 128
+    # without a bias, and deeper than 128, only 768 outputs or more
+    assert lowered(6, 768, 200, "float32")[0].dims.get("variant") == "few"
+    assert lowered(6, 767, 200, "float32")[0].dims.get("variant") != "few"

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.costs import Work, works
 from simulator.hardware.gpu import gpu
-from simulator.lowering.recurrent import inputs, recurrence
+from simulator.lowering.recurrent import _backward_chunk, _weight_bytes, inputs, recurrence
 from simulator.records import Signature
 from tests.simulator.costs.conftest import sig
 
@@ -207,3 +207,23 @@ def test_bfloat16_is_never_one_kernel() -> None:
         assert [len(recurrence(op, work, H200)) for work in recurrences(op)] == [64, 64]
     half = rnn("lstm", 48, 32, 64, dtype="float16", both=True)
     assert [len(recurrence(half, work, H200)) for work in recurrences(half)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("batch", "steps", "chunk"),
+    [
+        (1, 64, 32), (2, 64, 16), (8, 64, 16), (9, 64, 8), (16, 64, 8), (17, 64, 4), (63, 64, 4),
+        (64, 64, 2),
+        # at most 32 chunks
+        (64, 65, 4), (1, 1025, 64),
+    ],
+)  # fmt: skip
+def test_chunks_of_the_backward_have_about_128_rows(batch: int, steps: int, chunk: int) -> None:
+    assert _backward_chunk(batch, steps) == chunk
+
+
+def test_weights_of_a_step_include_the_projection() -> None:
+    sizes = {"gates": 4, "hidden": 8}
+    plain, projected = (Work("rnn", dims=sizes | {"projection": n}) for n in (8, 5))
+    # 4·8 · 8 weights; 4·8 · 5, and 8 · 5 of the projection
+    assert (_weight_bytes(plain, 2), _weight_bytes(projected, 2)) == (512, 400)

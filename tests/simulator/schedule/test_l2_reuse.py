@@ -89,3 +89,9 @@ def test_the_sizes_of_a_long_list_are_those_of_its_tensors() -> None:
     total = Tensor((7,), "float32", (1,))
     op = Signature("aten._foreach_norm.Scalar", several, (total,), ("self",) * 40, {})
     assert _sizes(op) == [4 * n for n in range(1, 41)] + [28]
+
+
+def test_a_single_byte_and_no_byte_have_a_share_too() -> None:
+    touched = Accesses(np.array([0, 2]), np.array([1, 3]), np.array([5, 50]), 3)
+    assert touched.hot_share(5).tolist() == [1, 0, 0]
+    assert touched.hot_share(50).tolist() == [1, 0, 1]

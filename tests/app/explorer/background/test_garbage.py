@@ -3,7 +3,9 @@ pages return to the system."""
 
 import ctypes
 import gc
+import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -98,3 +100,38 @@ def test_free_pages_below_a_block_in_use_return_to_the_system() -> None:
     return_memory()
     assert before - resident_bytes() > 80 << 20
     libc.free(ctypes.c_void_p(blocks[-1]))
+
+
+ALLOCATE = """
+import ctypes, json, sys, threading
+from app.explorer.background.garbage import keep_one_heap
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+libc.malloc.argtypes, libc.free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+if sys.argv[1] == "one heap":
+    keep_one_heap()
+libc.free(libc.malloc(8 << 20))  # from here on, 8 MiB is the default limit of blocks in a heap
+of_thread = []
+thread = threading.Thread(target=lambda: of_thread.append(libc.malloc(1000)))
+thread.start()
+thread.join()
+blocks = [*of_thread, libc.malloc(4 << 20)]
+print(json.dumps([block < libc.sbrk(0) for block in blocks]))
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"),
+    reason="other C libraries have other heaps",
+)
+@pytest.mark.parametrize(
+    ("heaps", "small_is_in_it", "large_is_in_it"),
+    [("the default", False, True), ("one heap", True, False)],
+)
+def test_small_blocks_of_threads_share_the_heap_and_large_ones_leave_no_holes(
+    heaps: str, small_is_in_it: bool, large_is_in_it: bool
+) -> None:
+    command = [sys.executable, "-c", ALLOCATE, heaps]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(shown) == [small_is_in_it, large_is_in_it]

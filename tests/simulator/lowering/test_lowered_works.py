@@ -1,0 +1,31 @@
+"""What is stored of an op's lowering, and images of one pixel."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.hardware.gpu import gpu
+from simulator.lowering.lower import gpu_works, lower_op
+from simulator.lowering.single_pixel import has_one_pixel
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import sig, tensor
+
+LIST = ((4, 6), "float32")
+
+
+@pytest.mark.parametrize(("tensors", "stored"), [(32, False), (33, True)])
+def test_the_launches_of_an_optimizer_are_stored(tensors: int, stored: bool) -> None:
+    op = sig("aten._foreach_sqrt_.default", (), self=[LIST] * tensors)
+    works = gpu_works(op)
+    assert works
+    first, again = (lower_op(op, works, gpu("h200")) for _ in range(2))
+    assert first == again and (first is again) is stored
+
+
+@pytest.mark.parametrize(
+    ("shape", "one"),
+    [((2, 3, 1, 1), True), ((2, 3, 5, 1), False), ((2, 3, 1, 5), False), ((2, 3, 1), True)],
+)
+def test_an_image_of_one_pixel(shape: tuple[int, ...], one: bool) -> None:
+    image: Tensor = tensor((shape, "float16"))
+    assert has_one_pixel(image) is one
