@@ -44,6 +44,8 @@ def plan(
     else:
         result = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
+        if spec.workload.kind == "inference" and spec.rate_per_s is not None:
+            figure += f" at {spec.limits.percentile:g}%"
         unit = "tokens" if spec.workload.tokens else "samples"
     rows = ranked(result.rows)
     progress("varying the assumptions")
@@ -78,7 +80,9 @@ def question(spec: Spec) -> str:
         (f"{percent} of tokens within", limits.per_token_s),
         (f"{percent} of first tokens within", limits.first_token_s),
         (
-            f"{percent} of answers within" if work.kind == "serving" else "each batch within",
+            f"{percent} of {'answers' if work.kind == 'serving' else 'samples'} within"
+            if spec.rate_per_s is not None or work.kind == "serving"
+            else "each batch within",
             limits.latency_s,
         ),
     ):

@@ -20,7 +20,8 @@ class Row:
     hold. `front` is true if no other candidate is as good in cost, latency, energy and count, and
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
-    `queues` of sequences: one, or one for each GPU. `at_capacity` is true if the plan asks for as
+    `queues` of sequences: one, or one for each GPU. `batch` is the mean batch of a step, at most
+    `largest_batch`. `at_capacity` is true if the plan asks for as
     many samples a second as each candidate carries."""
 
     gpu: str
@@ -49,6 +50,7 @@ class Row:
     duration_interval_s: Span | None = None
     confidence_s: Span | None = None
     batch: float | None = None
+    largest_batch: int | None = None
     per_s: float | None = None
     utilisation: float | None = None
     largest_rate_per_s: float | None = None

@@ -38,6 +38,7 @@ class Workload:
     kind: WorkloadKind
     network: str
     batch: int | None = None
+    batch_window_s: float = 0.0
     seq: int | None = None
     prompt: Lengths | None = None
     output: Lengths | None = None

@@ -40,7 +40,8 @@ from simulator.planning.spec_values import (
 _SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
 _WORKLOAD: dict[str, Kind | str] = {
     "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
-    "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
+    "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
+    "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
     "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
     "expert_parallel": "flag", "attention_dp": "flag",

@@ -125,6 +125,15 @@ def _does(spec: Spec, row: Row) -> str:
         assert row.duration_s is not None
         return f"trains it in {duration(row.duration_s)}"
     assert row.latency_s is not None and row.per_s is not None
+    if row.largest_batch is not None:
+        batches = "one by one"
+        if row.largest_batch > 1:
+            batches = f"in batches of {amount(row.batch or 0)} on average, at most "
+            batches += f"{row.largest_batch}"
+        return (
+            f"carries {amount(row.per_s)} samples/s with {percent} of them within "
+            f"{latency(row.latency_s)}, {batches},"
+        )
     return (
         f"carries {amount(row.per_s)} samples/s in batches of {amount(row.batch or 0)}, "
         f"{latency(row.latency_s)} each,"

@@ -36,6 +36,22 @@ def empty_words(planned: Planned) -> str:
     return "Planning …" if planned.progress else "No plan yet"
 
 
+def batch_queue_words(spec: Spec, row: Row) -> str:
+    """The queue of a candidate that runs batches, in words."""
+    if spec.workload.kind == "training":
+        return "A training has no queue: its batches are always full."
+    if row.largest_batch is None:
+        return "Without a rate there is no queue: batches are always full."
+    if row.latency_s is None or row.batch is None:
+        return f"{row.configuration} is not simulated: {row.reason}"
+    return (
+        f"{row.configuration}: a free GPU takes the samples that wait, {amount(row.batch)} on "
+        f"average and {row.largest_batch} at most. It works {row.utilisation or 0.0:.0%} of the "
+        f"time, and {spec.limits.percentile:g}% of the samples end within {latency(row.latency_s)} "
+        "of their arrival."
+    )
+
+
 def status_words(row: Row) -> str:
     """Whether a candidate meets the limits, in words: "fits", "72% sure", "too slow"."""
     if row.status == "uncertain" and row.chance is not None:
@@ -75,9 +91,11 @@ def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
         lines.append(("Takes", duration(row.duration_s, *ends)))
     elif row.per_token_s is None and row.latency_s is not None:
         ends = row.latency_interval_s or (None, None)
-        lines.append(("A batch takes", latency(row.latency_s, *ends)))
+        name = "A batch takes" if row.largest_batch is None else f"Latency, {percent}"
+        lines.append((name, latency(row.latency_s, *ends)))
     if row.batch is not None:
-        lines.append(("Batch", short(row.batch, 3)))
+        most = "" if row.largest_batch is None else f" on average, at most {row.largest_batch}"
+        lines.append(("Batch", f"{short(row.batch, 3)}{most}"))
     if row.largest_rate_per_s is not None:
         lines.append(("Carries at most", f"{short(row.largest_rate_per_s, 3)} a second"))
     if row.memory_share is not None:

@@ -69,6 +69,8 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
         budget = _per_million(rows, per_hour)
     elif kind == "inference":
         scale, title = 1e-3, "a batch takes, ms"
+        if spec.rate_per_s is not None:
+            title = f"{percent} of samples end within, ms"
         limit = limits.latency_s
         budget = _per_million(rows, per_hour)
     else:

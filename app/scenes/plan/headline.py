@@ -59,9 +59,8 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
             _time("The run takes", row.duration_s, row.duration_interval_s, limits.deadline_s, True)
         )
     else:
-        figures.append(
-            _time("A batch takes", row.latency_s, row.latency_interval_s, limits.latency_s)
-        )
+        name = "A batch takes" if spec.rate_per_s is None else f"Latency, {percent}"
+        figures.append(_time(name, row.latency_s, row.latency_interval_s, limits.latency_s))
     figures += [_load(spec, row), _memory(row), _energy(row, unit)]
     return HeadlineScene(
         *short_name(row),

@@ -62,9 +62,8 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         total = Column(("USD", "in all"), 64, 0, lambda row: (_money(row.usd_total), ""))
         takes = Column(("Takes,", "80%"), 150, 1, _duration, 70)
         return hourly, total, size, takes, energy
-    batch = Column(
-        ("A batch,", "ms"), 122, 1, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
-    )
+    head = ("A batch,", "ms") if spec.rate_per_s is None else ("Latency,", f"{percent}, ms")
+    batch = Column(head, 122, 1, lambda row: _ms(row.latency_s, row.latency_interval_s), 56)
     return hourly, million, size, batch, most, energy
 
 

@@ -74,8 +74,9 @@ def test_the_sentences_of_the_other_kinds():
     images = first().put("resnet50", "workload", "network")
     inference, training = images.of_kind("inference"), images.of_kind("training")
     assert sentence_text(inference) == (
-        "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of [the best size], "
-        "each batch within [100 ms], costing at most [any amount]."
+        "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of at most [the best "
+        "size] that gather for at most [no time], [99%] of samples within [100 ms], costing at "
+        "most [any amount]."
     )
     assert sentence_text(training) == (
         "[Train] [resnet50] in [bf16] on [115M] [samples] in batches of [256] a GPU, within "
