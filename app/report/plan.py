@@ -14,7 +14,7 @@ from app.report.tables import table
 from app.terminal import Terminal
 from simulator.planning import Plan, Row
 from simulator.planning.verdict import gpu_hours
-from simulator.planning.wording import amount, duration, latency, usd
+from simulator.planning.wording import Currency, amount, duration, latency
 
 _REASONS = 6  # to print
 
@@ -40,7 +40,7 @@ def as_csv(plan: Plan) -> str:
 
 def cells(plan: Plan, row: Row) -> list[str]:
     """The cells of a row, in the order of `headings`."""
-    parts = [row.configuration, _money(row)]
+    parts = [row.configuration, _money(row, plan.currency)]
     if plan.kind == "serving":
         parts += [
             _ms(row.per_token_s, row.per_token_interval_s),
@@ -180,11 +180,11 @@ def _rate(row: Row) -> str:
     return "" if row.largest_rate_per_s is None else f"{amount(row.largest_rate_per_s)}/s"
 
 
-def _money(row: Row) -> str:
+def _money(row: Row, currency: Currency) -> str:
     if row.usd_total is not None:
-        return usd(row.usd_total)
+        return currency.text(row.usd_total)
     if row.usd_per_h is not None:
-        return f"{usd(row.usd_per_h)}/h"
+        return f"{currency.text(row.usd_per_h)}/h"
     return f"{gpu_hours(row).replace(' an hour', '/h')}, no price"
 
 

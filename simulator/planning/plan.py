@@ -58,6 +58,7 @@ def plan(
         result.pruned,
         unit,
         figure,
+        spec.prices.currency,
         perf_counter() - began,
     )
 

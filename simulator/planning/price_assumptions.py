@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from simulator.formats.numbers import short
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
-from simulator.planning.wording import usd, watts
+from simulator.planning.wording import watts
 
 
 def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
     """The price of each GPU without energy, the energy of all, the rates of other currencies,
     the power, and the emissions."""
     prices = spec.prices
+    money = prices.currency.text
     energy_usd = (row.watts or 0.0) / 1000 * prices.energy_usd_per_kwh
     price = "none"
     if row.usd_per_h is not None:
-        price = f"{usd((row.usd_per_h - energy_usd) / row.count)} an hour for each GPU"
+        price = f"{money((row.usd_per_h - energy_usd) / row.count)} an hour for each GPU"
     yield Assumption("price", price, row.price_source)
     if energy_usd:
-        how = f"{usd(energy_usd)} an hour for all GPUs"
-        yield Assumption("energy", how, f"{usd(prices.energy_usd_per_kwh)} per kWh, your spec")
+        how = f"{money(energy_usd)} an hour for all GPUs"
+        yield Assumption("energy", how, f"{money(prices.energy_usd_per_kwh)} per kWh, your spec")
     for name, value in prices.rates_usd.items():
         yield Assumption("exchange rate", f"1 {name} = {value:g} USD", "your spec")
     power = "unknown"

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
+from simulator.planning.wording import USD, Currency
+
 Status = Literal["fits", "uncertain", "too slow", "overloaded", "no memory", "too dear", "left out"]
 FORMAT, VERSION = "ridgepoint-plan", 1
 Span = tuple[float, float]
@@ -141,7 +143,7 @@ class Assumption:
 class Plan:
     """A plan. `rows` are ranked: first those that fit, by cost, then the others, by their distance
     to the limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
-    the figure that assumptions vary."""
+    the figure that assumptions vary. Its texts give money in `currency`."""
 
     kind: str
     question: str
@@ -151,6 +153,7 @@ class Plan:
     pruned: Mapping[str, str] = field(default_factory=dict[str, str])
     unit: str = "tokens"
     figure: str = ""
+    currency: Currency = USD
     seconds: float = 0.0
 
     @property
@@ -168,6 +171,8 @@ class Plan:
             "verdict": self.verdict,
             "unit": self.unit,
             "judged_by": self.figure,
+            "currency": self.currency.name,
+            "usd_per_currency": self.currency.usd,
             "rows": [_finite(asdict(row)) for row in self.rows],
             "assumptions": [_finite(asdict(a)) | {"swing": a.swing} for a in self.assumptions],
             "pruned": dict(self.pruned),

@@ -26,7 +26,7 @@ from simulator.planning.server.scheduler import Rules, Served
 from simulator.planning.server.steady import Steady, largest_rate, steady
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import Machine
-from simulator.planning.wording import above, amount, latency, usd
+from simulator.planning.wording import above, amount, latency
 
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval at which a candidate is simulated
 _DRAWN = 1500  # requests of each draw
@@ -210,7 +210,8 @@ def _verdict(
         reason = f"at the interval's slow end {missed(spec, slow)}"
     budget = spec.limits.cost_usd_per_h
     if budget is not None and usd_per_h is not None and usd_per_h > budget:
-        return "too dear", f"costs {usd(usd_per_h)} an hour, above {usd(budget)}"
+        money = spec.prices.currency.text
+        return "too dear", f"costs {money(usd_per_h)} an hour, above {money(budget)}"
     return status, reason
 
 

@@ -17,7 +17,7 @@ from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
 from simulator.planning.step.tables import Machine, machine, network_size
 from simulator.planning.step.traced_step import NetworkSize
-from simulator.planning.wording import usd
+from simulator.planning.wording import Currency
 
 Key = tuple[str, str, str, int, tuple[int, int] | None]
 Task = TypeVar("Task")
@@ -74,7 +74,8 @@ def search(
             result.pruned |= part.pruned
             result.late |= part.late
             result.machines |= part.machines
-            progress(f"planned {done:,} of {len(groups):,}{_so_far(result.rows)}")
+            so_far_text = _so_far(result.rows, spec.prices.currency)
+            progress(f"planned {done:,} of {len(groups):,}{so_far_text}")
             so_far(result.rows)
 
     plan_groups(late=False)
@@ -126,13 +127,13 @@ def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
     return f"no count of {', '.join(map(str, counts))} is a multiple of {gpus}"
 
 
-def _so_far(rows: list[Row]) -> str:
+def _so_far(rows: list[Row], currency: Currency) -> str:
     """The cheapest row that fits, for the progress line, or an empty string."""
     fits = [row for row in rows if row.status == "fits"]
     if not fits:
         return ""
     best = min(fits, key=lambda row: (row.usd_per_h is None, row.cost))
-    price = "" if best.usd_per_h is None else f", {usd(best.usd_per_h)} an hour"
+    price = "" if best.usd_per_h is None else f", {currency.text(best.usd_per_h)} an hour"
     return f"; best so far {best.configuration}{price}"
 
 

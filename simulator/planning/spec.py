@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from simulator.networks.catalogue import LORA_DEFAULT
+from simulator.planning.wording import USD, Currency
 
 WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm")
@@ -136,7 +137,7 @@ class Candidates:
 @dataclass(frozen=True)
 class Prices:
     """The user's prices: USD per hour by GPU, the price of energy, the overhead of a building
-    (PUE), and the USD per unit of other currencies."""
+    (PUE), the USD per unit of other currencies, and the currency of the answer."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -146,6 +147,7 @@ class Prices:
     pue: float = 1.0
     co2_g_per_kwh: float | None = None
     catalogue: bool = True
+    currency: Currency = USD
     rates_usd: Mapping[str, float] = field(default_factory=dict[str, float])
 
 

@@ -9,7 +9,7 @@ from app.answers.plan.planned import Planned
 from simulator.formats.numbers import short
 from simulator.planning import Row
 from simulator.planning.spec import Spec, adapted
-from simulator.planning.wording import amount, duration, latency, usd
+from simulator.planning.wording import amount, duration, latency
 
 
 def load_words(draft: Draft) -> str:
@@ -73,13 +73,14 @@ def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
     """A candidate's figures with their names, each with its 80% interval."""
     unit = "tokens" if spec.workload.kind == "serving" or spec.workload.tokens else "samples"
     percent = f"{spec.limits.percentile:g}%"
+    money = spec.prices.currency.text
     lines: list[tuple[str, str]] = []
     if row.usd_total is not None:
-        lines.append(("Cost", usd(row.usd_total)))
+        lines.append(("Cost", money(row.usd_total)))
     elif row.usd_per_h is not None:
         million = row.usd_per_million
-        each = "" if million is None else f", {usd(million)} per million {unit}"
-        lines.append(("Cost", f"{usd(row.usd_per_h)} an hour{each}"))
+        each = "" if million is None else f", {money(million)} per million {unit}"
+        lines.append(("Cost", f"{money(row.usd_per_h)} an hour{each}"))
     for name, value, span in (
         (f"Time per token, {percent}", row.per_token_s, row.per_token_interval_s),
         (f"First token, {percent}", row.first_token_s, row.first_token_interval_s),

@@ -44,7 +44,7 @@ class CandidateWidget(QFrame):
         self.price = TextField(_price(card))
         self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
         self.price.restored.connect(self.restored)
-        self.unit = QLabel("USD/h")
+        self.unit = QLabel()
         self.unit.setProperty("tone", "label")
         self.buttons: dict[tuple[Dimension, str], QToolButton] = {}
         counts, engines = (
@@ -76,6 +76,7 @@ class CandidateWidget(QFrame):
         self.source.setToolTip(card.source_whole)
         self.switch.setChecked(card.use)
         self.price.put(_price(card))
+        self.unit.setText(f"{card.currency}/h")
         offered: tuple[tuple[Dimension, tuple[tuple[str, bool], ...]], ...] = (
             ("counts", card.counts),
             ("engines", card.engines),
@@ -88,7 +89,9 @@ class CandidateWidget(QFrame):
         for widget in (self.price, self.unit, self.source, self.title):
             widget.setEnabled(card.use)
         state = "on" if card.use else "off"
-        self.setAccessibleName(f"Candidate {card.title}, {state}, {card.price or 'no'} USD an hour")
+        self.setAccessibleName(
+            f"Candidate {card.title}, {state}, {card.price or 'no'} {card.currency} an hour"
+        )
 
     def show_again(self) -> None:
         """Show the last card again."""
@@ -165,7 +168,7 @@ def _price(card: CandidateCard) -> Field:
         f"Price of {card.title}",
         card.price,
         lambda draft, text: draft,
-        "USD per hour of one GPU; leave it empty for the list's price",
+        f"{card.currency} per hour of one GPU; leave it empty for the list's price",
         empty="none",
     )
 

@@ -9,7 +9,7 @@ from simulator.planning.money import Bill, bill
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
-from simulator.planning.wording import above, duration, usd
+from simulator.planning.wording import above, duration
 
 
 def inferred(
@@ -104,7 +104,8 @@ def trained(
             f"takes {duration(ends[1])} at the interval's slow end, above {duration(deadline)}",
         )
     if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
-        status, reason = "too dear", f"costs {usd(total)}, above {usd(limits.budget_usd)}"
+        money = spec.prices.currency.text
+        status, reason = "too dear", f"costs {money(total)}, above {money(limits.budget_usd)}"
     status, reason = dear(spec, paid, status, reason)
     return Row(
         **common,
@@ -148,4 +149,5 @@ def dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
     budget = spec.limits.cost_usd_per_h
     if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
         return status, reason
-    return "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
+    money = spec.prices.currency.text
+    return "too dear", f"costs {money(paid.usd_per_h)} an hour, above {money(budget)}"

@@ -34,7 +34,7 @@ def test_assumptions_are_varied_around_the_planned_figure():
 
 
 def test_prices_in_another_currency_are_listed_with_their_rate():
-    """2 EUR and 1.2 USD each: 2.40 USD without energy, and the energy of one card at 0.24 USD."""
+    """2 EUR without energy, and the energy of one card; figures stay in USD, at 1.2 each."""
     prices = {
         "hourly": {"h200": "2 EUR/h"},
         "energy": "0.2 EUR/kWh",
@@ -43,12 +43,16 @@ def test_prices_in_another_currency_are_listed_with_their_rate():
     }
     answer: Any = plan(SERVE | {"prices": prices})
     listed = {a.name: a for a in answer.assumptions}
-    assert listed["price"].value == "2.40 USD an hour for each GPU"
+    assert listed["price"].value == "2.00 EUR an hour for each GPU"
     paid = answer.best.watts / 1000 * 0.24
-    assert listed["energy"].value == f"{short(paid, 2)} USD an hour for all GPUs"
-    assert listed["energy"].source == "0.24 USD per kWh, your spec"
+    assert listed["energy"].value == f"{short(paid / 1.2, 2)} EUR an hour for all GPUs"
+    assert listed["energy"].source == "0.20 EUR per kWh, your spec"
     assert listed["exchange rate"].value == "1 EUR = 1.2 USD"
     assert answer.best.usd_per_h == pytest.approx(2.4 + paid)
+    assert " EUR an hour" in answer.verdict and "USD" not in answer.verdict
+    assert (answer.document()["currency"], answer.document()["usd_per_currency"]) == ("EUR", 1.2)
+    dollars: Any = plan(SERVE | {"prices": prices | {"currency": "USD"}})
+    assert " USD an hour" in dollars.verdict and dollars.best.usd_per_h == answer.best.usd_per_h
     assert listed["CO₂"].value == f"{short(answer.best.watts * 0.35)} g an hour"
     assert listed["CO₂"].source == "350 g per kWh, your spec"
 
