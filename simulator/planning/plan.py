@@ -11,6 +11,7 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
 from simulator.planning.batches.assumptions import of_batches
 from simulator.planning.batches.search import search as search_batches
+from simulator.planning.price_assumptions import of_unpriced
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_search import SearchResult, search
 from simulator.planning.server.replica import lengths
@@ -54,7 +55,7 @@ def plan(
         question(spec),
         verdict(spec, rows, result.pruned),
         rows,
-        tuple(_assumptions(spec, rows, result)),
+        (*_assumptions(spec, rows, result), *of_unpriced(rows)),
         result.pruned,
         unit,
         figure,

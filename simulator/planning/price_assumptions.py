@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from simulator.formats.numbers import short
+from simulator.planning.money import NO_PRICE
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import watts
+
+_NAMED = 3  # GPUs without a price that are listed by name
 
 
 def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
@@ -32,3 +35,14 @@ def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
     if row.co2_g_per_h is not None and prices.co2_g_per_kwh is not None:
         each = f"{prices.co2_g_per_kwh:g} g per kWh, your spec"
         yield Assumption("CO₂", f"{short(row.co2_g_per_h)} g an hour", each)
+
+
+def of_unpriced(rows: Sequence[Row]) -> list[Assumption]:
+    """The GPUs without a price, if there are any."""
+    names = list(dict.fromkeys(row.name for row in rows if row.price_source == NO_PRICE))
+    if not names:
+        return []
+    shown = ", ".join(names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    how = "ranked by GPU-hours, after those with a price; give theirs as prices.hourly"
+    return [Assumption("no price is known for", shown + more, how)]

@@ -161,8 +161,9 @@ def gpu_hours(row: Row) -> str:
 
 
 def _none(spec: Spec, rows: Sequence[Row]) -> str:
-    near = next((row for row in rows if row.status == "uncertain"), None)
-    if near:
+    unsure = [row for row in rows if row.status == "uncertain"]
+    if unsure:
+        near = max(unsure, key=lambda row: row.chance or 0.0)  # the cheapest of the likeliest
         nearest = f"The nearest is {near.configuration}: {near.reason}."
         return f"No candidate is certain to meet every limit. {nearest}"
     slow = [row for row in rows if row.status in ("too slow", "too dear")]
