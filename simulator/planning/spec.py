@@ -11,7 +11,9 @@ from simulator.networks.catalogue import LORA_DEFAULT
 from simulator.planning.wording import USD, Currency
 
 WorkloadKind = Literal["serving", "inference", "training"]
-ENGINES = ("eager", "compiled+graph", "vllm")
+ENGINES = ("eager", "compiled+graph", "vllm", "tensorrt-llm")
+SERVERS = ("vllm", "tensorrt-llm")
+"""Engines that only serve language models; for other workloads they stand for a compiled step."""
 SPLITS = (1, 2, 4, 8)
 """Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
 keys and values."""

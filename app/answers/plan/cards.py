@@ -11,7 +11,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.planning.prices import price
 from simulator.planning.serve_search import listed
-from simulator.planning.spec import ENGINES
+from simulator.planning.spec import ENGINES, SERVERS
 
 Dimension = Literal["counts", "engines"]
 _COUNTS = (1, 2, 4, 8)
@@ -40,13 +40,13 @@ def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
     """The cards in the order of the spec, including the cards that are switched off."""
     spec = draft.spec
     chosen = spec.candidates
-    offered = [e for e in ENGINES if spec.workload.kind == "serving" or e != "vllm"]
+    offered = [e for e in ENGINES if spec.workload.kind == "serving" or e not in SERVERS]
     currency = spec.prices.currency
     cards: list[CandidateCard] = []
     for card in listed(chosen, everyone=True):
         counts, engines = chosen.counts_of(card.id), chosen.engines_of(card.id)
-        if spec.workload.kind != "serving":  # here "vllm" stands for a compiled step
-            engines = tuple("compiled+graph" if e == "vllm" else e for e in engines)
+        if spec.workload.kind != "serving":
+            engines = tuple("compiled+graph" if e in SERVERS else e for e in engines)
         paid = price(card, spec.prices)
         whole = paid.source if paid else "no price is known; type yours"
         cards.append(

@@ -17,14 +17,14 @@ from simulator.planning.batches.rows import inferred, trained
 from simulator.planning.batches.served import BatchTable, served
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
-from simulator.planning.spec import Spec, adapted
+from simulator.planning.spec import SERVERS, Spec, adapted
 from simulator.planning.step.tables import base_scenario
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
-_MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce-overhead"}
+_MODES = {"eager": "eager"} | dict.fromkeys(("compiled+graph", *SERVERS), "reduce-overhead")
 _BATCHES = (1, 8, 32, 128, 512)
 _QUEUED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Batches of samples that arrive one by one: a GPU runs batches of any size up to the largest."""
@@ -56,7 +56,7 @@ def search(
     for done, card in enumerate(cards):
         progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
         engines = dict.fromkeys(
-            "compiled+graph" if e == "vllm" else e for e in spec.candidates.engines_of(card.id)
+            "compiled+graph" if e in SERVERS else e for e in spec.candidates.engines_of(card.id)
         )
         for precision in spec.candidates.precisions_of(card.id):
             for engine in engines:

@@ -180,7 +180,12 @@ def test_cards_show_choices_and_prices():
     assert (h200.title, h200.price, h200.source) == ("H200 SXM 141GB", "10.00", "yours")
     assert h200.currency == "EUR"
     assert h200.counts == (("1", True), ("2", True), ("4", False), ("8", False))
-    assert h200.engines == (("eager", False), ("compiled+graph", False), ("vllm", True))
+    assert h200.engines == (
+        ("eager", False),
+        ("compiled+graph", False),
+        ("vllm", True),
+        ("tensorrt-llm", False),
+    )
     assert (l40s.price, l40s.source) == ("1.41", "list, 2026")  # 1.55 USD
     assert l40s.source_whole.startswith("list, 2026: Nebius")
     assert not candidate_cards(switched(of_table(own), "l40s", False))[1].use
