@@ -215,8 +215,8 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
     work = spec.workload
     engine = {
-        "vllm": "captured steps with fused kernels and merged products; attention as measured on "
-        "cards of its compute capability",
+        "vllm": "captured steps with fused kernels and merged products; attention and "
+        "float8 products as measured on cards of its compute capability",
         "tensorrt-llm": "kernels as those of vllm, its own all-reduces; the host prepares an "
         "iteration during the one before it",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",

@@ -44,10 +44,12 @@ def batch_queue_words(spec: Spec, row: Row) -> str:
         return "Without a rate there is no queue: batches are always full."
     if row.latency_s is None or row.batch is None:
         return f"{row.configuration} is not simulated: {row.reason}"
+    window_s = spec.workload.batch_window_s
+    how = f"waits up to {latency(window_s)} for a full batch" if window_s else "does not wait"
     return (
-        f"{row.configuration}: a free GPU takes the samples that wait, {amount(row.batch)} on "
-        f"average and {row.largest_batch} at most. It works {row.utilisation or 0.0:.0%} of the "
-        f"time, and {spec.limits.percentile:g}% of the samples end within {latency(row.latency_s)} "
+        f"{row.configuration}: a free GPU {how}. A batch has {amount(row.batch)} samples on "
+        f"average and {row.largest_batch} at most. The GPU works {row.utilisation or 0.0:.0%} of "
+        f"the time, and {spec.limits.percentile:g}% of the samples end within {latency(row.latency_s)} "
         "of their arrival."
     )
 
