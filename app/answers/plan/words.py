@@ -49,8 +49,8 @@ def batch_queue_words(spec: Spec, row: Row) -> str:
     return (
         f"{row.configuration}: a free GPU {how}. A batch has {amount(row.batch)} samples on "
         f"average and {row.largest_batch} at most. The GPU works {row.utilisation or 0.0:.0%} of "
-        f"the time, and {spec.limits.percentile:g}% of the samples end within {latency(row.latency_s)} "
-        "of their arrival."
+        f"the time, and {spec.limits.percentile:g}% of the samples end within "
+        f"{latency(row.latency_s)} of their arrival."
     )
 
 

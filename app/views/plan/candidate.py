@@ -17,7 +17,8 @@ from app.widgets.fields.sentence_fields import TextField
 from app.widgets.fields.switch import Switch
 
 _COUNT_PX = 23
-_SHORT = {"compiled+graph": "compiled"}
+_SHORT = {"compiled+graph": "compiled", "tensorrt-llm": "tensorrt"}
+_BESIDE_PRICE = 2  # engines that fit beside the price; more have a line of their own
 
 
 class CandidateWidget(QFrame):
@@ -54,10 +55,16 @@ class CandidateWidget(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(9, 5, 7, 6)
         column.setSpacing(3)
-        for widgets in (
+        lines: list[tuple[QWidget, ...]] = [
             (self.title, _label("count"), *counts, self.switch),
             (self.price, self.unit, self.source, *engines),
-        ):
+        ]
+        if len(engines) > _BESIDE_PRICE:
+            engine = Elided()
+            engine.say("engine")
+            engine.setProperty("tone", "label")
+            lines[1:] = [(self.price, self.unit, self.source), (engine, *engines)]
+        for widgets in lines:
             row = QHBoxLayout()
             row.setSpacing(4)
             for widget in widgets:
