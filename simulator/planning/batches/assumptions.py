@@ -70,7 +70,10 @@ def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumpti
         "samples a second", amount(rate), _YOURS, low, high, at(rates[0]), at(rates[1])
     )
     halves = max(most // 2, 1), 2 * most
-    source = _YOURS if spec.workload.batch else "the most samples a second within the limits"
+    source = "the most samples a second with the least latency"
+    if spec.workload.batch or window_s:
+        own = bool(spec.workload.batch)
+        source = _YOURS if own else "the most samples a second within the limits"
     ends = [at(most=each) for each in halves]
     low, high = map(str, halves)
     yield Assumption("largest batch", f"{most}", source, low, high, *ends)

@@ -145,8 +145,10 @@ def _rows(
             for count in spec.candidates.counts_of(card.id)
         ]
     if queued:
-        table = _table(swept.columns, batches, fits[: fits.index(best) + 1])
-        return served(spec, card, common, table, batches[best], binds)
+        most = batches[best] if work.batch or work.batch_window_s else None
+        known = fits if most is None else fits[: fits.index(best) + 1]
+        regimes = [swept.regime(place) or "" for place in known]
+        return served(spec, card, common, _table(swept.columns, batches, known), most, regimes)
     return [inferred(spec, card, common, batches[best] or 0, c, binds)]
 
 

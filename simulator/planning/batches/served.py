@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import floor, inf
 from typing import Any
 
@@ -21,6 +21,9 @@ from simulator.planning.spec import Spec
 from simulator.planning.wording import above, amount
 
 Floats = NDArray[np.float64]
+
+_SCREENED = 1000  # samples of the simulations that choose the largest batch
+_NEAR = 1.02  # the latency of the chosen batch, as a multiple of the least one
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,55 @@ class BatchTable:
 
 
 def served(
-    spec: Spec, card: GPU, common: dict[str, Any], table: BatchTable, most: int, binds: str
+    spec: Spec,
+    card: GPU,
+    common: dict[str, Any],
+    table: BatchTable,
+    most: int | None,
+    regimes: Sequence[str],
 ) -> list[Row]:
     """The counts of replicas from the first that carries the rate, or else the largest, to the
-    first that meets every limit. `most` is the largest batch."""
+    first that meets every limit. `most` is the largest batch; None chooses one for each count.
+    `regimes` [points] are those of the table's steps."""
     rows: list[Row] = []
     for count in spec.candidates.counts_of(card.id):
-        row = _served(spec, card, common | {"count": count}, table, most, binds)
+        row = _served(
+            spec,
+            card,
+            common | {"count": count},
+            table,
+            most or largest_batch(spec, table, count),
+            regimes,
+        )
         if rows and rows[-1].status == "overloaded":
             rows.pop()
         rows.append(row)
         if row.status == "fits":
             break
     return rows
+
+
+def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
+    """The largest batch for one of `count` GPUs, if steps take the slow end of their interval: of
+    those whose latency is near the least one, or of all if all are overloaded, the one that carries
+    the most; one whose own time is within the limit, if there is one."""
+    assert spec.rate_per_s
+    quick = replace(spec, requests=min(spec.requests, _SCREENED))
+    latency_s: dict[int, float] = {}
+    carried: dict[int, float] = {}
+    brief: set[int] = set()
+    for most in map(int, table.batches):
+        slow = table.server(most, 0.0).scaled(table.ends(most)[1])
+        carried[most] = slow.largest_rate_per_s
+        if slow.batch_s[-1] <= (spec.limits.latency_s or inf):
+            brief.add(most)
+        if spec.rate_per_s < count * slow.largest_rate_per_s:
+            load = simulated(quick, count, slow)
+            latency_s[most] = load.percentile_s(spec.limits.percentile)
+    near = _NEAR * min(latency_s.values(), default=0.0)
+    among = [most for most, value in latency_s.items() if value <= near]
+    within = [most for most in among or carried if most in brief]
+    return max(within or among or carried, key=lambda most: carried[most])
 
 
 def simulated(spec: Spec, count: int, server: BatchServer) -> BatchedLoad:
@@ -74,7 +113,12 @@ def simulated(spec: Spec, count: int, server: BatchServer) -> BatchedLoad:
 
 
 def _served(
-    spec: Spec, card: GPU, common: dict[str, Any], table: BatchTable, most: int, binds: str
+    spec: Spec,
+    card: GPU,
+    common: dict[str, Any],
+    table: BatchTable,
+    most: int,
+    regimes: Sequence[str],
 ) -> Row:
     limits, rate, count = spec.limits, spec.rate_per_s or 0.0, common["count"]
     server = table.server(most, spec.workload.batch_window_s)
@@ -100,6 +144,7 @@ def _served(
     batch = middle.mean_batch
     drawn = mean_power(card, table.watts(batch), middle.utilisation)
     paid = bill(card, count, drawn.watts, spec.prices)
+    binds = regimes[int(np.argmin(np.abs(table.batches - batch)))]
     status, reason = dear(spec, paid, status, reason)
     return Row(
         **common,
