@@ -26,8 +26,8 @@ from simulator.whatif import apply
 
 _MODES = {"eager": "eager"} | dict.fromkeys(("compiled+graph", *SERVERS), "reduce-overhead")
 _BATCHES = (1, 8, 32, 128, 512)
-_QUEUED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-"""Batches of samples that arrive one by one: a GPU runs batches of any size up to the largest."""
+_QUEUED = (1, 2, 8, 32, 128, 512)
+"""Batches of samples that arrive one by one; those between them are interpolated."""
 
 Communication = Callable[[GPU, int, float], float | None]
 """A function of the GPU, the number of GPUs and the bytes of gradients that returns the seconds per

@@ -93,8 +93,9 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
     carried: dict[int, float] = {}
     brief: set[int] = set()
     for most in map(int, table.batches):
-        slow = table.server(most, 0.0).scaled(table.ends(most)[1])
-        carried[most] = slow.largest_rate_per_s
+        server = table.server(most, 0.0)
+        slow = server.scaled(table.ends(most)[1])
+        carried[most] = server.largest_rate_per_s
         if slow.batch_s[-1] <= (spec.limits.latency_s or inf):
             brief.add(most)
         if spec.rate_per_s < count * slow.largest_rate_per_s:
