@@ -10,7 +10,7 @@ grow with it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -40,10 +40,6 @@ class BatchServer:
     def largest_rate_per_s(self) -> float:
         """The rate of full batches, at which the queue begins to grow without end."""
         return self.most / float(self.batch_s[-1])
-
-    def scaled(self, times: float) -> BatchServer:
-        """The server with each batch taking `times` as long."""
-        return replace(self, batch_s=self.batch_s * times)
 
 
 @dataclass(frozen=True)

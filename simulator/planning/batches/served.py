@@ -22,6 +22,8 @@ from simulator.planning.wording import above, amount
 
 Floats = NDArray[np.float64]
 
+LOW, MIDDLE, HIGH = "low_s", "period_s", "high_s"
+"""The columns of a step's interval."""
 _SCREENED = 1000  # samples of the simulations that choose the largest batch
 _NEAR = 1.02  # the latency of the chosen batch, as a multiple of the least one
 
@@ -42,16 +44,13 @@ class BatchTable:
         """The mean power of a card that always works."""
         return self.at("joules", batch) / self.at("period_s", batch)
 
-    def server(self, most: int, window_s: float) -> BatchServer:
-        """A GPU with batches of at most `most` samples. A larger batch never takes less time."""
+    def server(self, most: int, window_s: float, end: str = MIDDLE) -> BatchServer:
+        """A GPU with batches of at most `most` samples, whose steps take the `end` of their
+        interval. A larger batch never takes less time."""
         sizes = np.arange(1, most + 1, dtype=float)
-        seconds = np.interp(sizes, self.batches, self.columns["latency_s"])
+        ratio = self.columns[end] / self.columns[MIDDLE]
+        seconds = np.interp(sizes, self.batches, self.columns["latency_s"] * ratio)
         return BatchServer(np.maximum.accumulate(seconds), window_s)
-
-    def ends(self, batch: float) -> tuple[float, float]:
-        """The ends of the 80% interval of a batch, as multiples of its time."""
-        period_s = self.at("period_s", batch)
-        return self.at("low_s", batch) / period_s, self.at("high_s", batch) / period_s
 
 
 def served(
@@ -93,9 +92,8 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
     carried: dict[int, float] = {}
     brief: set[int] = set()
     for most in map(int, table.batches):
-        server = table.server(most, 0.0)
-        slow = server.scaled(table.ends(most)[1])
-        carried[most] = server.largest_rate_per_s
+        slow = table.server(most, 0.0, HIGH)
+        carried[most] = table.server(most, 0.0).largest_rate_per_s
         if slow.batch_s[-1] <= (spec.limits.latency_s or inf):
             brief.add(most)
         if spec.rate_per_s < count * slow.largest_rate_per_s:
@@ -122,18 +120,17 @@ def _served(
     regimes: Sequence[str],
 ) -> Row:
     limits, rate, count = spec.limits, spec.rate_per_s or 0.0, common["count"]
-    server = table.server(most, spec.workload.batch_window_s)
-    low, high = table.ends(most)
-    carried = server.largest_rate_per_s * count
+    servers = [table.server(most, spec.workload.batch_window_s, e) for e in (LOW, MIDDLE, HIGH)]
+    best, carried, surely = (each.largest_rate_per_s * count for each in servers)
     common = common | {
         "largest_batch": most,
         "largest_rate_per_s": carried,
-        "largest_rate_interval_per_s": (carried / high, carried / low),
+        "largest_rate_interval_per_s": (surely, best),
         "memory_share": table.at("memory_bytes", most) / card.memory_bytes,
     }
-    if rate >= carried / high:
+    if rate >= surely:
         return _overloaded(spec, card, common, table, rate)
-    near, middle, far = (simulated(spec, count, server.scaled(t)) for t in (low, 1.0, high))
+    near, middle, far = (simulated(spec, count, server) for server in servers)
     low_s, latency_s, high_s = (e.percentile_s(limits.percentile) for e in (near, middle, far))
     limit_s = limits.latency_s or inf
     within = [value <= limit_s for value in (low_s, latency_s, high_s)]

@@ -11,7 +11,7 @@ import pytest
 from simulator import plan
 from simulator.errors import InputError
 from simulator.planning.batches.queue import BatchServer, arrivals, serve_batches
-from simulator.planning.batches.served import BatchTable, largest_batch
+from simulator.planning.batches.served import HIGH, LOW, BatchTable, largest_batch
 from simulator.planning.spec_file import read
 
 SERVICE: dict[str, Any] = {
@@ -159,3 +159,18 @@ def test_the_largest_batch_has_the_least_latency_and_carries_the_most_of_those()
     assert largest_batch(own, table, 4) == largest_batch(own, table, 3) == 4
     tight = read(SERVICE | {"load": {"rate": "5/s"}, "limits": {"latency": "12 ms"}})
     assert largest_batch(tight, table, 1) == 2  # four take 13 ms
+
+
+def test_each_batch_has_the_interval_of_its_own_step():
+    """A host-bound batch of 1 takes 10 to 20 ms, one of 3 takes 20 to 22 ms: one of 2 at the slow
+    end takes 21 ms."""
+    columns = {
+        "latency_s": np.array([0.010, 0.020]),
+        "period_s": np.array([0.010, 0.020]),
+        "low_s": np.array([0.009, 0.019]),
+        "high_s": np.array([0.020, 0.022]),
+    }
+    table = BatchTable(np.array([1.0, 3.0]), columns)
+    assert table.server(3, 0.0, HIGH).batch_s == pytest.approx([0.020, 0.021, 0.022])
+    assert table.server(3, 0.0, LOW).batch_s == pytest.approx([0.009, 0.014, 0.019])
+    assert table.server(3, 0.0).batch_s == pytest.approx([0.010, 0.015, 0.020])
