@@ -18,6 +18,7 @@ from simulator.planning.server.replica import (
     Figures,
     factor,
     lengths,
+    missed,
     rules,
     simulate,
 )
@@ -26,7 +27,7 @@ from simulator.planning.server.scheduler import Rules, Served
 from simulator.planning.server.steady import Steady, largest_rate, steady
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import Machine
-from simulator.planning.wording import above, amount, latency
+from simulator.planning.wording import amount, latency
 
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval at which a candidate is simulated
 _DRAWN = 1500  # requests of each draw
@@ -282,19 +283,6 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
         confidence_s=(float(spread[0]), float(spread[1])),
         reason="" if sure == "fits" else reason,
     )
-
-
-def missed(spec: Spec, figures: Figures) -> str:
-    """The limit that fails, and by how much."""
-    limits = spec.limits
-    for name, value, limit in (
-        ("time per token", figures.token_s, limits.per_token_s),
-        ("time to first token", figures.first_s, limits.first_token_s),
-        ("latency", figures.latency_s, limits.latency_s),
-    ):
-        if limit is not None and value > limit:
-            return above(name, value, limit)
-    return ""
 
 
 def _memory_share(gpu: GPU, machine: Machine, served: Served) -> float:
