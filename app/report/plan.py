@@ -14,7 +14,7 @@ from app.report.tables import table
 from app.terminal import Terminal
 from simulator.planning import Plan, Row
 from simulator.planning.verdict import gpu_hours
-from simulator.planning.wording import amount, duration, latency, usd
+from simulator.planning.wording import Currency, amount, duration, latency
 
 _REASONS = 6  # to print
 
@@ -40,7 +40,7 @@ def as_csv(plan: Plan) -> str:
 
 def cells(plan: Plan, row: Row) -> list[str]:
     """The cells of a row, in the order of `headings`."""
-    parts = [row.configuration, _money(row)]
+    parts = [row.configuration, _money(row, plan.currency)]
     if plan.kind == "serving":
         parts += [
             _ms(row.per_token_s, row.per_token_interval_s),
@@ -60,10 +60,15 @@ def cells(plan: Plan, row: Row) -> list[str]:
 
 def headings(plan: Plan) -> list[str]:
     """The headings of the columns of `cells`."""
+    queued = any(row.largest_batch is not None for row in plan.rows)
     figures = {
         "serving": ["token, 80%", "first token, 80%", "carries at most"],
         "training": ["batch", "takes, 80%", f"{plan.unit}/s", "memory"],
-        "inference": ["batch", "batch takes, 80%", "carries at most"],
+        "inference": [
+            "batch",
+            "latency, 80%" if queued else "batch takes, 80%",
+            "carries at most",
+        ],
     }[plan.kind]
     unit = plan.unit.removesuffix("s")
     return ["configuration", "cost", *figures, f"J/{unit}", "bound by", "limits", "why not"]
@@ -72,7 +77,8 @@ def headings(plan: Plan) -> list[str]:
 _WRAPPED = {"configuration": 18, "why not": 18}
 """The minimum widths, in characters, of the columns whose cells may wrap."""
 _FIRST = (
-    "configuration", "cost", "batch", "token, 80%", "takes, 80%", "batch takes, 80%", "limits",
+    "configuration", "cost", "batch", "token, 80%", "takes, 80%", "batch takes, 80%",
+    "latency, 80%", "limits",
     "why not", "first token, 80%",
 )  # fmt: skip
 """Columns that a narrow terminal shows before the others."""
@@ -160,7 +166,10 @@ def _ms(value: float | None, span: tuple[float, float] | None) -> str:
 
 
 def _batch(row: Row) -> str:
-    return "" if row.batch is None else amount(row.batch)
+    if row.batch is None:
+        return ""
+    most = row.largest_batch
+    return amount(row.batch) + ("" if most is None else f" of {most}")
 
 
 def _memory(row: Row) -> str:
@@ -171,11 +180,11 @@ def _rate(row: Row) -> str:
     return "" if row.largest_rate_per_s is None else f"{amount(row.largest_rate_per_s)}/s"
 
 
-def _money(row: Row) -> str:
+def _money(row: Row, currency: Currency) -> str:
     if row.usd_total is not None:
-        return usd(row.usd_total)
+        return currency.text(row.usd_total)
     if row.usd_per_h is not None:
-        return f"{usd(row.usd_per_h)}/h"
+        return f"{currency.text(row.usd_per_h)}/h"
     return f"{gpu_hours(row).replace(' an hour', '/h')}, no price"
 
 

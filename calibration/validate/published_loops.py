@@ -43,6 +43,8 @@ from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import machine
 
 BUDGET, MOST, MEMORY = 8192, 256, 0.9
+ENGINES = {"vllm": "vllm", "trtllm": "tensorrt-llm", "sglang": "vllm"}
+"""The engine of plans that represents each engine of the tables."""
 _MOST_CLIENTS = 1024  # for which a server is started with more than `MOST` sequences
 _CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
 _PROMPT, _ANSWER = 778, 128
@@ -86,8 +88,9 @@ def server(
     layout: Layout = ALONE,
     precision: str = "fp8",
     most: int = MOST,
+    engine: str = "vllm",
 ) -> tuple[StepTime, Rules]:
-    """The step and the rules of an engine with vLLM's kernels, for `most` sequences at once."""
+    """The step and the rules of an engine, for `most` sequences at once."""
     own = gpu(card)
     work = Workload(
         "serving",
@@ -98,7 +101,7 @@ def server(
         expert_parallel=layout.experts,
         attention_dp=layout.sequences,
     )
-    one = machine(work, own, precision, "vllm", layout.gpus)
+    one = machine(work, own, precision, engine, layout.gpus)
     return one.step, Rules(BUDGET, most, one.cache_tokens(own, MEMORY))
 
 
@@ -128,7 +131,8 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         most = MOST if own <= MOST else min(own, _MOST_CLIENTS)
         prompt, output = int(row["isl"]), int(row["osl"])
         precision = PRECISIONS[row["precision"]]
-        step, rules = server(network, row["system"], cache, shared, precision, most)
+        own_engine = ENGINES[row["backend"]]
+        step, rules = server(network, row["system"], cache, shared, precision, most, own_engine)
         pairs = [
             closed_loop(step.scaled(times), rules, own, prompt, output, least)
             for times in (1.0, *step.ends(own))
@@ -186,9 +190,9 @@ def _submitted(step: StepTime, rules: Rules, rate: float, offline: bool) -> floa
 
 def kendall(rows: list[Compared]) -> tuple[float, int]:
     """The rank correlation of cards (concordant minus discordant pairs, over all pairs of cards
-    with the same case), and the number of pairs."""
+    with the same case of the same network), and the number of pairs."""
     signs: list[float] = []
     for a, b in combinations(rows, 2):
-        if a.case == b.case and a.card != b.card:
+        if (a.table, a.case) == (b.table, b.case) and a.card != b.card:
             signs.append(np.sign((a.predicted - b.predicted) * (a.measured - b.measured)))
     return (float(np.mean(signs)) if signs else float("nan")), len(signs)

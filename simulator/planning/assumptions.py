@@ -10,7 +10,7 @@ from simulator.planning.price_assumptions import of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.server.replica import lengths, rules, simulate
 from simulator.planning.server.requests import requests
-from simulator.planning.spec import Lengths, Spec
+from simulator.planning.spec import SERVERS, Lengths, Spec
 from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import amount, latency
@@ -139,12 +139,13 @@ def _of_request(vary: _Variation) -> list[Assumption]:
 def _of_server(vary: _Variation) -> list[Assumption]:
     """The rules of the server."""
     work = vary.work
+    rule = "vLLM's rule" if vary.row.engine == "vllm" else "as in vLLM"
     half_budget = max(work.token_budget // 2, work.max_requests)
     return [
         Assumption(
             "token budget of an iteration",
             amount(work.token_budget),
-            "vLLM's rule",
+            rule,
             "half",
             "as it is",
             vary.with_work(token_budget=half_budget),
@@ -153,7 +154,7 @@ def _of_server(vary: _Variation) -> list[Assumption]:
         Assumption(
             "sequences at once, at most",
             f"{work.max_requests}",
-            "vLLM's rule",
+            rule,
             "half",
             "as it is",
             vary.with_work(max_requests=max(work.max_requests // 2, 1)),
@@ -214,8 +215,10 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
     work = spec.workload
     engine = {
-        "vllm": "captured steps with fused kernels and merged products; attention as measured on "
-        "cards of its compute capability",
+        "vllm": "captured steps with fused kernels and merged products; attention and "
+        "float8 products as measured on cards of its compute capability",
+        "tensorrt-llm": "kernels as those of vllm, its own all-reduces; the host prepares an "
+        "iteration during the one before it",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]
@@ -258,7 +261,7 @@ def _split(row: Row) -> list[Assumption]:
     rows: list[Assumption] = []
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
-        if row.engine == "vllm":
+        if row.engine in SERVERS:
             how += "; small all-reduces over NVLink are the engine's own"
         if row.expert_parallel:
             how = "whole experts on each, used equally; " + how

@@ -8,6 +8,9 @@ from simulator.hardware.gpu import GPU
 from simulator.planning.prices import price
 from simulator.planning.spec import Prices
 
+NO_PRICE = "no price"
+"""The source of the price of a GPU for which none is known."""
+
 
 @dataclass(frozen=True)
 class Bill:
@@ -29,4 +32,4 @@ def bill(gpu: GPU, count: int, watts_each: float | None, prices: Prices) -> Bill
         usd = gpu_price.usd_per_h * count + (watts or 0.0) / 1000 * prices.energy_usd_per_kwh
     grams = prices.co2_g_per_kwh
     co2 = None if watts is None or grams is None else watts / 1000 * grams
-    return Bill(usd, gpu_price.source if gpu_price else "no price", watts, co2)
+    return Bill(usd, gpu_price.source if gpu_price else NO_PRICE, watts, co2)

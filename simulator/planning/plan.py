@@ -11,6 +11,7 @@ from simulator.hardware.gpu import gpu
 from simulator.planning.assumptions import of_serving
 from simulator.planning.batches.assumptions import of_batches
 from simulator.planning.batches.search import search as search_batches
+from simulator.planning.price_assumptions import of_unpriced
 from simulator.planning.result import Assumption, Plan, Row
 from simulator.planning.serve_search import SearchResult, search
 from simulator.planning.server.replica import lengths
@@ -44,6 +45,8 @@ def plan(
     else:
         result = search_batches(spec, progress, so_far)
         figure = "duration" if spec.workload.kind == "training" else "latency"
+        if spec.workload.kind == "inference" and spec.rate_per_s is not None:
+            figure += f" at {spec.limits.percentile:g}%"
         unit = "tokens" if spec.workload.tokens else "samples"
     rows = ranked(result.rows)
     progress("varying the assumptions")
@@ -52,10 +55,11 @@ def plan(
         question(spec),
         verdict(spec, rows, result.pruned),
         rows,
-        tuple(_assumptions(spec, rows, result)),
+        (*_assumptions(spec, rows, result), *of_unpriced(rows)),
         result.pruned,
         unit,
         figure,
+        spec.prices.currency,
         perf_counter() - began,
     )
 
@@ -78,7 +82,9 @@ def question(spec: Spec) -> str:
         (f"{percent} of tokens within", limits.per_token_s),
         (f"{percent} of first tokens within", limits.first_token_s),
         (
-            f"{percent} of answers within" if work.kind == "serving" else "each batch within",
+            f"{percent} of {'answers' if work.kind == 'serving' else 'samples'} within"
+            if spec.rate_per_s is not None or work.kind == "serving"
+            else "each batch within",
             limits.latency_s,
         ),
     ):

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
+from simulator.planning.wording import USD, Currency
+
 Status = Literal["fits", "uncertain", "too slow", "overloaded", "no memory", "too dear", "left out"]
 FORMAT, VERSION = "ridgepoint-plan", 1
 Span = tuple[float, float]
@@ -20,7 +22,8 @@ class Row:
     hold. `front` is true if no other candidate is as good in cost, latency, energy and count, and
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
-    `queues` of sequences: one, or one for each GPU. `at_capacity` is true if the plan asks for as
+    `queues` of sequences: one, or one for each GPU. `batch` is the mean batch of a step, at most
+    `largest_batch`. `at_capacity` is true if the plan asks for as
     many samples a second as each candidate carries."""
 
     gpu: str
@@ -49,6 +52,7 @@ class Row:
     duration_interval_s: Span | None = None
     confidence_s: Span | None = None
     batch: float | None = None
+    largest_batch: int | None = None
     per_s: float | None = None
     utilisation: float | None = None
     largest_rate_per_s: float | None = None
@@ -139,7 +143,7 @@ class Assumption:
 class Plan:
     """A plan. `rows` are ranked: first those that fit, by cost, then the others, by their distance
     to the limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
-    the figure that assumptions vary."""
+    the figure that assumptions vary. Its texts give money in `currency`."""
 
     kind: str
     question: str
@@ -149,6 +153,7 @@ class Plan:
     pruned: Mapping[str, str] = field(default_factory=dict[str, str])
     unit: str = "tokens"
     figure: str = ""
+    currency: Currency = USD
     seconds: float = 0.0
 
     @property
@@ -166,6 +171,8 @@ class Plan:
             "verdict": self.verdict,
             "unit": self.unit,
             "judged_by": self.figure,
+            "currency": self.currency.name,
+            "usd_per_currency": self.currency.usd,
             "rows": [_finite(asdict(row)) for row in self.rows],
             "assumptions": [_finite(asdict(a)) | {"swing": a.swing} for a in self.assumptions],
             "pruned": dict(self.pruned),

@@ -18,6 +18,7 @@ from simulator.planning.server.replica import (
     Figures,
     factor,
     lengths,
+    missed,
     rules,
     simulate,
 )
@@ -26,11 +27,12 @@ from simulator.planning.server.scheduler import Rules, Served
 from simulator.planning.server.steady import Steady, largest_rate, steady
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import Machine
-from simulator.planning.wording import above, amount, latency, usd
+from simulator.planning.wording import amount, latency
 
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval at which a candidate is simulated
 _DRAWN = 1500  # requests of each draw
 MIDDLE = (0.5, 0.5, 0.5)
+_SLOW_END = "at the interval's slow end"
 
 
 def candidate(
@@ -207,10 +209,11 @@ def _verdict(
     status = "fits" if all(holds) else "uncertain" if any(holds) else "too slow"
     reason = "" if holds[1] else missed(spec, middle)
     if status == "uncertain" and not reason:
-        reason = f"at the interval's slow end {missed(spec, slow)}"
+        reason = f"{_SLOW_END} {missed(spec, slow)}"
     budget = spec.limits.cost_usd_per_h
     if budget is not None and usd_per_h is not None and usd_per_h > budget:
-        return "too dear", f"costs {usd(usd_per_h)} an hour, above {usd(budget)}"
+        money = spec.prices.currency.text
+        return "too dear", f"costs {money(usd_per_h)} an hour, above {money(budget)}"
     return status, reason
 
 
@@ -262,30 +265,24 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     sure = row.status
     if sure in ("fits", "uncertain"):
         sure = "fits" if chance >= 0.9 else "uncertain"
-    reason = row.reason or f"meets every limit with {chance:.0%} chance"
+    first_s = ends([f.first_s for f in figures])
+    token_s = ends([f.token_s for f in figures])
+    latency_s = ends([f.latency_s for f in figures])
+    slow = Figures(first_s[1], token_s[1], latency_s[1], figures[-1].served)
+    reason = row.reason
+    if not reason or reason.startswith(_SLOW_END):
+        late = missed(spec, slow)
+        reason = f"{_SLOW_END} {late}" if late else f"meets every limit with {chance:.0%} chance"
     return replace(
         row,
         status=sure,
         chance=chance,
-        first_token_interval_s=ends([f.first_s for f in figures]),
-        per_token_interval_s=ends([f.token_s for f in figures]),
-        latency_interval_s=ends([f.latency_s for f in figures]),
+        first_token_interval_s=first_s,
+        per_token_interval_s=token_s,
+        latency_interval_s=latency_s,
         confidence_s=(float(spread[0]), float(spread[1])),
         reason="" if sure == "fits" else reason,
     )
-
-
-def missed(spec: Spec, figures: Figures) -> str:
-    """The limit that fails, and by how much."""
-    limits = spec.limits
-    for name, value, limit in (
-        ("time per token", figures.token_s, limits.per_token_s),
-        ("time to first token", figures.first_s, limits.first_token_s),
-        ("latency", figures.latency_s, limits.latency_s),
-    ):
-        if limit is not None and value > limit:
-            return above(name, value, limit)
-    return ""
 
 
 def _memory_share(gpu: GPU, machine: Machine, served: Served) -> float:

@@ -17,7 +17,8 @@ from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
 from simulator.planning.step.tables import Machine, machine, network_size
 from simulator.planning.step.traced_step import NetworkSize
-from simulator.planning.wording import usd
+from simulator.planning.wording import Currency
+from simulator.scenario.gpu_class import traced_properties
 
 Key = tuple[str, str, str, int, tuple[int, int] | None]
 Task = TypeVar("Task")
@@ -58,7 +59,6 @@ def search(
     size = network_size(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
-    # Cards share the traces of a precision, so that precisions are planned one by one.
     precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
     groups = [
         (precision, card)
@@ -67,15 +67,24 @@ def search(
         if precision in spec.candidates.precisions_of(card.id)
     ]
 
+    order = _sharing_traces(groups, f"{spec.workload.network}-decode")
+
     def plan_groups(late: bool) -> None:
-        plan_card = partial(of_card, spec, size, late=late)
-        for done, part in enumerate(_mapped(plan_card, groups, workers), 1):
+        plan_card, earlier = partial(of_card, spec, size, late=late), list(result.rows)
+        parts: list[SearchResult | None] = [None] * len(groups)
+        planned = _mapped(plan_card, [groups[place] for place in order], workers)
+        for done, (place, part) in enumerate(zip(order, planned, strict=True), 1):
+            parts[place] = part
+            result.rows += part.rows
+            so_far_text = _so_far(result.rows, spec.prices.currency)
+            progress(f"planned {done:,} of {len(groups):,}{so_far_text}")
+            so_far(result.rows)
+        result.rows = earlier
+        for part in filter(None, parts):
             result.rows += part.rows
             result.pruned |= part.pruned
             result.late |= part.late
             result.machines |= part.machines
-            progress(f"planned {done:,} of {len(groups):,}{_so_far(result.rows)}")
-            so_far(result.rows)
 
     plan_groups(late=False)
     if any(row.status in ("fits", "uncertain") for row in result.rows):
@@ -85,6 +94,20 @@ def search(
     by_id = {card.id: card for card in cards}
     result.rows = _refine(spec, result, by_id, workers, progress)
     return result
+
+
+def _sharing_traces(groups: Sequence[tuple[str, GPU]], network: str) -> list[int]:
+    """The order in which to plan pairs of a precision and a card: those that share a trace, and
+    then the kernels of its ops, follow each other, since only the latest traces are kept."""
+    keys = [
+        (precision, traced_properties(network, card), (card.units, card.compute_capability))
+        for precision, card in groups
+    ]
+    firsts = [{key[:n]: place for place, key in reversed(list(enumerate(keys)))} for n in (1, 2, 3)]
+    return sorted(
+        range(len(groups)),
+        key=lambda place: [first[keys[place][: n + 1]] for n, first in enumerate(firsts)],
+    )
 
 
 def of_card(
@@ -126,13 +149,13 @@ def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
     return f"no count of {', '.join(map(str, counts))} is a multiple of {gpus}"
 
 
-def _so_far(rows: list[Row]) -> str:
+def _so_far(rows: list[Row], currency: Currency) -> str:
     """The cheapest row that fits, for the progress line, or an empty string."""
     fits = [row for row in rows if row.status == "fits"]
     if not fits:
         return ""
     best = min(fits, key=lambda row: (row.usd_per_h is None, row.cost))
-    price = "" if best.usd_per_h is None else f", {usd(best.usd_per_h)} an hour"
+    price = "" if best.usd_per_h is None else f", {currency.text(best.usd_per_h)} an hour"
     return f"; best so far {best.configuration}{price}"
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from simulator.networks.catalogue import LORA_DEFAULT
+from simulator.planning.wording import USD, Currency
 
 WorkloadKind = Literal["serving", "inference", "training"]
-ENGINES = ("eager", "compiled+graph", "vllm")
+ENGINES = ("eager", "compiled+graph", "vllm", "tensorrt-llm")
+SERVERS = ("vllm", "tensorrt-llm")
+"""Engines that only serve language models; for other workloads they stand for a compiled step."""
 SPLITS = (1, 2, 4, 8)
 """Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
 keys and values."""
@@ -38,6 +41,7 @@ class Workload:
     kind: WorkloadKind
     network: str
     batch: int | None = None
+    batch_window_s: float = 0.0
     seq: int | None = None
     prompt: Lengths | None = None
     output: Lengths | None = None
@@ -135,7 +139,7 @@ class Candidates:
 @dataclass(frozen=True)
 class Prices:
     """The user's prices: USD per hour by GPU, the price of energy, the overhead of a building
-    (PUE), and the USD per unit of other currencies."""
+    (PUE), the USD per unit of other currencies, and the currency of the answer."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -145,6 +149,7 @@ class Prices:
     pue: float = 1.0
     co2_g_per_kwh: float | None = None
     catalogue: bool = True
+    currency: Currency = USD
     rates_usd: Mapping[str, float] = field(default_factory=dict[str, float])
 
 

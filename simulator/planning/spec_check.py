@@ -12,6 +12,7 @@ _MEANINGLESS = (
     ("workload", ("expert_parallel", False), ("inference", "training")),
     ("workload", ("attention_dp", False), ("inference", "training")),
     ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
+    ("workload", ("batch_window_s", 0.0), ("serving", "training")),
     ("workload", ("seq", None), ("serving",)),
     ("workload", ("lora_rank", None), ("serving", "inference")),
     ("workload", ("lora_modules", ()), ("serving", "inference")),
@@ -40,7 +41,7 @@ def check(spec: Spec) -> None:
     for section, values, kinds in _MEANINGLESS:
         name, default = values
         if work.kind in kinds and getattr(getattr(spec, section), name) != default:
-            key = name.removesuffix("_usd")
+            key = name.removesuffix("_usd").removesuffix("_s")
             raise InputError(
                 f"{section}.{key} means nothing for {work.kind}: expected no such key; remove it"
             )
@@ -76,6 +77,11 @@ def check(spec: Spec) -> None:
         raise InputError(
             f"workload.lora_rank: {work.network} is not in the catalogue: expected a network of "
             "`ridgepoint networks`; choose one, or add the adapters in your own network"
+        )
+    if work.batch_window_s and spec.rate_per_s is None:
+        raise InputError(
+            "workload.batch_window means nothing without load.rate, since batches are then always "
+            "full: expected a rate, or no such key; add one or remove the other"
         )
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):

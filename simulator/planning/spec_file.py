@@ -36,11 +36,13 @@ from simulator.planning.spec_values import (
     seed,
     words,
 )
+from simulator.planning.wording import Currency
 
 _SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
 _WORKLOAD: dict[str, Kind | str] = {
     "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
-    "output": "lengths", "requests_csv": "text", "prefix_hit": "share", "token_budget": "count",
+    "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
+    "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
     "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
     "expert_parallel": "flag", "attention_dp": "flag",
@@ -57,6 +59,7 @@ _PRICES: dict[str, Kind | str] = {
     "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
     "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
+_PRICE_TABLES = ("rates", "currency", "hourly", "purchase")
 _MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
@@ -200,8 +203,8 @@ def _pools(text: str) -> tuple[int, int]:
 
 
 def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
-    plain = {k: v for k, v in table.items() if k not in ("rates", "hourly", "purchase")}
-    values = _read("prices", plain, _PRICES, currencies, ("rates", "hourly", "purchase"))
+    plain = {k: v for k, v in table.items() if k not in _PRICE_TABLES}
+    values = _read("prices", plain, _PRICES, currencies, _PRICE_TABLES)
     tables: tuple[tuple[str, Kind, str], ...] = (
         ("hourly", "price", "hourly_usd"),
         ("purchase", "money", "purchase_usd"),
@@ -212,7 +215,14 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
             gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
             for name, value in listed.items()
         }
-    values["rates_usd"] = {name: rate for name, rate in currencies.items() if name != "USD"}
+    others = {name: rate for name, rate in currencies.items() if name != "USD"}
+    own = table.get("currency", next(iter(others)) if len(others) == 1 else "USD")
+    if not isinstance(own, str) or own not in currencies:
+        raise InputError(
+            f"prices.currency = {shown(own)}: expected one of {', '.join(sorted(currencies))}; "
+            "give the rate of another one as prices.rates.EUR = USD each"
+        )
+    values |= {"rates_usd": others, "currency": Currency(own, currencies[own])}
     return Prices(**values)
 
 

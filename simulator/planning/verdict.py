@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from simulator.planning.result import Row
-from simulator.planning.spec import Spec
-from simulator.planning.wording import amount, duration, latency, usd
+from simulator.planning.spec import Prices, Spec
+from simulator.planning.wording import amount, duration, latency
 
 _ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory", "left out")
 
@@ -59,12 +59,12 @@ def _figures(row: Row) -> tuple[float, float, float, float]:
     return cost, _time(row), far if joules is None else joules, row.count
 
 
-def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
+def break_even(row: Row, other: Row, prices: Prices) -> str:
     """The hourly price of the other row's GPU, without energy, below which that row costs less, and
     its price now. Empty if a price is not known or the energy alone costs more."""
     if row.usd_per_h is None or other.usd_per_h is None:
         return ""
-    energy = (other.watts or 0.0) / 1000 * energy_usd_per_kwh / other.count
+    energy = (other.watts or 0.0) / 1000 * prices.energy_usd_per_kwh / other.count
     if row.usd_total is not None and other.gpu_hours:
         each = row.usd_total / other.gpu_hours
     elif row.at_capacity and other.per_s:
@@ -74,7 +74,8 @@ def break_even(row: Row, other: Row, energy_usd_per_kwh: float) -> str:
     if each <= energy:
         return ""
     now = other.usd_per_h / other.count
-    return f"{usd(each - energy)} an hour for each GPU (now {usd(now - energy)})"
+    money = prices.currency.text
+    return f"{money(each - energy)} an hour for each GPU (now {money(now - energy)})"
 
 
 def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
@@ -96,7 +97,7 @@ def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
         return f"{text} {other.configuration} {saved} {other.reason or 'may miss a limit'}."
     if others:
         other = min(others, key=lambda row: (row.status != "fits", _unpriced(row), row.cost))
-        even = break_even(best, other, spec.prices.energy_usd_per_kwh)
+        even = break_even(best, other, spec.prices)
         if other.status == "uncertain":
             how = other.reason
         elif even:
@@ -125,6 +126,15 @@ def _does(spec: Spec, row: Row) -> str:
         assert row.duration_s is not None
         return f"trains it in {duration(row.duration_s)}"
     assert row.latency_s is not None and row.per_s is not None
+    if row.largest_batch is not None:
+        batches = "one by one"
+        if row.largest_batch > 1:
+            batches = f"in batches of {amount(row.batch or 0)} on average, at most "
+            batches += f"{row.largest_batch}"
+        return (
+            f"carries {amount(row.per_s)} samples/s with {percent} of them within "
+            f"{latency(row.latency_s)}, {batches},"
+        )
     return (
         f"carries {amount(row.per_s)} samples/s in batches of {amount(row.batch or 0)}, "
         f"{latency(row.latency_s)} each,"
@@ -132,14 +142,15 @@ def _does(spec: Spec, row: Row) -> str:
 
 
 def _cost(spec: Spec, row: Row) -> str:
+    money = spec.prices.currency.text
     if row.usd_total is not None:
-        return f" for {usd(row.usd_total)}"
+        return f" for {money(row.usd_total)}"
     if row.usd_per_h is None:
         return f" in {gpu_hours(row)}, at an unknown price"
     million = row.usd_per_million
     unit = "tokens" if spec.workload.kind == "serving" else "samples"
-    more = f", {usd(million)} per million {unit}" if million is not None else ""
-    return f" for {usd(row.usd_per_h)} an hour{more}"
+    more = f", {money(million)} per million {unit}" if million is not None else ""
+    return f" for {money(row.usd_per_h)} an hour{more}"
 
 
 def gpu_hours(row: Row) -> str:
@@ -150,8 +161,9 @@ def gpu_hours(row: Row) -> str:
 
 
 def _none(spec: Spec, rows: Sequence[Row]) -> str:
-    near = next((row for row in rows if row.status == "uncertain"), None)
-    if near:
+    unsure = [row for row in rows if row.status == "uncertain"]
+    if unsure:
+        near = max(unsure, key=lambda row: row.chance or 0.0)  # the cheapest of the likeliest
         nearest = f"The nearest is {near.configuration}: {near.reason}."
         return f"No candidate is certain to meet every limit. {nearest}"
     slow = [row for row in rows if row.status in ("too slow", "too dear")]

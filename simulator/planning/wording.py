@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from simulator.formats.numbers import short
 
 Unit = tuple[float, str]
@@ -31,11 +33,25 @@ def amount(count: float) -> str:
     return f"{short(count / scale)}{name}"
 
 
-def usd(value: float) -> str:
-    """Money: "41,600 USD", "5.64 USD", "0.035 USD"."""
-    if value >= 1000:
-        return f"{value:,.0f} USD"
-    return f"{value:.2f} USD" if value >= 0.1 else f"{short(value, 2)} USD"
+class Currency(NamedTuple):
+    """The currency in which a plan is written, and the USD that one unit costs."""
+
+    name: str = "USD"
+    usd: float = 1.0
+
+    def of(self, usd: float | None) -> float | None:
+        """An amount of USD in this currency."""
+        return None if usd is None else usd / self.usd
+
+    def text(self, usd: float) -> str:
+        """An amount of USD as text: "41,600 USD", "5.64 EUR", "0.035 USD"."""
+        value = usd / self.usd
+        if value >= 1000:
+            return f"{value:,.0f} {self.name}"
+        return f"{value:.2f} {self.name}" if value >= 0.1 else f"{short(value, 2)} {self.name}"
+
+
+USD = Currency()
 
 
 def watts(value: float) -> str:

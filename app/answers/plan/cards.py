@@ -11,7 +11,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.planning.prices import price
 from simulator.planning.serve_search import listed
-from simulator.planning.spec import ENGINES
+from simulator.planning.spec import ENGINES, SERVERS
 
 Dimension = Literal["counts", "engines"]
 _COUNTS = (1, 2, 4, 8)
@@ -21,7 +21,7 @@ _NOUN: dict[Dimension, str] = {"counts": "count", "engines": "engine"}
 @dataclass(frozen=True)
 class CandidateCard:
     """One GPU of the plan. `counts` and `engines` map each choice to whether it is tried; `price`
-    is USD per hour of one GPU, or empty; `source` is "yours" or the list's date,
+    is an hour of one GPU in `currency`, or empty; `source` is "yours" or the list's date,
     `source_whole` the full source of the price."""
 
     id: str
@@ -33,18 +33,20 @@ class CandidateCard:
     source: str
     source_whole: str
     detail: str
+    currency: str = "USD"
 
 
 def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
     """The cards in the order of the spec, including the cards that are switched off."""
     spec = draft.spec
     chosen = spec.candidates
-    offered = [e for e in ENGINES if spec.workload.kind == "serving" or e != "vllm"]
+    offered = [e for e in ENGINES if spec.workload.kind == "serving" or e not in SERVERS]
+    currency = spec.prices.currency
     cards: list[CandidateCard] = []
     for card in listed(chosen, everyone=True):
         counts, engines = chosen.counts_of(card.id), chosen.engines_of(card.id)
-        if spec.workload.kind != "serving":  # here "vllm" stands for a compiled step
-            engines = tuple("compiled+graph" if e == "vllm" else e for e in engines)
+        if spec.workload.kind != "serving":
+            engines = tuple("compiled+graph" if e in SERVERS else e for e in engines)
         paid = price(card, spec.prices)
         whole = paid.source if paid else "no price is known; type yours"
         cards.append(
@@ -54,11 +56,12 @@ def candidate_cards(draft: Draft) -> tuple[CandidateCard, ...]:
                 chosen.uses(card.id),
                 tuple((f"{n}", n in counts) for n in sorted({*_COUNTS, *counts})),
                 tuple((e, e in engines) for e in offered),
-                f"{paid.usd_per_h:.2f}" if paid else "",
+                f"{paid.usd_per_h / currency.usd:.2f}" if paid else "",
                 "no price" if paid is None else whole.partition(":")[0].partition(",  ")[0],
                 whole,
                 f"{card.memory_bytes / 2**30:.0f} GiB, "
                 f"{number(card.bandwidth_bytes_per_s / 1e12)} TB/s",
+                currency.name,
             )
         )
     return tuple(cards)
@@ -113,11 +116,12 @@ def toggled(draft: Draft, gpu_id: str, dimension: Dimension, name: str) -> Draft
 
 
 def priced(draft: Draft, gpu_id: str, text: str) -> Draft:
-    """Set the user's price per GPU-hour, in USD unless it has a unit. An empty text restores the
-    price of the list."""
+    """Set the user's price per GPU-hour, in the currency of the plan unless it has a unit. An empty
+    text restores the price of the list."""
     name = _named(draft.get("prices", "hourly") or {}, gpu_id)
     bare = text.replace(".", "", 1).replace(",", "").isdigit()
-    return draft.put((f"{text} USD/h" if bare else text) or None, "prices", "hourly", name)
+    own = draft.spec.prices.currency.name
+    return draft.put((f"{text} {own}/h" if bare else text) or None, "prices", "hourly", name)
 
 
 def _own(draft: Draft, gpu_id: str) -> str:

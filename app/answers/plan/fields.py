@@ -100,11 +100,36 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
         _precisions(draft),
         "on",
         _rate(draft, "Samples a second", empty="the most"),
-        "samples a second, in batches of",
-        _key(draft, "Batch", "workload", "batch", empty="the best size"),
-        ", each batch within",
-        _time_limit(draft, "Time limit of a batch", "latency", " ms"),
+        *_batches(draft),
         *_cost(draft),
+    )
+
+
+def _batches(draft: Draft) -> tuple[Part, ...]:
+    """The batches of a service: always full without a rate, else as many samples as wait."""
+    if draft.spec.rate_per_s is None:
+        return (
+            "samples a second, in batches of",
+            _key(draft, "Batch", "workload", "batch", empty="the best size"),
+            ", each batch within",
+            _time_limit(draft, "Time limit of a batch", "latency", " ms"),
+        )
+    return (
+        "samples a second, in batches of at most",
+        _key(draft, "Largest batch", "workload", "batch", empty="the best size"),
+        "that gather for at most",
+        _key(
+            draft,
+            "Longest wait for a full batch",
+            "workload",
+            "batch_window",
+            unit=" ms",
+            empty="no time",
+        ),
+        ",",
+        _key(draft, "Percentile", "limits", "percentile", unit="%", empty="99%"),
+        "of samples within",
+        _time_limit(draft, "Time limit of a sample", "latency", " ms"),
     )
 
 

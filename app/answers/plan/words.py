@@ -9,7 +9,7 @@ from app.answers.plan.planned import Planned
 from simulator.formats.numbers import short
 from simulator.planning import Row
 from simulator.planning.spec import Spec, adapted
-from simulator.planning.wording import amount, duration, latency, usd
+from simulator.planning.wording import amount, duration, latency
 
 
 def load_words(draft: Draft) -> str:
@@ -36,6 +36,24 @@ def empty_words(planned: Planned) -> str:
     return "Planning …" if planned.progress else "No plan yet"
 
 
+def batch_queue_words(spec: Spec, row: Row) -> str:
+    """The queue of a candidate that runs batches, in words."""
+    if spec.workload.kind == "training":
+        return "A training has no queue: its batches are always full."
+    if row.largest_batch is None:
+        return "Without a rate there is no queue: batches are always full."
+    if row.latency_s is None or row.batch is None:
+        return f"{row.configuration} is not simulated: {row.reason}"
+    window_s = spec.workload.batch_window_s
+    how = f"waits up to {latency(window_s)} for a full batch" if window_s else "does not wait"
+    return (
+        f"{row.configuration}: a free GPU {how}. A batch has {amount(row.batch)} samples on "
+        f"average and {row.largest_batch} at most. The GPU works {row.utilisation or 0.0:.0%} of "
+        f"the time, and {spec.limits.percentile:g}% of the samples end within "
+        f"{latency(row.latency_s)} of their arrival."
+    )
+
+
 def status_words(row: Row) -> str:
     """Whether a candidate meets the limits, in words: "fits", "72% sure", "too slow"."""
     if row.status == "uncertain" and row.chance is not None:
@@ -57,13 +75,14 @@ def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
     """A candidate's figures with their names, each with its 80% interval."""
     unit = "tokens" if spec.workload.kind == "serving" or spec.workload.tokens else "samples"
     percent = f"{spec.limits.percentile:g}%"
+    money = spec.prices.currency.text
     lines: list[tuple[str, str]] = []
     if row.usd_total is not None:
-        lines.append(("Cost", usd(row.usd_total)))
+        lines.append(("Cost", money(row.usd_total)))
     elif row.usd_per_h is not None:
         million = row.usd_per_million
-        each = "" if million is None else f", {usd(million)} per million {unit}"
-        lines.append(("Cost", f"{usd(row.usd_per_h)} an hour{each}"))
+        each = "" if million is None else f", {money(million)} per million {unit}"
+        lines.append(("Cost", f"{money(row.usd_per_h)} an hour{each}"))
     for name, value, span in (
         (f"Time per token, {percent}", row.per_token_s, row.per_token_interval_s),
         (f"First token, {percent}", row.first_token_s, row.first_token_interval_s),
@@ -75,9 +94,11 @@ def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
         lines.append(("Takes", duration(row.duration_s, *ends)))
     elif row.per_token_s is None and row.latency_s is not None:
         ends = row.latency_interval_s or (None, None)
-        lines.append(("A batch takes", latency(row.latency_s, *ends)))
+        name = "A batch takes" if row.largest_batch is None else f"Latency, {percent}"
+        lines.append((name, latency(row.latency_s, *ends)))
     if row.batch is not None:
-        lines.append(("Batch", short(row.batch, 3)))
+        most = "" if row.largest_batch is None else f" on average, at most {row.largest_batch}"
+        lines.append(("Batch", f"{short(row.batch, 3)}{most}"))
     if row.largest_rate_per_s is not None:
         lines.append(("Carries at most", f"{short(row.largest_rate_per_s, 3)} a second"))
     if row.memory_share is not None:

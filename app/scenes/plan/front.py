@@ -10,7 +10,7 @@ from app.scenes.plan.table import distinguishing, mode_of, short_name
 from simulator.planning import Row
 from simulator.planning.result import Span
 from simulator.planning.spec import Spec
-from simulator.planning.wording import duration, latency
+from simulator.planning.wording import Currency, duration, latency
 from simulator.prediction import REGIMES, Regime
 
 _DAY, _HOUR = 86400.0, 3600.0
@@ -62,22 +62,27 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
     percent = f"{limits.percentile:g}%"
     per_hour = limits.cost_usd_per_h
     unit = "token" if kind == "serving" or spec.workload.tokens else "sample"
-    cost_title, budget = f"USD per million {unit}s", None
+    currency = spec.prices.currency
+    cost_title, budget = f"{currency.name} per million {unit}s", None
     if kind == "serving":
         scale, title = 1e-3, f"{percent} of tokens arrive within (ms)"
         limit = limits.per_token_s
         budget = _per_million(rows, per_hour)
     elif kind == "inference":
         scale, title = 1e-3, "time of a batch (ms)"
+        if spec.rate_per_s is not None:
+            title = f"{percent} of samples end within (ms)"
         limit = limits.latency_s
         budget = _per_million(rows, per_hour)
     else:
         longest = max((row.duration_s or 0.0 for row in rows), default=0.0)
         scale, word = (_DAY, "days") if longest > 2 * _DAY else (_HOUR, "hours")
-        title, cost_title = f"time of the run ({word})", "USD in all"
+        title, cost_title = f"time of the run ({word})", f"{currency.name} in all"
         limit, budget = limits.deadline_s, limits.budget_usd
     fields = distinguishing(rows)
-    points = [point for row in rows if (point := _point(row, kind, scale, fields)) is not None]
+    points = [
+        point for row in rows if (point := _point(row, kind, scale, currency, fields)) is not None
+    ]
     write = duration if kind == "training" else latency
     words = "" if limit is None else f"limit {write(limit)}"
     return FrontScene(
@@ -86,7 +91,7 @@ def front_scene(spec: Spec, rows: Sequence[Row]) -> FrontScene:
         cost_title,
         None if limit is None else limit / scale,
         words,
-        budget,
+        currency.of(budget),
         frontier([(p.time, p.cost) for p in points if p.holds]),
         len(rows) - len(points),
     )
@@ -101,7 +106,9 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float]
     return tuple(best)
 
 
-def _point(row: Row, kind: str, scale: float, fields: tuple[str, ...]) -> FrontPoint | None:
+def _point(
+    row: Row, kind: str, scale: float, currency: Currency, fields: tuple[str, ...]
+) -> FrontPoint | None:
     if kind == "serving":
         time, span, cost = row.per_token_s, row.per_token_interval_s, row.usd_per_million
         if cost is None and row.usd_per_h is not None and row.per_s:
@@ -110,6 +117,7 @@ def _point(row: Row, kind: str, scale: float, fields: tuple[str, ...]) -> FrontP
         time, span, cost = row.duration_s, row.duration_interval_s, row.usd_total
     else:
         time, span, cost = row.latency_s, row.latency_interval_s, row.usd_per_million
+    cost = currency.of(cost)
     if time is None or cost is None:
         return None
     ends = None if span is None or not span[0] < span[1] else span

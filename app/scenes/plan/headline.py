@@ -11,7 +11,7 @@ from simulator.planning import Row
 from simulator.planning.result import Span
 from simulator.planning.spec import Spec
 from simulator.planning.verdict import gpu_hours
-from simulator.planning.wording import duration, latency, usd, watts
+from simulator.planning.wording import Currency, duration, latency, watts
 from simulator.prediction import REGIMES, Regime
 
 
@@ -46,7 +46,7 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
     kind, limits = spec.workload.kind, spec.limits
     unit = "tokens" if kind == "serving" or spec.workload.tokens else "samples"
     percent = f"{limits.percentile:g}%"
-    figures: list[Figure | None] = [_cost(row, unit)]
+    figures: list[Figure | None] = [_cost(spec.prices.currency, row, unit)]
     if kind == "serving":
         figures += [
             _time(f"Time per token, {percent}", row.per_token_s, row.per_token_interval_s,
@@ -59,9 +59,8 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
             _time("The run takes", row.duration_s, row.duration_interval_s, limits.deadline_s, True)
         )
     else:
-        figures.append(
-            _time("A batch takes", row.latency_s, row.latency_interval_s, limits.latency_s)
-        )
+        name = "A batch takes" if spec.rate_per_s is None else f"Latency, {percent}"
+        figures.append(_time(name, row.latency_s, row.latency_interval_s, limits.latency_s))
     figures += [_load(spec, row), _memory(row), _energy(row, unit)]
     return HeadlineScene(
         *short_name(row),
@@ -73,16 +72,17 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
     )
 
 
-def _cost(row: Row, unit: str) -> Figure:
+def _cost(currency: Currency, row: Row, unit: str) -> Figure:
     if row.usd_total is not None:
-        hourly = "" if row.usd_per_h is None else f"{usd(row.usd_per_h)} an hour"
-        return Figure("Cost of the run", f"{row.usd_total:,.0f}", "USD", hourly)
+        hourly = "" if row.usd_per_h is None else f"{currency.text(row.usd_per_h)} an hour"
+        total = f"{row.usd_total / currency.usd:,.0f}"
+        return Figure("Cost of the run", total, currency.name, hourly)
     if row.usd_per_h is None:
         return Figure("Cost", "no price", "", f"{gpu_hours(row)}; type yours on its card")
-    hourly = f"{usd(row.usd_per_h)} an hour"
+    hourly = f"{currency.text(row.usd_per_h)} an hour"
     if row.usd_per_million is None:
-        return Figure("Cost", f"{row.usd_per_h:.2f}", "USD/h", "")
-    figure, _, money = usd(row.usd_per_million).partition(" ")
+        return Figure("Cost", f"{row.usd_per_h / currency.usd:.2f}", f"{currency.name}/h", "")
+    figure, _, money = currency.text(row.usd_per_million).partition(" ")
     return Figure(f"Cost per million {unit}", figure, money, hourly)
 
 

@@ -41,10 +41,15 @@ def columns(spec: Spec) -> tuple[Column, ...]:
     kind: WorkloadKind = spec.workload.kind
     percent = f"{spec.limits.percentile:g}%"
     unit = "token" if kind == "serving" or spec.workload.tokens else "sample"
-    hourly = Column(("USD", "an hour"), 54, 3, lambda row: (_money(row.usd_per_h), ""))
-    millions = ("USD per", f"M {unit}s")
+    currency = spec.prices.currency
+
+    def money(usd: float | None) -> Cell:
+        return _money(currency.of(usd)), ""
+
+    hourly = Column((currency.name, "an hour"), 54, 3, lambda row: money(row.usd_per_h))
+    millions = (f"{currency.name} per", f"M {unit}s")
     px = 54 if unit == "token" else 64
-    million = Column(millions, px, 0, lambda row: (_money(row.usd_per_million), ""))
+    million = Column(millions, px, 0, lambda row: money(row.usd_per_million))
     energy = Column(("J per", unit), 56, 5, lambda row: (_plain(row.joules_per_unit), ""))
     most = Column(("carries", "a second"), 56, 4, lambda row: (_plain(row.largest_rate_per_s), ""))
     if kind == "serving":
@@ -59,12 +64,11 @@ def columns(spec: Spec) -> tuple[Column, ...]:
         )
     size = Column(("Batch", "a GPU"), 50, 1, lambda row: (_plain(row.batch), ""))
     if kind == "training":
-        total = Column(("USD", "in all"), 64, 0, lambda row: (_money(row.usd_total), ""))
+        total = Column((currency.name, "in all"), 64, 0, lambda row: money(row.usd_total))
         takes = Column(("Takes,", "80%"), 150, 1, _duration, 70)
         return hourly, total, size, takes, energy
-    batch = Column(
-        ("A batch,", "ms"), 122, 1, lambda row: _ms(row.latency_s, row.latency_interval_s), 56
-    )
+    head = ("A batch,", "ms") if spec.rate_per_s is None else ("Latency,", f"{percent}, ms")
+    batch = Column(head, 122, 1, lambda row: _ms(row.latency_s, row.latency_interval_s), 56)
     return hourly, million, size, batch, most, energy
 
 

@@ -17,7 +17,8 @@ from app.widgets.fields.sentence_fields import TextField
 from app.widgets.fields.switch import Switch
 
 _COUNT_PX = 23
-_SHORT = {"compiled+graph": "compiled"}
+_SHORT = {"compiled+graph": "compiled", "tensorrt-llm": "tensorrt"}
+_BESIDE_PRICE = 2  # engines that fit beside the price; more have a line of their own
 
 
 class CandidateWidget(QFrame):
@@ -44,7 +45,7 @@ class CandidateWidget(QFrame):
         self.price = TextField(_price(card))
         self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
         self.price.restored.connect(self.restored)
-        self.unit = QLabel("USD/h")
+        self.unit = QLabel()
         self.unit.setProperty("tone", "label")
         self.buttons: dict[tuple[Dimension, str], QToolButton] = {}
         counts, engines = (
@@ -54,10 +55,16 @@ class CandidateWidget(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(9, 5, 7, 6)
         column.setSpacing(3)
-        for widgets in (
+        lines: list[tuple[QWidget, ...]] = [
             (self.title, _label("count"), *counts, self.switch),
             (self.price, self.unit, self.source, *engines),
-        ):
+        ]
+        if len(engines) > _BESIDE_PRICE:
+            engine = Elided()
+            engine.say("engine")
+            engine.setProperty("tone", "label")
+            lines[1:] = [(self.price, self.unit, self.source), (engine, *engines)]
+        for widgets in lines:
             row = QHBoxLayout()
             row.setSpacing(4)
             for widget in widgets:
@@ -76,6 +83,7 @@ class CandidateWidget(QFrame):
         self.source.setToolTip(card.source_whole)
         self.switch.setChecked(card.use)
         self.price.put(_price(card))
+        self.unit.setText(f"{card.currency}/h")
         offered: tuple[tuple[Dimension, tuple[tuple[str, bool], ...]], ...] = (
             ("counts", card.counts),
             ("engines", card.engines),
@@ -88,7 +96,9 @@ class CandidateWidget(QFrame):
         for widget in (self.price, self.unit, self.source, self.title):
             widget.setEnabled(card.use)
         state = "on" if card.use else "off"
-        self.setAccessibleName(f"Candidate {card.title}, {state}, {card.price or 'no'} USD an hour")
+        self.setAccessibleName(
+            f"Candidate {card.title}, {state}, {card.price or 'no'} {card.currency} an hour"
+        )
 
     def show_again(self) -> None:
         """Show the last card again."""
@@ -165,7 +175,7 @@ def _price(card: CandidateCard) -> Field:
         f"Price of {card.title}",
         card.price,
         lambda draft, text: draft,
-        "USD per hour of one GPU; leave it empty for the list's price",
+        f"{card.currency} per hour of one GPU; leave it empty for the list's price",
         empty="none",
     )
 

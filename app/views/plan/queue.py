@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
 from app.answers.plan.planned import Candidate, Planned, candidate_of
-from app.answers.plan.words import empty_words
+from app.answers.plan.words import batch_queue_words, empty_words
 from app.answers.side import Question, Side
 from app.charts.plan.queue import queue_drawing
 from app.drawing.picture import Drawing
@@ -64,7 +64,7 @@ class TheQueue(PlanView):
         if spec is None or row is None:
             self._say(empty_words(planned))
         elif spec.workload.kind != "serving":
-            self._say("Only the requests of a served network wait in a queue.")
+            self._say(batch_queue_words(spec, row))
         elif row.first_token_s is None:
             self._say(f"{row.configuration} is not simulated: {row.reason}")
         else:

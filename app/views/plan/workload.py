@@ -143,8 +143,10 @@ class Workload(PlanView):
     def rows(self) -> list[list[str]]:
         if self.planned is None:
             return []
-        rows = [["GPU", "Takes part", "Counts", "Engines", "USD an hour", "Price from"]]
-        for c in candidate_cards(self.planned.draft):
+        draft = self.planned.draft
+        price = f"{draft.spec.prices.currency.name} an hour"
+        rows = [["GPU", "Takes part", "Counts", "Engines", price, "Price from"]]
+        for c in candidate_cards(draft):
             tried = [", ".join(n for n, on in each if on) for each in (c.counts, c.engines)]
             rows.append([c.title, "yes" if c.use else "no", *tried, c.price, c.source_whole])
         return rows

@@ -10,7 +10,14 @@ from simulator.analysis.sweep import sweep_of
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import gpu
 from simulator.planning.batches.rows import lost_share
-from simulator.planning.batches.search import batch_scenario, gradient_bytes, ring, sample_tokens
+from simulator.planning.batches.search import (
+    batch_scenario,
+    batch_table,
+    gradient_bytes,
+    ring,
+    sample_tokens,
+)
+from simulator.planning.batches.served import simulated
 from simulator.planning.price_assumptions import of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
@@ -37,7 +44,49 @@ def of_batches(spec: Spec, rows: Sequence[Row]) -> list[Assumption]:
 def _of_batch(spec: Spec, row: Row) -> Iterator[Assumption]:
     assert row.latency_s is not None
     yield _step(row.latency_s, row.latency_interval_s)
-    yield from _batches(spec, row, lambda batch, latency_s, period_s: latency_s)
+    if row.largest_batch is None:
+        yield from _batches(spec, row, lambda batch, latency_s, period_s: latency_s)
+    elif row.per_s is not None:
+        yield from _of_queue(spec, row, row.largest_batch, row.per_s)
+
+
+def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumption]:
+    """Simulations with other loads, largest batches and windows; NaN for an overloaded queue."""
+    window_s = spec.workload.batch_window_s
+
+    def at(rate: float = rate, most: int = most, window_s: float = window_s) -> float:
+        table = batch_table(spec, row, most)
+        if table is None:
+            return nan
+        server = table.server(most, window_s)
+        if rate >= server.largest_rate_per_s * row.count:
+            return nan
+        load = simulated(replace(spec, rate_per_s=rate), row.count, server)
+        return load.percentile_s(spec.limits.percentile)
+
+    rates = 0.75 * rate, 1.25 * rate
+    low, high = (amount(each) for each in rates)
+    yield Assumption(
+        "samples a second", amount(rate), _YOURS, low, high, at(rates[0]), at(rates[1])
+    )
+    halves = max(most // 2, 1), 2 * most
+    source = "the most samples a second with the least latency"
+    if spec.workload.batch or window_s:
+        own = bool(spec.workload.batch)
+        source = _YOURS if own else "the most samples a second within the limits"
+    ends = [at(most=each) for each in halves]
+    low, high = map(str, halves)
+    yield Assumption("largest batch", f"{most}", source, low, high, *ends)
+    fills_s = most * row.count / rate
+    yield Assumption(
+        "wait for a full batch, at most",
+        latency(window_s) if window_s else "none: a free GPU takes what waits",
+        _YOURS if window_s else "the default of Triton Inference Server",
+        "none",
+        f"{latency(fills_s)}, in which {most} arrive",
+        at(window_s=0.0),
+        at(window_s=fills_s),
+    )
 
 
 def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
@@ -163,11 +212,11 @@ def _interrupted(spec: Spec) -> bool:
 def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
     """The assumptions that are not varied, and what is not modelled."""
     if row.duration_s is None:
-        how = "no queue is modelled"
-        if spec.rate_per_s and row.batch and row.status in ("fits", "uncertain"):
-            gathers_s = row.batch * row.count / spec.rate_per_s
-            how += f": each GPU gathers a batch in {latency(gathers_s)}, which the latency excludes"
-        yield Assumption("arrivals", "batches are always full", how)
+        if row.largest_batch is None:
+            yield Assumption("arrivals", "batches are always full", "your spec gives no load.rate")
+        else:
+            how = "a Poisson process; each GPU gets its share at random"
+            yield Assumption("arrivals", "samples come one by one", how)
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")
     if spec.workload.tokens:

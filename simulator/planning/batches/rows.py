@@ -1,8 +1,7 @@
-"""The rows of one card: batches at a rate, or a whole training run."""
+"""The rows of one card: batches at its capacity, or a whole training run."""
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any
 
 from simulator.hardware.gpu import GPU
@@ -10,24 +9,17 @@ from simulator.planning.money import Bill, bill
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
-from simulator.planning.wording import above, amount, duration, usd
+from simulator.planning.wording import above, duration
 
 
 def inferred(
     spec: Spec, card: GPU, common: dict[str, Any], batch: int, c: dict[str, float], binds: str
-) -> list[Row]:
-    """The row of a card with enough replicas to carry the rate if steps take the slow end of their
-    interval."""
-    limits = spec.limits
+) -> Row:
+    """The row of a card that always has full batches: the fewest replicas, at their capacity."""
+    limits, count = spec.limits, spec.candidates.counts_of(card.id)[0]
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
-    needed = ceil((spec.rate_per_s or 0.0) / (c["samples_per_s"] / high) - 1e-9)
-    choices = spec.candidates.counts_of(card.id)
-    counts = [n for n in choices if n >= needed]
-    count = counts[0] if counts else max(choices)
     carried = c["samples_per_s"] * count
-    rate = spec.rate_per_s or carried
-    utilisation = min(rate / carried, 1.0)
-    drawn = mean_power(card, c["joules"] / c["period_s"], utilisation)
+    drawn = mean_power(card, c["joules"] / c["period_s"], 1.0)
     paid = bill(card, count, drawn.watts, spec.prices)
     ends = c["latency_s"] * low, c["latency_s"] * high
     status, reason = "fits", ""
@@ -38,39 +30,31 @@ def inferred(
             "uncertain",
             f"at the interval's slow end {above('latency', ends[1], limits.latency_s)}",
         )
-    if not counts:
-        status = "overloaded"
-        reason = f"carries {amount(carried)} of {amount(rate)} samples/s; {needed} GPUs would"
-    status, reason = _dear(spec, paid, status, reason)
-    served = min(rate, carried)
-    million = None if paid.usd_per_h is None else paid.usd_per_h / (served * 3600) * 1e6
-    joules = None if paid.watts is None else paid.watts / served
-    return [
-        Row(
-            **common,
-            count=count,
-            status=status,
-            reason=reason,
-            usd_per_h=paid.usd_per_h,
-            price_source=paid.source,
-            usd_per_million=million,
-            gpu_hours=float(count),
-            latency_s=c["latency_s"],
-            latency_interval_s=ends,
-            batch=float(batch),
-            per_s=served,
-            utilisation=utilisation,
-            largest_rate_per_s=carried,
-            largest_rate_interval_per_s=(carried / high, carried / low),
-            memory_share=c["memory_bytes"] / card.memory_bytes,
-            watts=paid.watts,
-            power_source=drawn.source,
-            joules_per_unit=joules,
-            co2_g_per_h=paid.co2_g_per_h,
-            binds=binds,
-            at_capacity=not spec.rate_per_s,
-        )
-    ]
+    status, reason = dear(spec, paid, status, reason)
+    return Row(
+        **common,
+        count=count,
+        status=status,
+        reason=reason,
+        usd_per_h=paid.usd_per_h,
+        price_source=paid.source,
+        usd_per_million=None if paid.usd_per_h is None else paid.usd_per_h / (carried * 3600) * 1e6,
+        gpu_hours=float(count),
+        latency_s=c["latency_s"],
+        latency_interval_s=ends,
+        batch=float(batch),
+        per_s=carried,
+        utilisation=1.0,
+        largest_rate_per_s=carried,
+        largest_rate_interval_per_s=(carried / high, carried / low),
+        memory_share=c["memory_bytes"] / card.memory_bytes,
+        watts=paid.watts,
+        power_source=drawn.source,
+        joules_per_unit=None if paid.watts is None else paid.watts / carried,
+        co2_g_per_h=paid.co2_g_per_h,
+        binds=binds,
+        at_capacity=True,
+    )
 
 
 def trained(
@@ -120,8 +104,9 @@ def trained(
             f"takes {duration(ends[1])} at the interval's slow end, above {duration(deadline)}",
         )
     if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
-        status, reason = "too dear", f"costs {usd(total)}, above {usd(limits.budget_usd)}"
-    status, reason = _dear(spec, paid, status, reason)
+        money = spec.prices.currency.text
+        status, reason = "too dear", f"costs {money(total)}, above {money(limits.budget_usd)}"
+    status, reason = dear(spec, paid, status, reason)
     return Row(
         **common,
         count=count,
@@ -159,8 +144,10 @@ def lost_share(spec: Spec, count: int) -> float:
     return written + (every / 2 + work.restart_s) / between
 
 
-def _dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
+def dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
+    """The status and reason of a row, or those of a cost above the limit."""
     budget = spec.limits.cost_usd_per_h
     if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
         return status, reason
-    return "too dear", f"costs {usd(paid.usd_per_h)} an hour, above {usd(budget)}"
+    money = spec.prices.currency.text
+    return "too dear", f"costs {money(paid.usd_per_h)} an hour, above {money(budget)}"

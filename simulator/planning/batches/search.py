@@ -11,20 +11,23 @@ from numpy.typing import NDArray
 
 from simulator.analysis.sweep import sweep_of
 from simulator.errors import InputError
-from simulator.hardware.gpu import GPU
+from simulator.hardware.gpu import GPU, gpu
 from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batches.rows import inferred, trained
+from simulator.planning.batches.served import BatchTable, served
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
-from simulator.planning.spec import Spec, adapted
+from simulator.planning.spec import SERVERS, Spec, adapted
 from simulator.planning.step.tables import base_scenario
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
-_MODES = {"eager": "eager", "compiled+graph": "reduce-overhead", "vllm": "reduce-overhead"}
+_MODES = {"eager": "eager"} | dict.fromkeys(("compiled+graph", *SERVERS), "reduce-overhead")
 _BATCHES = (1, 8, 32, 128, 512)
+_QUEUED = (1, 2, 8, 32, 128, 512)
+"""Batches of samples that arrive one by one; those between them are interpolated."""
 
 Communication = Callable[[GPU, int, float], float | None]
 """A function of the GPU, the number of GPUs and the bytes of gradients that returns the seconds per
@@ -53,7 +56,7 @@ def search(
     for done, card in enumerate(cards):
         progress(f"planning {card.name}, {done} of {len(cards)} GPUs done")
         engines = dict.fromkeys(
-            "compiled+graph" if e == "vllm" else e for e in spec.candidates.engines_of(card.id)
+            "compiled+graph" if e in SERVERS else e for e in spec.candidates.engines_of(card.id)
         )
         for precision in spec.candidates.precisions_of(card.id):
             for engine in engines:
@@ -93,7 +96,8 @@ def _rows(
     work = spec.workload
     training = work.kind == "training"
     base = batch_scenario(spec, card, engine, precision)
-    batches = (work.batch,) if work.batch else _BATCHES
+    queued = spec.rate_per_s is not None and not training
+    batches = _batches_of(work.batch, queued)
     scenarios = [replace(base, batch=batch) for batch in batches]
     swept = sweep_of(scenarios)
     if len(swept.refused) == len(scenarios):
@@ -106,19 +110,20 @@ def _rows(
         "engine": engine,
         "precision": precision,
     }
-    if not fits:
-        need = float(swept.columns["memory_bytes"][places[0]])
+    least = -1 if work.batch else 0
+    if not fits or (work.batch and fits[-1] != places[-1]):
+        need = float(swept.columns["memory_bytes"][places[least]])
         return [
             Row(
                 **common,
                 count=1,
                 status="no memory",
                 binds="capacity",
-                reason=f"batch {batches[places[0]]} needs {need / 2**30:.1f} of "
+                reason=f"batch {batches[places[least]]} needs {need / 2**30:.1f} of "
                 f"{card.memory_bytes / 2**30:.1f} GiB",
             )
         ]
-    best = chosen_batch(swept.columns, fits, spec.limits.latency_s)
+    best = fits[-1] if work.batch else chosen_batch(swept.columns, fits, spec.limits.latency_s)
     c = {name: float(column[best]) for name, column in swept.columns.items()}
     binds = swept.regime(best) or ""
     if training:
@@ -139,7 +144,37 @@ def _rows(
             )
             for count in spec.candidates.counts_of(card.id)
         ]
-    return inferred(spec, card, common, batches[best] or 0, c, binds)
+    if queued:
+        most = batches[best] if work.batch or work.batch_window_s else None
+        known = fits if most is None else fits[: fits.index(best) + 1]
+        regimes = [swept.regime(place) or "" for place in known]
+        return served(spec, card, common, _table(swept.columns, batches, known), most, regimes)
+    return [inferred(spec, card, common, batches[best] or 0, c, binds)]
+
+
+def batch_table(spec: Spec, row: Row, most: int) -> BatchTable | None:
+    """The steps of a row's card up to the batch `most`; None if that batch does not fit."""
+    base = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
+    batches = _batches_of(most, queued=True)
+    swept = sweep_of([replace(base, batch=batch) for batch in batches])
+    fits = [i for i in range(len(batches)) if i not in swept.refused and swept.columns["fits"][i]]
+    last = len(batches) - 1
+    return _table(swept.columns, batches, fits) if last in fits else None
+
+
+def _batches_of(batch: int | None, queued: bool) -> tuple[int, ...]:
+    """The batches to predict: the spec's, or those to choose from. If samples are batched as they
+    arrive, smaller ones than the spec's occur too."""
+    if not queued:
+        return (batch,) if batch else _BATCHES
+    return (*(b for b in _QUEUED if b < batch), batch) if batch else _QUEUED
+
+
+def _table(
+    columns: Mapping[str, NDArray[np.float64]], batches: Sequence[int], places: Sequence[int]
+) -> BatchTable:
+    known = {name: column[list(places)] for name, column in columns.items()}
+    return BatchTable(np.array([batches[i] for i in places], float), known)
 
 
 def chosen_batch(

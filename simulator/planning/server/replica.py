@@ -16,6 +16,7 @@ from simulator.planning.server.scheduler import Pools, Rules, Served, percentile
 from simulator.planning.spec import Spec
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import Machine
+from simulator.planning.wording import above
 
 Floats = NDArray[np.float64]
 
@@ -85,6 +86,19 @@ def simulate(spec: Spec, load: Requests, step: StepTime, within: Rules) -> Figur
         inf if never else percentile(last, None, percent),
         replica,
     )
+
+
+def missed(spec: Spec, figures: Figures) -> str:
+    """The limit that fails, and by how much."""
+    limits = spec.limits
+    for name, value, limit in (
+        ("time per token", figures.token_s, limits.per_token_s),
+        ("time to first token", figures.first_s, limits.first_token_s),
+        ("latency", figures.latency_s, limits.latency_s),
+    ):
+        if limit is not None and value > limit:
+            return above(name, value, limit)
+    return ""
 
 
 def gaps(replica: Served) -> tuple[Floats, Floats]:

@@ -117,7 +117,10 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             continue
         if batch and not waiting and not partial:  # nothing but decodes until the next event
             stop = arrivals[coming] if coming < count else inf
-            flat, knee_at = decode_s[batch] + step.host_of(batch), knee * batch
+            host_s, knee_at = step.host_of(batch), knee * batch
+            flat, least = decode_s[batch], host_s
+            if not step.overlaps:
+                flat, least = flat + host_s, 0.0
             slope, beyond, began = near_s[batch], far_s[batch], len(gaps)
             most_ticks = ends[0][0] - tick
             if not rules.reserve:  # up to the last iteration that fits in the cache
@@ -130,6 +133,8 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
                     if cached <= knee_at
                     else knee_at * slope + (cached - knee_at) * beyond
                 )
+                if took < least:
+                    took = least
                 clock += took
                 cached_area += cached * took
                 gaps.append(took)
@@ -188,9 +193,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
         if prompt:
             took = step.mixed(prompt, squares, batch, used - prompt)
         elif batch:
-            inner = min(used, knee * batch)
-            took = decode_s[batch] + inner * near_s[batch] + (used - inner) * far_s[batch]
-            took += step.host_of(batch)
+            took = step.decode(batch, used)
         else:  # a cut prompt without room in the cache, and no decode to preempt
             request, _, had = partial.popleft()
             used -= had

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.step.traced_step import few_layers, layer_kernels, sizes_of
 from simulator.scenario.scenario import Scenario
@@ -41,8 +42,23 @@ class Attention(NamedTuple):
 
 @cache
 def engine_kernels(engine: str) -> dict[str, Any]:
-    """What is known of an engine's own kernels; empty for an engine without them."""
-    return tomllib.loads(_ENGINES.read_text("utf-8")).get(engine, {})
+    """What is known of an engine's own kernels, including those that are like another engine's;
+    empty for an engine without them."""
+    known = tomllib.loads(_ENGINES.read_text("utf-8")).get(engine, {})
+    return engine_kernels(known["like"]) | known if "like" in known else known
+
+
+def check_card(engine: str, gpu: GPU) -> None:
+    """Raise InputError if the engine does not run on a card."""
+    least = engine_kernels(engine).get("least_capability")
+    own = gpu.compute_capability
+    if least is not None and (own is None or own < tuple(least)):
+        major, minor = least
+        has = "none" if own is None else f"{own[0]}.{own[1]}"
+        raise InputError(
+            f"{engine} runs on NVIDIA cards of compute capability {major}.{minor} and later; "
+            f"{gpu.name} has {has}"
+        )
 
 
 def of_card(known: dict[str, Any], gpu: GPU) -> dict[str, Any] | None:
@@ -77,6 +93,21 @@ def cached_token_s(
     peak = gpu.peak("tensor", dtype) or gpu.peak("tensor", "bf16") or gpu.peak("tensor", "fp16")
     computed = engine_kernels(engine)["latent_attention"]["share"]
     return max(read_s, flops / (computed * peak)) if peak else read_s
+
+
+def prompt_attention_s(engine: str, network: str, gpu: GPU, ranks: int) -> float | None:
+    """Seconds per squared token of the attention within prompts, whose heads are divided among
+    `ranks`: 2 · heads · width FLOPs in each layer that attends to all tokens. None for latent
+    attention, and for cards and widths of heads without a fit."""
+    sizes = sizes_of(network)
+    shares = of_card(engine_kernels(engine).get("prompt_attention", {}), gpu)
+    peak = gpu.peak("tensor", "bf16")
+    if "latent" in sizes or shares is None or not peak:
+        return None
+    width = sizes.get("d") or sizes["width"] // sizes["heads"]
+    share = shares.get(f"heads_of_{width}")
+    layers = sizes["layers"] // (2 if sizes.get("window") else 1)  # every other one has a window
+    return 2 * sizes["heads"] * width * layers / ranks / (share * peak) if share else None
 
 
 def fixed_difference_s(engine: str, decode: Scenario, gpu: GPU, batches: Sequence[int]) -> Floats:

@@ -16,7 +16,8 @@ import numpy as np
 
 from simulator.cluster.cluster import Cluster
 from simulator.collectives.price import collective_time
-from simulator.planning.step.rank_step import BYTES, Communication
+from simulator.planning.spec import Workload
+from simulator.planning.step.rank_step import BYTES, Communication, communication
 from simulator.planning.step.traced_step import sizes_of
 from simulator.timing.profile import learned
 
@@ -28,6 +29,21 @@ def reached(sizes: Mapping[str, Any], gpus: int) -> int:
     """The largest number of GPUs, out of `gpus`, that one token is sent to."""
     whole_groups = sizes["groups"] % gpus == 0
     return min(sizes["top"], gpus, sizes["top_groups"] if whole_groups else gpus)
+
+
+def moved_by(
+    work: Workload,
+    points: Sequence[tuple[int, int]],
+    dtype: str,
+    precision: str,
+    group: Cluster,
+    mode: str,
+    engine: str,
+) -> Communication:
+    """The communication of one rank in forward passes at points (sequences, new tokens of each)."""
+    if work.attention_dp:
+        return exchange(work.network, points, dtype, precision, group, mode)
+    return communication(work.network, points, dtype, group, mode, engine)
 
 
 def exchange(

@@ -6,7 +6,8 @@ kernels      PyTorch's, from the profile of the card; in an engine with kernels 
              in low precision, fused norms, paged attention) also how far these lie from PyTorch's
 attention    an engine's kernel may read the cache as slowly as the traced one
 collectives  NCCL's, and an engine's own all-reduces, by the fits of the link
-host         the work between iterations takes from half to twice as long as assumed
+host         the work between iterations takes from half to twice as long as assumed; if it overlaps
+             with the GPU's, only where it is longer
 """
 
 from __future__ import annotations
@@ -45,13 +46,20 @@ def ends(parts: Parts, engine: str) -> tuple[Floats, Floats]:
     spread_s = own_s * engine_kernels(engine).get("kernels", 0.0)
     below = [(parts.kernels.period_s - parts.kernels.low_s) * scale, spread_s]
     above = [(parts.kernels.high_s - parts.kernels.period_s) * scale, spread_s, parts.attention_s]
-    below.append((1 - HOST[0]) * parts.host_s)
-    above.append((HOST[1] - 1) * parts.host_s)
-    step_s = own_s + parts.host_s
+    overlaps = engine_kernels(engine).get("overlaps")
+    if not overlaps:
+        below.append((1 - HOST[0]) * parts.host_s)
+        above.append((HOST[1] - 1) * parts.host_s)
+    step_s = own_s if overlaps else own_s + parts.host_s
     if (moved := parts.moved) is not None:
         step_s = step_s + moved.seconds
         below.append(moved.seconds - moved.low_s)
         above.append(moved.high_s - moved.seconds)
     low_s = step_s - np.sqrt(sum(b**2 for b in below))
     high_s = step_s + np.sqrt(sum(a**2 for a in above))
+    if overlaps:
+        low_s, step_s, high_s = (
+            np.maximum(gpu_s, times * parts.host_s)
+            for gpu_s, times in ((low_s, HOST[0]), (step_s, 1.0), (high_s, HOST[1]))
+        )
     return low_s / step_s, high_s / step_s

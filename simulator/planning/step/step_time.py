@@ -2,6 +2,9 @@
 
     T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host + r·b
 
+A server that prepares an iteration during the one before it takes the longer of the two: the GPU's
+terms, or host + r·b.
+
 L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
        from one to the budget, or the decode of n sequences if the batch has no prompt
 h      the share of L that the head takes: a server computes logits for last tokens only
@@ -35,6 +38,7 @@ class StepTime:
     host_s         added to each iteration
     low, high      [b]: ends of the 80% interval of a step with b decodes, as multiples of its time
     request_s      r
+    overlaps       whether the host works beside the GPU
     """
 
     forward_s: Floats
@@ -48,6 +52,7 @@ class StepTime:
     low: Floats = field(default_factory=lambda: np.array([0.9]))
     high: Floats = field(default_factory=lambda: np.array([1.1]))
     request_s: float = 0.0
+    overlaps: bool = False
 
     @cached_property
     def lists(self) -> tuple[list[float], list[float], list[float], list[float]]:
@@ -67,11 +72,8 @@ class StepTime:
 
     def decode(self, batch: int, cached: float) -> float:
         """Seconds of an iteration without prompts; `cached` is the sum over all sequences."""
-        _, empty_s, near_s, far_s = self.lists
-        near = min(cached, self.knee * batch)
-        far = cached - near
-        attended_s = near * near_s[batch] + far * far_s[batch]
-        return empty_s[batch] + attended_s + self.host_of(batch)
+        _, empty_s, _, _ = self.lists
+        return self._with_host(empty_s[batch] + self._attended_s(batch, cached), batch)
 
     def mixed(self, prompt: int, squares: float, batch: int, cached: float) -> float:
         """Seconds of an iteration with `prompt` tokens of prompts, whose Σ((c+p)² − c²) is
@@ -84,9 +86,19 @@ class StepTime:
         n = prompt + batch
         both = forward[n] if n <= last else forward[last] * n / last
         both = max(both - self.head * max(both - alone, 0.0), alone)
+        attended = self._attended_s(batch, cached) if batch else 0.0
+        return self._with_host(both + self.quadratic_s * squares + attended, batch)
+
+    def _attended_s(self, batch: int, cached: float) -> float:
+        """Seconds in which the decodes read their cache."""
+        _, _, near_s, far_s = self.lists
+        near = min(cached, self.knee * batch)
+        return near * near_s[batch] + (cached - near) * far_s[batch]
+
+    def _with_host(self, gpu_s: float, batch: int) -> float:
+        """Seconds of an iteration that takes `gpu_s` on the GPU."""
         host_s = self.host_of(batch)
-        attended = self.decode(batch, cached) - alone - host_s if batch else 0.0
-        return both + self.quadratic_s * squares + attended + host_s
+        return max(gpu_s, host_s) if self.overlaps else gpu_s + host_s
 
     def scaled(self, times: float) -> StepTime:
         """The step with every second of the GPU and the host multiplied by `times`."""
@@ -104,6 +116,7 @@ class StepTime:
             self.low,
             self.high,
             self.request_s * times,
+            self.overlaps,
         )
 
 

@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.cluster.cluster import Cluster
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.catalogue import network as entry_of
-from simulator.planning.spec import Workload
+from simulator.planning.spec import SERVERS, Workload
 from simulator.planning.step.engine_attention import (
     cached_token_s,
+    check_card,
     engine_kernels,
     fixed_difference_s,
+    prompt_attention_s,
 )
 from simulator.planning.step.engine_experts import experts_saved_s
-from simulator.planning.step.expert_exchange import exchange
+from simulator.planning.step.engine_products import products_saved_s
+from simulator.planning.step.expert_exchange import moved_by
 from simulator.planning.step.fused_kernels import PROMPT, plain_and_fused_s, saved_s
 from simulator.planning.step.rank_step import (
     Communication,
-    communication,
     communication_share,
     node,
     with_communication,
@@ -50,7 +51,7 @@ from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
 
-FUSED = ("compiled+graph", "vllm")
+FUSED = ("compiled+graph", *SERVERS)
 """Engines with fused kernels. Other engines run the kernels of eager PyTorch, captured in a CUDA
 graph except in "eager"."""
 KNEE = 1024  # tokens of mean context at which the slope in cached tokens changes
@@ -147,10 +148,10 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
 
 
 def engine_scenario(network: str, gpu: GPU, precision: str, engine: str) -> Scenario:
-    """The scenario of a step in an engine; vLLM runs mixtures of experts by its fused kernels."""
+    """The scenario of a step in an engine; servers run mixtures of experts by fused kernels."""
     mode = "eager" if engine == "eager" else "cuda_graph"
     scenario = base_scenario(network, gpu, precision, mode)
-    if engine == "vllm" and "experts" in sizes_of(network):
+    if engine in SERVERS and "experts" in sizes_of(network):
         return apply(scenario, "fused_experts", {})
     return scenario
 
@@ -161,6 +162,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode_network = f"{work.network}-decode"
     if decode_network not in CATALOGUE:
         raise InputError(_unserved(work.network))
+    check_card(engine, gpu)
     group = node(gpu, split) if split > 1 else None
     mode = "eager" if engine == "eager" else "cuda_graph"
     budget = max(work.token_budget, _CUT)
@@ -182,10 +184,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     decode_moves = prefill_moves = 0.0
     kernels, moved = decodes, None
     if group is not None:
-        moved = _moved(work, points, plain, precision, group, mode, engine)
+        moved = moved_by(work, points, plain, precision, group, mode, engine)
         prefills = with_communication(prefills, moved, gpu, mode)
         prefill_moves = float(communication_share(prefills)[longest])
-        moved = _moved(work, [(b, 1) for b, _ in grid], plain, precision, group, mode, engine)
+        moved = moved_by(work, [(b, 1) for b, _ in grid], plain, precision, group, mode, engine)
         decodes = with_communication(decodes, moved, gpu, mode)
         decode_moves = float(communication_share(decodes)[middle_of_grid])
     period = prefills.period_s
@@ -209,11 +211,13 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     )
     times = _CACHE_BYTES[work.kv_precision or plain] / _CACHE_BYTES[plain]
     traced = near * times
-    if engine == "vllm":
+    if engine in SERVERS:
         kept_in = work.kv_precision or plain
         heads_ranks = 1 if work.attention_dp else split
         paged = cached_token_s(engine, decode_network, gpu, heads_ranks, cache, kept_in)
         near, far = np.minimum(near, paged), np.minimum(far, paged)
+        within_prompts = prompt_attention_s(engine, decode_network, gpu, heads_ranks)
+        quadratic = quadratic if within_prompts is None else within_prompts
     else:
         near, far = traced, far * times
     attention = np.maximum(traced - near, 0.0) * KNEE * batches
@@ -221,7 +225,9 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     if engine in FUSED:
         plain_s, fused_s = plain_and_fused_s(decode, [(b, 1) for b in alone])
         moved_s = 0.0 if moved is None else moved.seconds[: len(alone)]
-        saved = plain_s - fused_s + experts_saved_s(engine, decode, gpu, [(b, 1) for b in alone])
+        of_alone = [(b, 1) for b in alone]
+        saved = plain_s - fused_s + experts_saved_s(engine, decode, gpu, of_alone)
+        saved = saved + products_saved_s(engine, decode, gpu, precision, of_alone)
         attended_s = np.interp(alone, sizes, fixed_difference_s(engine, decode, gpu, sizes))
         served_s = plain_s - saved + attended_s + moved_s
         empty = np.interp(batches, alone, np.maximum.accumulate(served_s))
@@ -240,7 +246,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     low, high = (np.interp(batches, sizes, end) for end in ends(parts, engine))
     step = StepTime(
         forward, empty, near, far, KNEE, float(quadratic), head, work.host_per_step_s, low, high,
-        per_request_s,
+        per_request_s, bool(engine_kernels(engine).get("overlaps")),
     )  # fmt: skip
     peak = float(prefills.memory_bytes[longest])
     activations = max(peak - weights - logits_bytes(prefill, budget), 0.0)
@@ -262,21 +268,6 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
         prefill_moves,
         queues=split if work.attention_dp else 1,
     )
-
-
-def _moved(
-    work: Workload,
-    points: list[tuple[int, int]],
-    dtype: str,
-    precision: str,
-    group: Cluster,
-    mode: str,
-    engine: str,
-) -> Communication:
-    """The communication of one rank in forward passes at points (sequences, new tokens of each)."""
-    if work.attention_dp:
-        return exchange(work.network, points, dtype, precision, group, mode)
-    return communication(work.network, points, dtype, group, mode, engine)
 
 
 def network_size(work: Workload) -> NetworkSize:

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
     a, b, c = compared("a", 1, 10), compared("b", 2, 20), compared("c", 3, 15)
     assert kendall([a, b, c]) == (pytest.approx(1 / 3), 3)  # a<b, a<c hold; b<c does not
     assert kendall([a, compared("b", 0.5, 20, case="other")])[1] == 0
+    assert kendall([a, replace(b, table="another network")])[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ import pytest
 from simulator import plan
 from simulator.formats.numbers import short
 from simulator.planning.plan import question
+from simulator.planning.price_assumptions import of_unpriced
 from simulator.planning.result import Row
 from simulator.planning.spec_file import read
 from simulator.planning.verdict import verdict
+from simulator.planning.wording import latency
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
@@ -34,7 +36,7 @@ def test_assumptions_are_varied_around_the_planned_figure():
 
 
 def test_prices_in_another_currency_are_listed_with_their_rate():
-    """2 EUR and 1.2 USD each: 2.40 USD without energy, and the energy of one card at 0.24 USD."""
+    """2 EUR without energy, and the energy of one card; figures stay in USD, at 1.2 each."""
     prices = {
         "hourly": {"h200": "2 EUR/h"},
         "energy": "0.2 EUR/kWh",
@@ -43,12 +45,16 @@ def test_prices_in_another_currency_are_listed_with_their_rate():
     }
     answer: Any = plan(SERVE | {"prices": prices})
     listed = {a.name: a for a in answer.assumptions}
-    assert listed["price"].value == "2.40 USD an hour for each GPU"
+    assert listed["price"].value == "2.00 EUR an hour for each GPU"
     paid = answer.best.watts / 1000 * 0.24
-    assert listed["energy"].value == f"{short(paid, 2)} USD an hour for all GPUs"
-    assert listed["energy"].source == "0.24 USD per kWh, your spec"
+    assert listed["energy"].value == f"{short(paid / 1.2, 2)} EUR an hour for all GPUs"
+    assert listed["energy"].source == "0.20 EUR per kWh, your spec"
     assert listed["exchange rate"].value == "1 EUR = 1.2 USD"
     assert answer.best.usd_per_h == pytest.approx(2.4 + paid)
+    assert " EUR an hour" in answer.verdict and "USD" not in answer.verdict
+    assert (answer.document()["currency"], answer.document()["usd_per_currency"]) == ("EUR", 1.2)
+    dollars: Any = plan(SERVE | {"prices": prices | {"currency": "USD"}})
+    assert " USD an hour" in dollars.verdict and dollars.best.usd_per_h == answer.best.usd_per_h
     assert listed["CO₂"].value == f"{short(answer.best.watts * 0.35)} g an hour"
     assert listed["CO₂"].source == "350 g per kWh, your spec"
 
@@ -65,3 +71,31 @@ def test_the_runner_up_is_the_likeliest_of_the_cheaper_ones():
     likely = _row("h200_sxm", status="uncertain", usd_per_h=2.0, chance=0.5, reason="may be late")
     text = verdict(read(SERVE), (best, cheap, likely), {})
     assert text.endswith(f"{likely.configuration} costs 50% less, but may be late.")
+
+
+def test_the_reason_of_an_uncertain_candidate_is_the_end_of_its_interval():
+    """A limit between the middle and the slow end of the time per token."""
+    free: Any = plan(SERVE).best
+    low, high = free.per_token_interval_s
+    limit_ms = 1e3 * (0.7 * free.per_token_s + 0.3 * high)
+    limits = {"per_token": f"{limit_ms:.3f} ms", "first_token": "10 s"}
+    row: Any = plan(SERVE | {"limits": limits}).rows[0]
+    assert row.status == "uncertain" and low < row.per_token_s < limit_ms / 1e3
+    end = latency(row.per_token_interval_s[1])
+    assert row.reason.startswith(f"at the interval's slow end time per token is {end}, above")
+
+
+def test_without_a_sure_candidate_the_likeliest_is_the_nearest():
+    cheap = _row("a", status="uncertain", usd_per_h=1.0, chance=0.1, reason="a is late")
+    sure = _row("b", status="uncertain", usd_per_h=2.0, chance=0.5, reason="b is late")
+    text = verdict(read(SERVE), [cheap, sure], {})
+    assert text == (
+        "No candidate is certain to meet every limit. The nearest is 1 × b, vllm, bf16: b is late."
+    )
+
+
+def test_gpus_without_a_price_are_named():
+    rows = [_row(name, status="fits", price_source="no price") for name in "abcda"]
+    (listed,) = of_unpriced([*rows, _row("e", status="fits", price_source="yours")])
+    assert listed.value == "a, b, c and 1 more" and "prices.hourly" in listed.source
+    assert of_unpriced([_row("e", status="fits", price_source="yours")]) == []

@@ -63,11 +63,11 @@ def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
     assert chosen_batch(columns, (0, 1, 2), None) == 2
 
 
-def test_the_time_in_which_a_batch_gathers_is_told():
-    """8 samples at 500 a second: 16 ms."""
-    arrivals = next(a for a in plan(RESNET).assumptions if a.name == "arrivals")
-    assert arrivals.source == (
-        "no queue is modelled: each GPU gathers a batch in 16 ms, which the latency excludes"
+def test_batches_without_a_load_are_always_full():
+    arrivals = next(a for a in plan(RESNET | {"load": {}}).assumptions if a.name == "arrivals")
+    assert (arrivals.value, arrivals.source) == (
+        "batches are always full",
+        "your spec gives no load.rate",
     )
 
 
@@ -99,8 +99,9 @@ def test_without_a_load_the_cheapest_sample_comes_first():
 
 
 def test_a_fixed_batch_opens_as_the_step_that_it_runs():
-    row = plan(RESNET).rows[0]
-    step = predict(scenario_of(read(RESNET), row))
+    full = RESNET | {"load": {}}
+    row = plan(full).rows[0]
+    step = predict(scenario_of(read(full), row))
     assert row.latency_s == pytest.approx(step.latency_s)
 
 
@@ -186,10 +187,10 @@ def test_assumptions_of_a_training_are_varied():
 
 
 def test_assumptions_of_fixed_batches_are_varied():
-    answer = plan(RESNET)
+    answer = plan(RESNET | {"load": {}})
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert set(varied) == {"batch of one GPU", "time of a step"}
-    large = plan(RESNET | {"workload": RESNET["workload"] | {"batch": 16}})
+    large = plan(RESNET | {"load": {}, "workload": RESNET["workload"] | {"batch": 16}})
     assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
 
 

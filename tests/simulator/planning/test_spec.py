@@ -80,7 +80,7 @@ def test_a_gpu_has_its_own_choices():
     ({"l40s": {"counts": [0]}}, "candidates.per_gpu.l40s.counts = [0]: expected whole numbers from "
      "1 to 4096, such as [1, 2, 4, 8]; correct them"),
     ({"l40s": {"engines": ["tgi"]}}, "candidates.per_gpu.l40s.engines = 'tgi': expected one of "
-     "eager, compiled+graph, vllm; choose one"),
+     "eager, compiled+graph, vllm, tensorrt-llm; choose one"),
     ({"l40s": 2}, "candidates.per_gpu.l40s = 2: expected a section; write "
      "[candidates.per_gpu.l40s]"),
     ({"l40s": {"use": False}, "h200": {"use": False}}, "every GPU has use = false: expected one to "
@@ -148,7 +148,7 @@ def test_a_spec_is_read():
     (("limits", "percentile"), 100, "limits.percentile = 100: expected at least 1 and less than"),
     (("candidates", "counts"), [0], "candidates.counts = [0]: expected whole numbers from 1"),
     (("candidates", "engines"), ["tgi"], "candidates.engines = 'tgi': expected one of eager, "
-     "compiled+graph, vllm; choose one"),
+     "compiled+graph, vllm, tensorrt-llm; choose one"),
     (("candidates", "gpus"), [], "candidates.gpus = []: expected names"),
     (("workload", "prompt"), {"low": 5, "high": 2}, "workload.prompt: low 5 above high 2"),
     (("load", "rate"), "20 per second", "load.rate = '20 per second': unknown unit"),
@@ -166,6 +166,7 @@ def test_a_spec_is_read():
     (("simulation", "seed"), inf, "simulation.seed = inf: expected a whole number from 0"),
     (("simulation", "seed"), -0.5, "simulation.seed = -0.5: expected a whole number from 0"),
     (("prices", "pue"), inf, "prices.pue = inf: expected a number above 0; correct it"),
+    (("prices", "currency"), "EUR", "prices.currency = 'EUR': expected one of USD; give the rate"),
     (("prices", "rates"), {"EUR": inf}, "prices.rates.EUR = inf: expected a number above 0"),
     (("workload", "prompt"), {"mean": 10, "sigma": inf},
      "workload.prompt.sigma = inf: expected a number above 0 and at most 4; correct it"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from simulator.planning.result import Row
+from simulator.planning.spec import Prices
 from simulator.planning.verdict import break_even
-from simulator.planning.wording import above, amount, duration, latency, usd
+from simulator.planning.wording import Currency, above, amount, duration, latency
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -25,9 +26,10 @@ from simulator.planning.wording import above, amount, duration, latency, usd
     (amount(1579.6), "1,580"),
     (amount(115e6), "115 million"),
     (amount(20e9), "20 billion"),
-    (usd(41576.3), "41,576 USD"),
-    (usd(5.6384), "5.64 USD"),
-    (usd(0.0351), "0.035 USD"),
+    (Currency().text(41576.3), "41,576 USD"),
+    (Currency().text(5.6384), "5.64 USD"),
+    (Currency().text(0.0351), "0.035 USD"),
+    (Currency("EUR", 1.25).text(5.0), "4.00 EUR"),
     (above("time per token", 0.195, 0.05), "time per token is 195 ms, above 50 ms"),
 ])  # fmt: skip
 def test_figures_read_as_text(text: str, expected: str):
@@ -38,12 +40,15 @@ def test_a_break_even_stands_beside_the_price_now():
     """One card at 2 USD an hour against two at 3 each: 1 USD each costs as much."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.0)
-    assert break_even(best, other, 0.0) == "1.00 USD an hour for each GPU (now 3.00 USD)"
+    assert break_even(best, other, Prices()) == "1.00 USD an hour for each GPU (now 3.00 USD)"
 
 
 def test_a_break_even_is_a_price_without_energy():
     """Two cards of 3 USD whose 2,000 W cost 0.20 USD each: 0.80 and 0.20 USD are 1 USD."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.4, watts=2000.0)
-    assert break_even(best, other, 0.2) == "0.80 USD an hour for each GPU (now 3.00 USD)"
-    assert break_even(best, other, 1.0) == ""  # energy of 1 USD each
+    assert (
+        break_even(best, other, Prices(energy_usd_per_kwh=0.2))
+        == "0.80 USD an hour for each GPU (now 3.00 USD)"
+    )
+    assert break_even(best, other, Prices(energy_usd_per_kwh=1.0)) == ""  # energy of 1 USD each

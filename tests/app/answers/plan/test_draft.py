@@ -74,8 +74,9 @@ def test_the_sentences_of_the_other_kinds():
     images = first().put("resnet50", "workload", "network")
     inference, training = images.of_kind("inference"), images.of_kind("training")
     assert sentence_text(inference) == (
-        "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of [the best size], "
-        "each batch within [100 ms], costing at most [any amount]."
+        "[Run] [resnet50] in [bf16] on [800] samples a second, in batches of at most [the best "
+        "size] that gather for at most [no time], [99%] of samples within [100 ms], costing at "
+        "most [any amount]."
     )
     assert sentence_text(training) == (
         "[Train] [resnet50] in [bf16] on [115M] [samples] in batches of [256] a GPU, within "
@@ -176,10 +177,16 @@ def test_a_price_with_a_currency_of_its_own_has_one_unit():
 def test_cards_show_choices_and_prices():
     own = SERVE | {"prices": {"hourly": {"h200": "10 EUR/h"}, "rates": {"EUR": 1.1}}}
     h200, l40s = candidate_cards(of_table(own))
-    assert (h200.title, h200.price, h200.source) == ("H200 SXM 141GB", "11.00", "yours")
+    assert (h200.title, h200.price, h200.source) == ("H200 SXM 141GB", "10.00", "yours")
+    assert h200.currency == "EUR"
     assert h200.counts == (("1", True), ("2", True), ("4", False), ("8", False))
-    assert h200.engines == (("eager", False), ("compiled+graph", False), ("vllm", True))
-    assert (l40s.price, l40s.source) == ("1.55", "list, 2026")
+    assert h200.engines == (
+        ("eager", False),
+        ("compiled+graph", False),
+        ("vllm", True),
+        ("tensorrt-llm", False),
+    )
+    assert (l40s.price, l40s.source) == ("1.41", "list, 2026")  # 1.55 USD
     assert l40s.source_whole.startswith("list, 2026: Nebius")
     assert not candidate_cards(switched(of_table(own), "l40s", False))[1].use
     batch = candidate_cards(of_table(own).of_kind("inference"))[0]

@@ -1,0 +1,38 @@
+"""The order in which a search plans its cards, and that of its rows."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from simulator.hardware.gpu import gpus
+from simulator.planning import serve_search
+from simulator.planning.serve_search import SearchResult, search
+from simulator.planning.spec_file import read
+from simulator.scenario.gpu_class import traced_properties
+
+SPEC: dict[str, Any] = {
+    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 512, "output": 100},
+    "load": {"rate": "10/s"},
+    "candidates": {"gpus": "all", "counts": [1], "precisions": ["bf16", "fp8"]},
+}
+
+
+def test_cards_that_share_traces_follow_each_other(monkeypatch: Any) -> None:
+    """Each class of cards is planned once in each precision; reasons stay in the order of cards."""
+    planned: list[tuple[str, Any]] = []
+
+    def of_card(spec: Any, size: Any, group: Any, late: bool = False) -> SearchResult:
+        precision, card = group
+        planned.append((precision, traced_properties("llama3-8b-decode", card)))
+        return SearchResult([], {f"{card.id} {precision}": "not planned"}, {})
+
+    monkeypatch.setattr(serve_search, "of_card", of_card)
+    result = search(read(SPEC), 1, lambda text: None)
+    runs = [key for key, _ in groupby(planned)]
+    assert len(runs) == len(set(runs)) and len(planned) == 2 * len(gpus())
+    assert list(dict.fromkeys(precision for precision, _ in runs)) == ["bf16", "fp8"]
+    assert list(result.pruned) == [f"{c.id} {p}" for p in ("bf16", "fp8") for c in gpus()]
+    assert np.array(result.rows).size == 0
