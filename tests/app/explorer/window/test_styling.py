@@ -1,4 +1,4 @@
-"""A theme styles what is shown at once, and the rest before it is shown."""
+"""A theme styles what is shown before the window paints again, and the rest before it is shown."""
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
@@ -20,6 +20,8 @@ def test_hidden_pages_follow_a_theme_later_and_before_they_are_shown(window: Win
     assert {*sheets(window).values()} == {before}
     window.toggle_theme()
     after = sheet(window.theme)
+    assert not window.updatesEnabled()  # no part is painted in the old theme beside a new one
+    until(lambda: window.updatesEnabled())
     now = sheets(window)
     assert now["Explore"] == now["strip"] == now["shelf"] == after != before
     assert now["Plan"] == now["Lessons"] == before
@@ -39,7 +41,7 @@ def test_a_dialog_has_the_theme_of_its_window(window: Window):
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     assert dialog.styleSheet() == sheet(THEMES[window.theme.name])
     window.toggle_theme()
-    QCoreApplication.processEvents()
+    until(lambda: window.updatesEnabled())
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     dialog.close()
     dialog.deleteLater()
