@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.explorer.background.worker import later
 from app.theme import Theme
@@ -64,7 +64,7 @@ class Styling(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
             child = event.child()
-            if isinstance(child, QDialog) and child.styleSheet() != self.sheet:
+            if isinstance(child, QWidget) and child.isWindow() and child.styleSheet() != self.sheet:
                 child.setStyleSheet(self.sheet)
         return False
 

@@ -1,9 +1,10 @@
 """A theme styles what is shown before the window paints again, and the rest before it is shown."""
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
 
 from app.explorer.window.window import Window
+from app.formulas.formula import Formula
 from app.theme import THEMES
 from app.widgets.style import sheet
 from tests.app.explorer.files.settling import until
@@ -45,3 +46,13 @@ def test_a_dialog_has_the_theme_of_its_window(window: Window):
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     dialog.close()
     dialog.deleteLater()
+
+
+def test_an_explanation_has_the_theme_of_its_window(window: Window):
+    window.session.show("Explore")
+    formula = Formula("Throughput", "samples of a step / its time", "64 / 5.59 ms", "")
+    popup = window.explaining.show(formula, window.mapToGlobal(QPoint(300, 300)))
+    assert popup.styleSheet() == sheet(window.theme)
+    column = popup.layout()
+    assert column is not None and popup.height() == column.totalHeightForWidth(popup.width())
+    popup.close()
