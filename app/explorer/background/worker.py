@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class Job:
     lane: int
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
+    since_s: float = field(default_factory=time.monotonic)
     on_traced: Callable[[str], None] | None = None
     traced: set[Any] = field(default_factory=set[Any])
     """Keys of the finished traces that the job waited for."""
