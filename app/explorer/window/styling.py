@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from app.explorer.background.worker import later
 from app.theme import Theme
@@ -69,6 +70,7 @@ class Styling(QObject):
         return False
 
     def _style_next(self) -> None:
+        self._waiting = [part for part in self._waiting if isValid(part)]  # dialogs may be closed
         if self._waiting and self._waiting[0].isVisible():
             self.finish(self._waiting[0])
             self._next.start(0)

@@ -1,7 +1,8 @@
 """A theme styles what is shown before the window paints again, and the rest before it is shown."""
 
-from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
+from shiboken6 import delete
 
 from app.explorer.window.window import Window
 from app.formulas.formula import Formula
@@ -46,6 +47,20 @@ def test_a_dialog_has_the_theme_of_its_window(window: Window):
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     dialog.close()
     dialog.deleteLater()
+
+
+def test_a_dialog_that_is_closed_during_a_change_of_theme_does_not_stop_it(window: Window):
+    dialogs = [QDialog(window) for _ in range(2)]
+    for dialog in dialogs:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialogs[0].show()
+    QCoreApplication.processEvents()
+    window.toggle_theme()
+    dialogs[0].close()  # one that is shown, and one that never was
+    delete(dialogs[1])
+    until(lambda: window.updatesEnabled())
+    until(lambda: {*sheets(window).values()} == {sheet(window.theme)})
+    window.toggle_theme()
 
 
 def test_an_explanation_has_the_theme_of_its_window(window: Window):
