@@ -29,7 +29,8 @@ SCALES = ("1", "2", "3")
 LARGE = {"3": ((1280, 700),)}
 """The size of a window on a screen of 3840 × 2160 at a scale of three, without its title bar."""
 _SCALE = "QT_SCALE_FACTOR"
-_PATIENCE_S = 60.0
+_PATIENCE_S = 600.0
+"""Time after which a prediction that has not finished is an error."""
 _QUIET, _DRAWN = 20, 6
 """Turns of 20 ms without a request after which predictions, and drawings alone, are finished."""
 _BEHIND = {"Cluster": ("Rank timeline",)}
@@ -69,7 +70,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
         for theme in THEMES:
             window.session.set_theme(theme)
             for wide, high in LARGE.get(os.environ[_SCALE], SIZES):
-                window.resize(wide, high)
+                resize(window, wide, high)
                 for name in ("", *_BEHIND.get(workspace, ())):
                     _raise(window, name)
                     _settle(window, _DRAWN)
@@ -135,12 +136,25 @@ def _raise(window: Window, title: str) -> None:
                 panel.raise_()
 
 
-def _settle(window: Window, turns: int = _QUIET) -> None:
-    """Wait until no request has come for a number of turns."""
+def resize(window: Window, wide: int, high: int) -> None:
+    """Resize the window. The layout of a wide window can keep it wide until it has changed to that
+    of a narrow one, so that the second attempt reaches the size."""
+    for _ in range(2):
+        window.resize(wide, high)
+        _settle(window, _DRAWN)
+    if (window.width(), window.height()) != (wide, high):
+        raise RuntimeError(f"the window stays at {window.width()} x {window.height()} pixels")
+
+
+def _settle(window: Window, turns: int = _QUIET, patience_s: float = _PATIENCE_S) -> None:
+    """Wait until no request has come for a number of turns. Raises TimeoutError if a prediction
+    does not finish."""
     from PySide6.QtCore import QCoreApplication  # as in `taken`
 
-    end, quiet = time.monotonic() + _PATIENCE_S, 0
-    while quiet < turns and time.monotonic() < end:
+    end, quiet = time.monotonic() + patience_s, 0
+    while quiet < turns:
+        if time.monotonic() > end:
+            raise TimeoutError(f"predictions not finished after {patience_s:.0f} s")
         QCoreApplication.processEvents()
         pages = window.cluster_page.clustering, window.plan_page.planning
         busy = window.worker.busy() or any(page.busy for page in pages)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
@@ -38,6 +39,11 @@ def packaged() -> tuple[Lesson, ...]:
     return tuple(read(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
+@lru_cache(maxsize=64)
+def _read_packaged(path: Path) -> tuple[Lesson, ...]:
+    return read_all(path)
+
+
 def lesson_paths(opened: Sequence[Path] = ()) -> tuple[Path, ...]:
     """The files of the packaged lessons, of a user's own, and those that the user opened."""
     paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
@@ -50,8 +56,9 @@ def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str,
     readable: dict[str, Lesson] = {}
     wrong: list[str] = []
     for path in lesson_paths(opened):
+        reader = _read_packaged if path.parent == FOLDER else read_all
         try:
-            readable |= {lesson.name: lesson for lesson in read_all(path)}
+            readable |= {lesson.name: lesson for lesson in reader(path)}
         except InputError as error:
             wrong.append(str(error))
     return tuple(readable.values()), tuple(wrong)

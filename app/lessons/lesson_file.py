@@ -30,12 +30,13 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.text.whatif import parse
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
-_MAX_BYTES, _MAX_CARDS, _MAX_VALUES = 32 * 1024, 4, 40
+MAX_BYTES = 32 * 1024
+_MAX_CARDS, _MAX_VALUES = 4, 40
 
 
 def read(path: Path) -> Lesson:
     """Read a lesson. Raises InputError with the file, the key, the value and the expected value."""
-    raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
+    raw = contents(path, "a lesson", MAX_BYTES, LONGEST_LINE)
     return of_table(table_of(raw, str(path)), path.stem, str(path))
 
 

@@ -27,7 +27,9 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
     raw = contents(path, "a lesson", _MAX_BYTES, LONGEST_LINE)
     pack = table_of(raw, str(path))
     if pack.get("format") != FORMAT:
-        return (lesson_file.read(path),)
+        if len(raw) > lesson_file.MAX_BYTES:
+            return (lesson_file.read(path),)  # raises
+        return (of_table(pack, path.stem, str(path)),)
     for name, value in pack.items():
         if name not in ("format", "version", "title", "lesson"):
             raise InputError(

@@ -6,6 +6,7 @@ It shows one step from an idle GPU. Times are in microseconds, rounded to nanose
 from __future__ import annotations
 
 import json
+from math import inf, nextafter
 from typing import Any
 
 from app.answers.figures import title
@@ -32,8 +33,8 @@ def events(p: Prediction) -> list[dict[str, Any]]:
         arrow = {"name": "launch", "cat": "launch", "id": k.index, "tid": _THREAD}
         middle = (issued + launched) // 2  # an arrow binds to the slice that holds its start
         rows += [
-            {**arrow, "ph": "s", "pid": HOST, "ts": middle / 1000},
-            {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": start / 1000},
+            {**arrow, "ph": "s", "pid": HOST, "ts": _us(middle)},
+            {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": _us(start)},
         ]
         issued = launched
     return [*_names(p), *sorted(rows, key=lambda event: event["ts"])]
@@ -53,6 +54,13 @@ def _ns(value_s: float) -> int:
     return round(value_s * 1e9)
 
 
+def _us(ns: int) -> float:
+    """Microseconds. A reader that multiplies by 1000 and cuts the fraction off, as Perfetto does,
+    gets the same nanoseconds, so that slices do not overlap."""
+    us = ns / 1000
+    return us if int(us * 1000) == ns else nextafter(us, inf)
+
+
 def _slice(
     process: int, name: str, begin: int, end: int, category: str, details: dict[str, Any]
 ) -> dict[str, Any]:
@@ -62,8 +70,8 @@ def _slice(
         "cat": category,
         "pid": process,
         "tid": _THREAD,
-        "ts": begin / 1000,
-        "dur": (end - begin) / 1000,
+        "ts": _us(begin),
+        "dur": _us(end - begin),
         "args": details,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from app.answers.cluster.words import ranks_words
+from app.answers.cluster.words import ranks_words, step_notes
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
 from simulator.cluster import clusters
@@ -28,7 +28,7 @@ def show(p: ParallelPrediction, heading: str) -> None:
         f"{seconds(p.exposed_communication_s)}, waits for other ranks {seconds(p.waiting_s)}"
     )
     causes = ", ".join(f"{cause} {seconds(s)}" for cause, s in p.idle.items())
-    console.print(f"  idle: {causes}; jitter of the hosts may add {seconds(p.jitter_s)}")
+    console.print(f"  idle: {causes}")
     for rank in p.ranks:
         over = scaled(rank.needed_bytes - p.cluster.gpu.memory_bytes, "B")
         fits = "" if rank.fits else f", does not fit: {over} more than the GPU has"
@@ -39,7 +39,7 @@ def show(p: ParallelPrediction, heading: str) -> None:
         )
         for name, count in rank.unmodelled.items():
             console.print(f"    not modelled: {name} × {count}")
-    for note in p.notes:
+    for note in step_notes(p):
         console.print(f"  note: {note}")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QPointF
+from PySide6.QtGui import QColor, QHideEvent, QImage, QPainter
 
 from app.drawing.items import Item
 from app.drawing.picture import Drawing
@@ -15,15 +17,27 @@ from app.widgets.drawn import render
 from app.widgets.paint import Paint
 
 
+@dataclass(frozen=True)
+class _Picture:
+    """The pixels of a drawing in a theme."""
+
+    drawn: Drawing
+    theme: Theme
+    image: QImage
+
+
 class DrawingCanvas(Canvas):
     """Caches the drawing by its size and the value of `depends_on`; call `redraw` after the data
     has changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` can
-    add items. Colours are roles, so the drawing does not depend on the theme."""
+    add items. Colours are roles, so the drawing does not depend on the theme.
+    While it is visible, a canvas also caches the picture of its drawing: the pointer, a veil or a
+    selection only copies it."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
         self._drawn: Drawing | None = None
         self._drawn_for: object = None
+        self._picture: _Picture | None = None
 
     @abstractmethod
     def drawing(self, width: float, height: float) -> Drawing | None:
@@ -54,9 +68,31 @@ class DrawingCanvas(Canvas):
 
     def draw(self, paint: Paint) -> None:
         drawn = self.drawn
-        if drawn is not None:
-            render(drawn.items, paint)
-            render(self.overlay(), paint)
+        if drawn is None:
+            return
+        ratio = self.devicePixelRatioF()
+        if paint.vector or paint.ratio != ratio or not ratio.is_integer():
+            render(drawn.items, paint)  # an export, or a scale at which a copy would blur
+        else:
+            paint.painter.drawImage(QPointF(0, 0), self._pixels(drawn, int(ratio)))
+        render(self.overlay(), paint)
+
+    def _pixels(self, drawn: Drawing, ratio: int) -> QImage:
+        """The drawing on its ground, as pixels."""
+        theme, picture = self.theme, self._picture
+        if picture is None or picture.drawn is not drawn or picture.theme is not theme:
+            image = QImage(self.size() * ratio, QImage.Format.Format_RGB32)
+            image.setDevicePixelRatio(ratio)
+            image.fill(QColor(self.theme.bg1))
+            painter = QPainter(image)
+            render(drawn.items, Paint(painter, theme))
+            painter.end()
+            picture = self._picture = _Picture(drawn, theme, image)
+        return picture.image
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._picture = None
+        super().hideEvent(event)
 
     def hit(self, at: QPointF) -> Any:
         spot = self.drawn.pick(at.x(), at.y()) if self.drawn else None

@@ -35,7 +35,9 @@ Offered = Callable[[str], Offer]
 
 
 class Target(QObject):
-    """Makes a widget accept cards, and files if `files` is given; outlines it during a drag."""
+    """Makes a widget accept cards, and files if `files` is given; outlines it during a drag.
+    `refused` gets the reason after the drop of a card that is refused: during the drag, the card
+    may cover it."""
 
     def __init__(
         self,
@@ -45,8 +47,10 @@ class Target(QObject):
         files: Callable[[list[Path]], None] | None = None,
         low: bool = False,
         outline: Outline | None = None,
+        refused: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(widget)
+        self.refused = refused
         self.offered, self.files = offered, files
         self.outline = outline or Outline(widget, theme, low)
         self._offer: Offer | None = None
@@ -107,6 +111,8 @@ class Target(QObject):
             if offer.done is None:
                 event.setDropAction(Qt.DropAction.IgnoreAction)
                 event.accept()
+                if self.refused:
+                    self.refused(offer.words)
                 return
             _accept(event)
             offer.done()

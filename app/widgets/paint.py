@@ -39,6 +39,7 @@ def face(px: int, weight: int = 400, mono: bool = False) -> tuple[QFont, QFontMe
     return letters, QFontMetricsF(letters)
 
 
+@lru_cache(maxsize=1 << 13)
 def width(words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
     """The width of a text in pixels."""
     return face(px, weight, mono)[1].horizontalAdvance(words)
@@ -87,7 +88,7 @@ class Paint:
         letters, metrics = face(px, weight, mono)
         if room is not None:
             words = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, max(0.0, room))
-        wide = metrics.horizontalAdvance(words)
+        wide = width(words, px, weight, mono)
         left = x - align * wide
         self.painter.setFont(letters)
         self.painter.setPen(QColor(colour or self.theme.ink))

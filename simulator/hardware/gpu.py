@@ -152,6 +152,7 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
     return next(((n, owners[_spelling(n)]) for n in names if _spelling(n) in owners), None)
 
 
+@lru_cache(maxsize=1 << 12)
 def _may_name(path: Path, spelling: str) -> bool:
     """Whether a GPU's file may give this name, as `_spelling` writes it. A packaged file is
     searched as text, without parsing; a user's own file always counts as one that may."""
@@ -189,7 +190,13 @@ def users() -> Path:
 
 
 def _paths() -> list[Path]:
-    return [*sorted(PACKAGED.glob("*.toml")), *files(users(), "*.toml")]
+    return [*_packaged(PACKAGED, PACKAGED.stat().st_mtime_ns), *files(users(), "*.toml")]
+
+
+@lru_cache(maxsize=2)
+def _packaged(folder: Path, _mtime_ns: int) -> tuple[Path, ...]:
+    """The packaged files; the folder's time is part of the cache key, so a new file is seen."""
+    return tuple(sorted(folder.glob("*.toml")))
 
 
 def _load(path: Path) -> GPU:

@@ -50,7 +50,6 @@ ANSWER = ClusterAnswer(
     SHARES,
     20e-3,
     15e-3,
-    1e-3,
     (_rank(tuple(range(8)), 10e-3), _rank(tuple(range(8, 16)), 12e-3)),
     0,
     (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
 from app.answers.cluster.choice import ClusterQuestion
+from app.answers.cluster.words import step_notes
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction, ParallelRegime, RankPrediction
@@ -60,6 +61,7 @@ class ClusterAnswer:
     replica_batch  the batch of a replica; `samples_per_s` counts the samples of all GPUs
     most_exposed   the index of the rank with the most exposed communication, whose collectives
                    are listed
+    notes          what the period includes of the hosts, and what it does not
     """
 
     cluster: Cluster
@@ -73,12 +75,12 @@ class ClusterAnswer:
     shares: dict[ParallelRegime, float]
     communication_s: float
     exposed_s: float
-    jitter_s: float
     ranks: tuple[RankAnswer, ...]
     most_exposed: int
     collectives: tuple[Collectives, ...]
     traffic: Traffic
     unmodelled: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def samples_per_s(self) -> float:
@@ -122,12 +124,12 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
         p.shares,
         p.communication_s,
         p.exposed_communication_s,
-        p.jitter_s,
         tuple(_rank(p, rank, places) for rank in p.ranks),
         most_exposed,
         rows,
         traffic(p.ranks[most_exposed]),
         tuple(missing.items()),
+        step_notes(p),
     )
 
 

@@ -7,9 +7,11 @@ from typing import TypeVar
 
 from app.answers.cluster.choice import ClusterChoice
 from app.drawing.colours import PatternKind
+from app.quantities import seconds
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
+from simulator.parallel.prediction import ParallelPrediction
 from simulator.parallel.rank_parts import Collectives
 
 Name = TypeVar("Name", bound=str)
@@ -75,6 +77,17 @@ def network_words(cluster: Cluster) -> str:
     if network is None or cluster.nodes == 1:
         return ""
     return _NETWORKS.get(network.kind, network.kind)
+
+
+def step_notes(p: ParallelPrediction) -> tuple[str, ...]:
+    """The notes of a prediction: what its time includes, and what the hosts' jitter may add."""
+    if p.jitter_s <= 0:
+        return p.notes
+    return (
+        *p.notes,
+        "jitter of the hosts around their usual speeds is not part of the step time; "
+        f"it may add {seconds(p.jitter_s)}",
+    )
 
 
 def whole_percents(shares: Mapping[Name, float]) -> dict[Name, int]:

@@ -47,13 +47,17 @@ def region(inside: NDArray[np.bool_], area: Box) -> tuple[Box, ...]:
     rows, columns = inside.shape
     left = np.rint(np.linspace(area.left, area.right, columns + 1)).tolist()
     top = np.rint(np.linspace(area.bottom, area.top, rows + 1)).tolist()
+    changes = np.diff(np.pad(inside.astype(np.int8), ((0, 1), (1, 1))), axis=1)
+    places, columns_of = np.nonzero(changes)
+    ends = np.searchsorted(places, np.arange(rows + 2)).tolist()
+    pairs = columns_of.reshape(-1, 2).tolist()
+    same = [False, *(inside[1:] == inside[:-1]).all(axis=1).tolist(), False]
     boxes: list[Box] = []
     begun: dict[tuple[int, int], int] = {}
-    for row in range(rows + 1):
-        runs: set[tuple[int, int]] = set()
-        if row < rows:
-            changes = np.flatnonzero(np.diff(inside[row].astype(np.int8), prepend=0, append=0))
-            runs = {(begin, end) for begin, end in changes.reshape(-1, 2).tolist()}
+    for row in range(rows + 1):  # the last one is empty
+        if same[row]:
+            continue
+        runs = {(begin, end) for begin, end in pairs[ends[row] // 2 : ends[row + 1] // 2]}
         for run in [run for run in begun if run not in runs]:
             first = begun.pop(run)
             boxes.append(Box.between(left[run[0]], top[row], left[run[1]], top[first]))

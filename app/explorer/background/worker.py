@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 60, 1.0
 """Pause of slow jobs after a prediction, so that the prediction is painted first, and the limit of
 all pauses."""
+_PAINT_MS = 5
+"""Pause of slow jobs after the result of one of them, which is painted first."""
 _REFUSALS = 256
 """Number of cached reasons why there is no trace."""
 _TURN_S = 0.001
@@ -49,6 +52,7 @@ class Job:
     lane: int
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
+    since_s: float = field(default_factory=time.monotonic)
     on_traced: Callable[[str], None] | None = None
     traced: set[Any] = field(default_factory=set[Any])
     """Keys of the finished traces that the job waited for."""
@@ -95,7 +99,7 @@ class Worker(QObject):
         job = self.jobs[key] = Job(key, run, done, failed, lane, background)
         self._lanes[lane].put(job)
         if lane == LIVE:
-            self._pause_slow()
+            self.pause_slow()
         self.progressed.emit()
 
     def cancel(self, key: str) -> None:
@@ -129,14 +133,14 @@ class Worker(QObject):
             self._folder.cleanup()
         return all(ended)
 
-    def _pause_slow(self) -> None:
-        """Pause slow jobs until the next prediction is computed and painted."""
+    def pause_slow(self) -> None:
+        """Pause slow jobs until the next prediction is computed and painted, or a page is shown."""
         self._calm.clear()
-        self._calming.start()
+        self._calming.start(_CALM_MS)
 
     def _calm_down(self) -> None:
         if self._lanes[LIVE].busy:
-            self._calming.start()
+            self._calming.start(_CALM_MS)
         else:
             self._calm.set()
 
@@ -166,7 +170,10 @@ class Worker(QObject):
         if self.jobs.get(job.key) is not job:
             return
         if job.lane == LIVE:
-            self._pause_slow()
+            self.pause_slow()
+        elif not self._calming.isActive():
+            self._calm.clear()
+            self._calming.start(_PAINT_MS)
         if isinstance(error, UntracedError):
             need = error
 

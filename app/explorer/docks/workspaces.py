@@ -183,7 +183,9 @@ class Docks(QMainWindow):
             for panel in self.panels
         ]
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            if {bar.tabText(at) for at in range(bar.count())} not in groups:
+            tabs = [bar.tabText(at) for at in range(bar.count())]
+            bar.setAccessibleName(f"Panels: {', '.join(tabs)}")
+            if {*tabs} not in groups:
                 bar.hide()
 
 

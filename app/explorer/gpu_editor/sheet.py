@@ -146,7 +146,7 @@ def check_words(peak: DerivedPeak) -> str:
     parts = (
         f"{peak.units:,} × {number(peak.hz / 1e6, 4)} MHz × {plain(peak.flops_per_clock_per_unit)}"
     )
-    return f"{parts} = {number(peak.flops_per_s / 1e12)} TFLOP/s"
+    return f"{parts} = {number(peak.flops_per_s / 1e12, 4)} TFLOP/s"
 
 
 def _entry(table: Table, name: str) -> Entry:
@@ -198,4 +198,4 @@ def _short(text: str) -> float:
 
 
 def _text(value: float) -> str:
-    return plain(value).replace("−", "-") if float(value).is_integer() else repr(value)
+    return plain(value).replace("−", "-") if float(value).is_integer() else f"{value:,}"

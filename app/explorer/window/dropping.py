@@ -31,13 +31,23 @@ class Dropping:
         self.window = window
         files = window.opening.open
         self.targets = [
-            Target(window.workspaces, theme, partial(self.offered, place=-1), files),
+            Target(
+                window.workspaces,
+                theme,
+                partial(self.offered, place=-1),
+                files,
+                refused=self._refuse,
+            ),
             Target(window.shelf, theme, lambda key: Offer("Drop it on a scenario", None), files),
         ]
         for place, card in enumerate(window.strip.cards):
-            self.targets.append(Target(card, theme, partial(self.offered, place=place), files))
+            offered = partial(self.offered, place=place)
+            self.targets.append(Target(card, theme, offered, files, refused=self._refuse))
         more = window.strip.more
-        self.targets.append(Target(more, theme, self.offered_new, outline=Beside(more, theme)))
+        beside = Beside(more, theme)
+        self.targets.append(
+            Target(more, theme, self.offered_new, outline=beside, refused=self._refuse)
+        )
 
     def offered(self, key: str, place: int) -> Offer:
         """The effect of a card on the scenario at an index (−1: the current one)."""
@@ -124,9 +134,12 @@ class Dropping:
         refusal."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
-            self.window.banner.say(offer.words, about="card")
+            self._refuse(offer.words)
         else:
             offer.done()
+
+    def _refuse(self, reason: str) -> None:
+        self.window.banner.say(reason, about="card")
 
     def _ask(self, card: Card, before: Scenario, done: Callable[[Scenario], None]) -> None:
         """Ask for the parameters of a card, then call `done` with the changed scenario."""

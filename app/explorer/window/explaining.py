@@ -23,9 +23,14 @@ class Explanation(QFrame):
     """A popup that explains a figure."""
 
     def __init__(
-        self, formula: Formula, lesson_button: QPushButton | None, parent: QWidget
+        self,
+        formula: Formula,
+        lesson_button: QPushButton | None,
+        parent: QWidget,
+        sheet: str = "",
     ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
+        self.setStyleSheet(sheet)  # before its height is computed
         self.setProperty("look", "offer")
         self.setAccessibleName(formula.name)
         self.setAccessibleDescription(formula.text)
@@ -94,7 +99,7 @@ class Explaining:
             lesson_button = QPushButton(f"Lesson: {title_of(formula.lesson)}")
             lesson_button.setAccessibleName(lesson_button.text())
             lesson_button.clicked.connect(lambda: self.teach(formula.lesson))
-        popup = Explanation(formula, lesson_button, self.window)
+        popup = Explanation(formula, lesson_button, self.window, self.window.styling.sheet)
         inside = self.window.frameGeometry()
         x = min(at.x(), inside.right() - popup.width() - 8)
         y = min(at.y() + 14, inside.bottom() - popup.height() - 8)

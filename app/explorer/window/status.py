@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from PySide6.QtWidgets import QLabel, QStatusBar
 
 from app.answers.answer import Answer
@@ -9,8 +11,10 @@ from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker, later
 from app.quantities import seconds
 
-_TICK_MS = 500
-"""Update interval of the elapsed time."""
+_TICK_MS, _LONG_S = 250, 0.3
+"""Update interval of the elapsed time; jobs that take longer than the second figure are named."""
+_NAMES = {"along": "the regimes along the batch", "advice": "advice"}
+"""What jobs compute, by their key; that of a view has its title."""
 
 
 class Status(QStatusBar):
@@ -27,6 +31,7 @@ class Status(QStatusBar):
         self.addWidget(self.activity)
         self.addWidget(self.counted)
         self.addPermanentWidget(self.sources)
+        self._simulated = self._progress = ""
         self._tick = later(_TICK_MS, self._show_progress, self)
         worker.progressed.connect(self._show_progress)
 
@@ -43,7 +48,8 @@ class Status(QStatusBar):
         """Show the counts and sources of an answer."""
         p = answer.prediction
         took_ms = self.answering.clock.nsecsElapsed() / 1e6
-        self.activity.setText(f"Simulated in {seconds(answer.took_s, 2)}")
+        self._simulated = f"Simulated in {seconds(answer.took_s, 2)}"
+        self.activity.setText(self._simulated)
         self.activity.setToolTip(f"{took_ms:.0f} ms from the change to the views")
         missing = sum(p.unmodelled.values())
         self.counted.setText(
@@ -56,9 +62,25 @@ class Status(QStatusBar):
         )
 
     def _show_progress(self) -> None:
-        sentence, answer = self.worker.tracing.sentence, self.answering.answer
-        if sentence:
-            self.activity.setText(f"{sentence[0].upper()}{sentence[1:]} (Esc cancels)")
+        sentence = self.worker.tracing.sentence or self._computing()
+        if self.worker.busy() or sentence:
             self._tick.start()
-        elif answer is not None and not self.activity.text().startswith("Simulated"):
-            self.count(answer)
+        if sentence:
+            self._progress = f"{sentence[0].upper()}{sentence[1:]} (Esc cancels)"
+            self.activity.setText(self._progress)
+        elif self._progress and self.activity.text() == self._progress:
+            self.activity.setText(self._simulated)
+
+    def _computing(self) -> str:
+        """What has been computed for a while, and for how long; "" for nothing."""
+        now_s = time.monotonic()
+        running = [
+            (_NAMES.get(key, key.removeprefix("view ")), now_s - job.since_s)
+            for key, job in self.worker.jobs.items()
+            if (key in _NAMES or key.startswith("view ")) and now_s - job.since_s > _LONG_S
+        ]
+        if not running:
+            return ""
+        names = [name for name, _ in running]
+        longest_s = max(for_s for _, for_s in running)
+        return f"computing {' and '.join(names[:2])}, {longest_s:.0f} s"

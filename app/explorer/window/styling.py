@@ -1,4 +1,5 @@
-"""The style sheet of the window, applied to its parts: those that are hidden are styled later.
+"""The style sheet of the window, applied to its parts one after another: the visible ones before
+the window paints again, the hidden ones later.
 
 Qt styles every widget below the one that gets a sheet, about 0.15 ms each; a window has more than a
 thousand, most of them on pages that are not shown.
@@ -9,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from app.explorer.background.worker import later
 from app.theme import Theme
@@ -40,18 +42,18 @@ class Styling(QObject):
         window.installEventFilter(self)
 
     def apply(self, theme: Theme) -> None:
-        """Style the visible parts, and the others one after another; all at once before the window
-        is shown."""
+        """Style the visible parts and then the others, each in its own turn, so that the window
+        responds between them; all at once before the window is shown."""
         self.sheet = sheet(theme)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setPalette(palette(theme))
-        at_once = not self.window_.isVisible()
-        self._waiting = [part for part in self._parts() if not (at_once or part.isVisible())]
-        for part in self._parts():
-            if part not in self._waiting:
-                part.setStyleSheet(self.sheet)
-        self._next.start()
+        self._waiting = sorted(self._parts(), key=lambda part: not part.isVisible())
+        if self.window_.isVisible():
+            self.window_.setUpdatesEnabled(False)  # until all visible parts have the theme
+            self._next.start(0)
+        else:
+            self.finish(*self._waiting)
 
     def finish(self, *parts: QWidget) -> None:
         """Style parts that are about to be shown, if they wait."""
@@ -63,14 +65,21 @@ class Styling(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
             child = event.child()
-            if isinstance(child, QDialog) and child.styleSheet() != self.sheet:
+            if isinstance(child, QWidget) and child.isWindow() and child.styleSheet() != self.sheet:
                 child.setStyleSheet(self.sheet)
         return False
 
     def _style_next(self) -> None:
-        if self._waiting:
+        self._waiting = [part for part in self._waiting if isValid(part)]  # dialogs may be closed
+        if self._waiting and self._waiting[0].isVisible():
             self.finish(self._waiting[0])
-            self._next.start()
+            self._next.start(0)
+        elif not self.window_.updatesEnabled():
+            self.window_.setUpdatesEnabled(True)
+            self._next.start(_SOON_MS)
+        elif self._waiting:
+            self.finish(self._waiting[0])
+            self._next.start(_SOON_MS)
 
     def _parts(self) -> list[QWidget]:
         """The widgets that have the sheet: the children of the window, and instead of the central

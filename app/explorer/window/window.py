@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
-from app.explorer.background.worker import Worker, later
+from app.explorer.background.worker import Worker
 from app.explorer.docks.layout import Layout
 from app.explorer.docks.panel import Panel
 from app.explorer.docks.view_panels import ViewPanels
@@ -106,7 +106,6 @@ class Window(QMainWindow):
         self.setFocus()  # no control has the focus at first
         self.staleness = Staleness(self)
         self.styling = Styling(self)
-        self._resume_painting = later(0, lambda: self.setUpdatesEnabled(True), self)
         self._connect()
         self._restyle()
         self._show_workspace(session.state.workspace)
@@ -179,6 +178,7 @@ class Window(QMainWindow):
             self.panels.pick(after.picked)
 
     def _show_workspace(self, workspace: str) -> None:
+        self.worker.pause_slow()  # its views are painted before their questions are computed
         if workspace in self.workspaces.docks:
             self.styling.finish(self.workspaces.docks[workspace], *self.beside)
         shown = self.layout_.show(workspace)
@@ -281,9 +281,6 @@ class Window(QMainWindow):
         super().closeEvent(event)
 
     def _restyle(self) -> None:
-        if self.isVisible():  # restyling is slow: paint once, afterwards
-            self.setUpdatesEnabled(False)
-            self._resume_painting.start()
         theme = self.theme = themed(self.session.state.theme)
         self.styling.apply(theme)
         for widget in (

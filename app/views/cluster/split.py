@@ -84,6 +84,7 @@ class Split(ClusterView):
         self.sharding.chosen.connect(self._shard)
         self.product = _label("")
         self.product.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.notes = _label("support")
         self.message = _label("danger")
         self.step = Elided()
         self.step.setProperty("tone", "quiet")
@@ -119,6 +120,7 @@ class Split(ClusterView):
         column.addWidget(self.sharding)
         column.addWidget(self.more)
         column.addWidget(self.product)
+        column.addWidget(self.notes)
         wrong = QHBoxLayout()
         wrong.addWidget(self.message, 1)
         wrong.addWidget(self.retry, 0, Qt.AlignmentFlag.AlignTop)
@@ -169,10 +171,17 @@ class Split(ClusterView):
         for widget in (self.step, self.bar, self.stop):
             widget.setVisible(busy)
         self._say(clustered.error, bool(clustered.error))
+        self._put_notes(clustered)
         self.memory.put(clustered)
         self.memory.setEnabled(not clustered.stale)
         self.search.put(clustered, busy)
         self.what_ifs.put(clustered)
+
+    def _put_notes(self, clustered: Clustered) -> None:
+        notes = clustered.answer.notes if clustered.answer else ()
+        self.notes.setText("\n".join(f"{note[0].upper()}{note[1:]}." for note in notes))
+        self.notes.setVisible(bool(notes))
+        self.notes.setEnabled(not clustered.stale)
 
     def refuse(self, reason: str) -> None:
         clustered = self.clustered
@@ -196,6 +205,7 @@ class Split(ClusterView):
         answer = clustered.answer
         if answer is not None:
             rows += [[f"{role}, bytes", str(nbytes)] for role, nbytes in answer.largest.memory]
+            rows += [["Note", note] for note in answer.notes]
         return rows + search_rows(clustered.search)
 
     def _say(self, reason: str, retry: bool) -> None:

@@ -15,6 +15,9 @@ from app.widgets.titled import Listed
 from simulator.analysis.compare import Moved
 
 _CHANGE_PX, _LEAST_S = 74.0, 1e-7
+_LEAST_SHARE = 1e-3
+"""Kernels whose time changes by a smaller share count as unchanged: the clock of a GPU at its power
+limit changes all of them a little."""
 
 
 class MovedKernels(Listed):
@@ -33,7 +36,8 @@ class MovedKernels(Listed):
         self, moved: tuple[Moved, ...], letters: tuple[str, str], ready: bool = True
     ) -> None:
         """Draw kernels that changed; not `ready` means that they are still being computed."""
-        self.items, self.letters, self.over = list(moved), letters, None
+        changed = [m for m in moved if abs(m.change_s) >= _LEAST_SHARE * max(m.seconds)]
+        self.items, self.letters, self.over = changed, letters, None
         ops = Counter(m.op for m in moved)
         self.repeated = frozenset(op for op, count in ops.items() if count > 1)
         self.about = f"{letters[0]} hollow, {letters[1]} filled, largest change first"

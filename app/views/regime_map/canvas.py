@@ -10,7 +10,7 @@ from app.charts.regime_map.frame import Frame, frame_of
 from app.charts.regime_map.ground import ground
 from app.charts.regime_map.lines import lines, time_names
 from app.charts.regime_map.names import names, times
-from app.drawing import Box, Group, Marker
+from app.drawing import Box, Group, Item, Marker
 from app.drawing.labels import Labels
 from app.quantities import between, data, seconds
 from app.scenes.regime_map.scene import Chart, Spot
@@ -94,14 +94,14 @@ class MapCanvas(Canvas):
         self._ground(paint, frame)
         chosen = frame.pixel(spot) if spot is not None else None
         labels = Labels(area)
-        inside = lines(frame)
+        above: list[Item] = []  # whole also at the edges
         if chosen is not None:
             labels.take(Box.around(*chosen, 14))
-            inside += map_cursor.cross(chosen, area)
+            above += map_cursor.cross(chosen, area)
         if self.home is not None and self.home != spot:
             away = frame.pixel(self.home)
-            inside.append(Marker(*away, None, 6.0, "ink", True, edge_width=2.0))
-        render([*axes(frame, QT_METRICS, chosen), Group(tuple(inside), area)], paint)
+            above.append(Marker(*away, None, 6.0, "ink", True, edge_width=2.0))
+        render([*axes(frame, QT_METRICS, chosen), Group(tuple(lines(frame)), area), *above], paint)
         if spot is not None and chosen is not None:
             map_cursor.card(paint, chart, spot, chosen, labels, self.home)
         items = names(frame, QT_METRICS, labels)

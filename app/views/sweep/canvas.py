@@ -72,8 +72,6 @@ class SweepCanvas(DrawingCanvas):
 
     def draw(self, paint: Paint) -> None:
         x, theme = _LEFT, self.theme
-        for words, ink, weight in zip(self.head, (theme.ink, theme.ink3), (600, 400), strict=True):
-            x = paint.text(x, 10, words, ink, SUPPORT_PX, weight).right() + 8
         if self.failure:
             self.paint_message(paint, self.failure)
         elif self.sweep is None:
@@ -85,6 +83,8 @@ class SweepCanvas(DrawingCanvas):
             paint.painter.setOpacity(_STALE if self.stale else 1.0)
             super().draw(paint)
             paint.painter.setOpacity(1.0)
+        for words, ink, weight in zip(self.head, (theme.ink, theme.ink3), (600, 400), strict=True):
+            x = paint.text(x, 10, words, ink, SUPPORT_PX, weight).right() + 8
 
     def overlay(self) -> tuple[Item, ...]:
         frame, first = self.frame, self.first

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+    "--disable-background-networking --disable-component-update --remote-debugging-pipe"
+)
 
 
 def browser() -> str | None:
@@ -82,8 +86,7 @@ def chromium(path: str, profile: Path) -> Generator[Page]:
     """Start a browser with an empty profile; end it afterwards."""
     for_browser, to_browser = os.pipe()
     from_browser, by_browser = os.pipe()
-    command = [path, *"--headless --no-sandbox --disable-gpu --remote-debugging-pipe".split()]
-    command.append(f"--user-data-dir={profile}")
+    command = [path, *OPTIONS.split(), f"--user-data-dir={profile}"]
 
     def connect() -> None:  # the protocol's pipes are descriptors 3 and 4
         os.dup2(for_browser, 3)

@@ -200,3 +200,16 @@ def test_a_browser_moves_the_sliders(page: Path, bert: OtherSizes, tmp_path: Pat
         pdf = shown.call("Page.printToPDF", printBackground=True)["data"]
         assert base64.b64decode(pdf).startswith(b"%PDF")
         assert shown.errors == []
+
+
+def test_printed_tables_fit_the_paper(page: Path, tmp_path: Path) -> None:
+    path = browser()
+    if path is None:
+        pytest.skip("no Chromium in PATH: apt-get install chromium")
+    with chromium(path, tmp_path) as shown:
+        shown.open(page)
+        shown.call("Emulation.setEmulatedMedia", media="print")
+        a4 = {"width": 717, "height": 1046, "deviceScaleFactor": 1, "mobile": False}
+        shown.call("Emulation.setDeviceMetricsOverride", **a4)  # 210 mm less two margins of 10 mm
+        beyond = "[...document.querySelectorAll('.wide')].map(e => e.scrollWidth - e.clientWidth)"
+        assert shown.value(beyond) == [0, 0]

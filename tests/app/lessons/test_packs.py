@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app import lessons
-from app.lessons import FOLDER, lesson_file
+from app.lessons import FOLDER, _read_packaged, lesson_file
 from app.lessons.pack import pack_text, read_all
 from simulator.errors import InputError
 
@@ -67,3 +68,18 @@ def test_a_wrong_lesson_is_named(tmp_path: Path):
     path.write_text(HEAD + '[[lesson]]\ntitle = "x"\n', "utf-8")
     with pytest.raises(InputError, match=", lesson 1: "):
         read_all(path)
+
+
+def test_each_packaged_lesson_is_parsed_once(monkeypatch: pytest.MonkeyPatch):
+    parsed: list[str] = []
+    parse = lesson_file.table_of
+
+    def counted(raw: bytes, source: str) -> dict[str, Any]:
+        parsed.append(source)
+        return parse(raw, source)
+
+    monkeypatch.setattr("app.lessons.pack.table_of", counted)
+    monkeypatch.setattr(lesson_file, "table_of", counted)
+    _read_packaged.cache_clear()
+    first, second = lessons.lessons(), lessons.lessons()
+    assert first == second and sorted(parsed) == sorted(map(str, FOLDER.glob("*.toml")))

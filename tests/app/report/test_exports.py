@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from app import outputs
-from app.answers.subject import Scenario, Subject, predict
+from app.answers.subject import Scenario, Subject, predict, subject
 from app.report import chrome_trace
 from app.report.exports import COLUMNS, as_csv, as_json, row
 from simulator.errors import InputError
@@ -119,6 +119,19 @@ def test_slices_of_a_lane_do_not_overlap(tiny_prediction: Prediction, tiny: Subj
     lane = [e for e in events if e["ph"] == "X" and e["pid"] == chrome_trace.GPU]
     busy_us = tiny_prediction.gpu_busy_s * 1e6
     assert sum(e["dur"] for e in lane) == pytest.approx(busy_us, abs=1e-3 * len(lane))
+
+
+def test_slices_do_not_overlap_where_nanoseconds_are_cut_off() -> None:
+    scenario = Scenario("bert-base", batch=64, seq=128, dtype="bf16")
+    traced = subject(scenario)
+    events = timeline(predict(scenario, traced), traced)
+    for process in (chrome_trace.HOST, chrome_trace.GPU):
+        ends = 0
+        for e in (e for e in events if e["ph"] == "X" and e["pid"] == process):
+            begin = int(e["ts"] * 1000.0)  # a double, truncated: how Perfetto reads it
+            assert begin >= ends
+            ends = begin + int(e["dur"] * 1000.0)
+    assert all(int(chrome_trace._us(ns) * 1000.0) == ns for ns in range(100_000))
 
 
 def test_an_arrow_leads_from_each_launch_to_its_kernel(

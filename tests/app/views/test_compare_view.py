@@ -11,7 +11,10 @@ from PySide6.QtTest import QTest
 from app.answers.side import Side
 from app.theme import LIGHT, Theme
 from app.views.compare.counts import counts
+from app.views.compare.kernels import MovedKernels
 from app.views.compare.view import Compare, kernels_of, ops_of
+from simulator.analysis.compare import Moved
+from simulator.prediction import Regime
 from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer, svg
 
@@ -188,3 +191,14 @@ def test_table_and_svg_of_both_themes(shown: Any, pair: tuple[Side, Side], tmp_p
     assert "From A to B, one change at a time" in text and "+cuda_graph" in text
     assert "Whole step" in text and "Kernels that changed" in text
     assert picture(view).pixelColor(3, 300).name().upper() == LIGHT.bg1
+
+
+def test_kernels_that_change_by_less_than_a_thousandth_are_unchanged(theme: Theme) -> None:
+    kernels = MovedKernels(theme)
+    both: tuple[Regime, Regime] = ("memory", "memory")
+    rows = [
+        Moved("aten.add.Tensor", "pointwise", (1, 1), (1e-5, 1e-5 * times), both)
+        for times in (1.0005, 1.002, 0.99)
+    ]
+    kernels.show_moved(tuple(rows), ("A", "B"))
+    assert kernels.items == rows[1:]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
@@ -156,3 +156,13 @@ def test_away_from_the_scenario_the_cursor_says_the_verdict(shown: Any, side: Si
     before = picture(view)
     view.map.move_to(spot)
     assert picture(view) != before
+
+
+def test_the_ring_of_the_cursor_is_whole_at_the_edge(shown: Any, side: Side, theme: Theme) -> None:
+    view = shown(RegimeMap, (side,), theme=theme, size=WIDE)
+    for _ in range(20):
+        QTest.keyClick(view.map, Qt.Key.Key_Up)
+    at, area = view.map.pixel(view.map.spot), view.map.frame.plot
+    assert at.y() == pytest.approx(area.top)
+    top = view.map.mapTo(view, QPoint(round(at.x()), round(at.y()) - 10))
+    assert picture(view).pixelColor(top).name().upper() == theme.b

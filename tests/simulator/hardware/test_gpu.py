@@ -243,3 +243,9 @@ def test_each_name_reads_the_files_that_hold_it(monkeypatch: pytest.MonkeyPatch)
         for name in (one.id, *one.aliases, one.name):
             assert gpu(name) is one
             assert gpu(name.upper().replace("-", "_")) is one
+
+
+def test_an_alias_reads_the_packaged_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gpu("h200").id == "h200_sxm"
+    monkeypatch.setattr(Path, "read_text", None)
+    assert gpu("H200").id == "h200_sxm"

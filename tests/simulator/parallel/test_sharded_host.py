@@ -76,5 +76,5 @@ def test_the_default_host_of_two_ranks_is_the_slower_of_two():
     assert one.notes == ()
     assert two.notes == (
         "the host takes 1.20 times as long as for one GPU, because 2 ranks wait for the slowest of "
-        "their hosts",
+        "theirs; this is part of the step time",
     )

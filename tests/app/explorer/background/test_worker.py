@@ -16,7 +16,7 @@ from shiboken6 import delete
 from app import examples
 from app.answers.answer import batch_regimes, compute_answer
 from app.explorer.background.tracing import Tracing
-from app.explorer.background.worker import CLUSTER, PLAN, Worker
+from app.explorer.background.worker import CLUSTER, PLAN, SLOW, Worker
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
 from simulator.scenario import trace_source
@@ -186,3 +186,13 @@ def test_a_plan_does_not_wait_for_a_step_over_several_gpus(worker: Worker):
     worker.ask("plan", lambda _: planned.set(), lambda _: done.append("plan"), lane=PLAN)
     wait(worker)
     assert planned.is_set() and sorted(done) == ["cluster", "plan"]
+
+
+def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
+    ran: list[str] = []
+    worker.pause_slow()
+    worker.ask("view", lambda _: ran.append("view"), lambda _: None, lane=SLOW)
+    time.sleep(0.1)  # without events: the page is being built
+    assert not ran
+    wait(worker)
+    assert ran == ["view"]

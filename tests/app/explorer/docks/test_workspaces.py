@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QTabBar
 
 from app.explorer.docks.panel import Panel
 from app.explorer.docks.workspaces import Workspaces
@@ -147,3 +148,9 @@ def test_a_layout_of_the_users_own_stays_whatever_the_size(workspaces: Workspace
     docks.reset()
     resized(workspaces, 1200, 801)
     assert groups(workspaces) != chosen
+
+
+def test_the_tabs_of_a_group_have_a_name(workspaces: Workspaces):
+    bars = workspaces.docks["Explore"].findChildren(QTabBar)
+    names = {bar.accessibleName() for bar in bars if bar.isVisible()}
+    assert names and all(name.startswith("Panels: Explore ") for name in names)

@@ -129,3 +129,17 @@ def test_a_dialog_changes_no_other_scenario_once_its_own_is_removed(window: Wind
     change(apply(FIRST, "queue_depth", {"launches": 16}))
     assert window.session.state == before
     wait(window.worker)
+
+
+def test_a_refused_drop_leaves_its_reason_in_the_banner(window: Window):
+    window.banner.hide()
+    widget = next(w for w in window.shelf.widgets if w.card.key == "gpu:h200_sxm")
+    drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    card = window.strip.cards[0]
+    middle = card.rect().center()
+    QApplication.sendEvent(card, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
+    QApplication.sendEvent(card, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *drag))
+    assert window.banner.isVisible()
+    assert window.banner.label.text() == "Scenario A already uses H200 SXM 141GB"
+    assert not window.session.history.count()
+    window.banner.hide()

@@ -1,9 +1,11 @@
-"""A theme styles what is shown at once, and the rest before it is shown."""
+"""A theme styles what is shown before the window paints again, and the rest before it is shown."""
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
+from shiboken6 import delete
 
 from app.explorer.window.window import Window
+from app.formulas.formula import Formula
 from app.theme import THEMES
 from app.widgets.style import sheet
 from tests.app.explorer.files.settling import until
@@ -20,6 +22,8 @@ def test_hidden_pages_follow_a_theme_later_and_before_they_are_shown(window: Win
     assert {*sheets(window).values()} == {before}
     window.toggle_theme()
     after = sheet(window.theme)
+    assert not window.updatesEnabled()  # no part is painted in the old theme beside a new one
+    until(lambda: window.updatesEnabled())
     now = sheets(window)
     assert now["Explore"] == now["strip"] == now["shelf"] == after != before
     assert now["Plan"] == now["Lessons"] == before
@@ -39,7 +43,31 @@ def test_a_dialog_has_the_theme_of_its_window(window: Window):
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     assert dialog.styleSheet() == sheet(THEMES[window.theme.name])
     window.toggle_theme()
-    QCoreApplication.processEvents()
+    until(lambda: window.updatesEnabled())
     assert dialog.grab().toImage().pixelColor(3, 3).name().upper() == window.theme.bg1
     dialog.close()
     dialog.deleteLater()
+
+
+def test_a_dialog_that_is_closed_during_a_change_of_theme_does_not_stop_it(window: Window):
+    dialogs = [QDialog(window) for _ in range(2)]
+    for dialog in dialogs:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialogs[0].show()
+    QCoreApplication.processEvents()
+    window.toggle_theme()
+    dialogs[0].close()  # one that is shown, and one that never was
+    delete(dialogs[1])
+    until(lambda: window.updatesEnabled())
+    until(lambda: {*sheets(window).values()} == {sheet(window.theme)})
+    window.toggle_theme()
+
+
+def test_an_explanation_has_the_theme_of_its_window(window: Window):
+    window.session.show("Explore")
+    formula = Formula("Throughput", "samples of a step / its time", "64 / 5.59 ms", "")
+    popup = window.explaining.show(formula, window.mapToGlobal(QPoint(300, 300)))
+    assert popup.styleSheet() == sheet(window.theme)
+    column = popup.layout()
+    assert column is not None and popup.height() == column.totalHeightForWidth(popup.width())
+    popup.close()

@@ -200,6 +200,13 @@ def test_the_command_yields_the_same_figures(window: Window, predictor: Predicto
     printed = CliRunner().invoke(app, shlex.split(command)[1:])
     answer = window.cluster_page.clustering.clustered.answer
     assert answer is not None and f"step {seconds(answer.period_s)} (80%" in printed.output
+    output = " ".join(printed.output.split())  # without the line breaks of the terminal
+    slowest, jitter = answer.notes
+    assert "2 ranks wait for the slowest of theirs" in slowest and "it may add" in jitter
+    assert all(f"note: {note}" in output for note in answer.notes)
+    shown = view(window, Split).notes
+    assert shown.text().lower().split("\n") == [f"{note.lower()}." for note in answer.notes]
+    assert not shown.isHidden()
 
 
 def test_a_session_holds_its_cluster(window: Window, predictor: Predictor, tmp_path: Path):
