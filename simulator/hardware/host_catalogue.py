@@ -9,6 +9,8 @@ import msgspec
 
 from simulator.hardware.host import Host
 
+_OWN = ("desktop", "laptop", "workstation")
+"""Kinds of hosts that serve one user alone."""
 _FILE = Path(__file__).parent / "hosts" / "catalogue.toml"
 
 
@@ -24,11 +26,14 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The catalogue; `reference` is the figure of the default host's processor."""
+    """The catalogue; `reference` is the figure of the default host's processor, and `shared` the
+    time of the default relative to the same host when no other process uses its cores
+    (`calibration.fit.hosts_seen`)."""
 
     figure: str
     reference: float
     reference_cpu: str
+    shared: float
     hosts: dict[str, Entry]
 
 
@@ -44,16 +49,20 @@ def catalogue() -> dict[str, Entry]:
 
 def derived(name: str, known: Host) -> Host:
     """A host of the catalogue: the times of `known`, scaled by the inverse ratio of their figures.
-    The GPU's part of a launch and of a sync is unchanged."""
+    The cores of a machine of one's own run no processes of others. The GPU's part of a launch and
+    of a sync is unchanged."""
     entry, file = catalogue()[name], _file()
     times = file.reference / entry.single_thread
+    times /= file.shared if entry.kind in _OWN else 1.0
     low, high = entry.spread
     return msgspec.structs.replace(
         known.slower(times),
         id=name,
         cpu=entry.cpu,
         source=f"{known.id}, {times:.2f} times as long: {file.figure} of {entry.single_thread:g} "
-        f"against {file.reference:g} of {file.reference_cpu} ({entry.source})",
+        f"against {file.reference:g} of {file.reference_cpu}"
+        + (f", {file.shared:g} times as fast with quiet cores" if entry.kind in _OWN else "")
+        + f" ({entry.source})",
         spread=(low, high),
         measured=False,
         reference={},
