@@ -49,8 +49,10 @@ def syncs(signature: Signature) -> bool:
     if name in _COPIES:
         if not _crosses(signature):
             return False
-        to_host = signature.out.device == "cpu"
-        return to_host or not signature.arg("non_blocking", False)
+        # a new tensor on the host is pinned if the copy does not block (`_to_copy`,
+        # ATen/native/TensorConversions.cpp); memory that is not pinned waits all the same
+        is_pageable = signature.out.device == "cpu" and name == "aten.copy_.default"
+        return is_pageable or not signature.arg("non_blocking", False)
     return (name in SYNCING or name in _CHECKED) and any(
         t.device == "cuda" for t in signature.inputs
     )

@@ -69,6 +69,8 @@ def call(
     (call(COPY_, HOST, {"non_blocking": True}, self=HOST, src=GPU), True),  # pageable memory
     (call(COPY, GPU, {}, self=HOST), True),
     (call(COPY, GPU, {"non_blocking": True}, self=HOST), False),
+    (call(COPY, HOST, {"non_blocking": True}, self=GPU), False),  # the new tensor is pinned
+    (call(COPY, HOST, {"non_blocking": False}, self=GPU), True),
     (call(COPY_, GPU, {"non_blocking": False}, self=GPU, src=HOST), True),
     (call(COPY_, GPU, {}, self=GPU, src=GPU), False),
     (call(COPY, HOST_EMPTY, {}, self=EMPTY), False),  # no bytes to copy
