@@ -48,6 +48,7 @@ EXPECTED = {
     "cold_view":        [0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     "cpu_op":           [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     "recurrent_kernel": [0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0],
+    "recurrent_weight": [0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0],
     "foreach_tensor":   [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 4],
     "forward_node":     [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1],
     "backward_node":    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0],
@@ -90,7 +91,7 @@ def test_an_op_is_as_cold_as_the_kinds_since_its_last_call_are_many() -> None:
 def test_library_calls_leave_out_python_autograd_views_and_lists() -> None:
     xeon = host("xeon-h100")
     calls = ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-             "recurrent_kernel")  # fmt: skip
+             "recurrent_kernel", "recurrent_weight")  # fmt: skip
     table = np.eye(len(COUNTS) - 1)  # an op for each kind of work
     seconds = dict(zip(COUNTS[:-1], xeon.library_call_s(table).tolist(), strict=True))
     assert seconds == {n: xeon.seconds[n] if n in calls else 0.0 for n in COUNTS[:-1]}
