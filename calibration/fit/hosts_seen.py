@@ -38,6 +38,7 @@ of the fit are within this factor (`calibration.fit.host`)."""
 
 
 _STEPS = 2
+"""Timed steps of a process that is compared with its start."""
 _SAME = Parts(1.0, 1.0, 1.0)
 _ENOUGH = 10
 """Processes on machines with a GPU that give it a spread of its own."""
@@ -71,20 +72,20 @@ class Process(NamedTuple):
     at_start: dict[str, float]
     beside: list[Parts]
 
-    def speed(self, reference: Mapping[str, float], later: Parts) -> Parts:
+    def speed(self, reference: Mapping[str, float], times_start: Parts) -> Parts:
         """Time factors of the host: the mean over the timed steps, since a step takes the mean of
-        the speeds that a host has meanwhile; or `later` times the factors at the start if no step
-        was timed."""
+        the speeds that a host has meanwhile. If no step was timed, `times_start` times the factors
+        at the start."""
         if self.beside:
             return _mean(self.beside)
-        return Parts(*(a * b for a, b in zip(self.started(reference), later, strict=True)))
+        return Parts(*(a * b for a, b in zip(self.started(reference), times_start, strict=True)))
 
     def started(self, reference: Mapping[str, float]) -> Parts:
         """Time factors of the host at the start of the process."""
         return parts(self.at_start, reference)
 
 
-def later(of: Sequence[Process], reference: Mapping[str, float]) -> Parts:
+def beside_over_start(of: Sequence[Process], reference: Mapping[str, float]) -> Parts:
     """The time factors of a host beside the steps of a process over those at its start: the median
     over the processes that timed both for at least `_STEPS` steps. Fixed steps at the start find
     the process alone on an idle machine."""
@@ -131,13 +132,13 @@ def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
     one_night: list[Parts] = []
     gpus: dict[str, list[list[Parts]]] = {}  # the speeds beside each step of each process
     every_process = list(processes())
-    after = later(every_process, reference)
+    times_start = beside_over_start(every_process, reference)
     for process in every_process:
         gpu = process.file.split("/")[0].removesuffix("_second")
         if process.file in _ONE_PROCESS:
-            one_night.append(process.speed(reference, after))
+            one_night.append(process.speed(reference, times_start))
         else:
-            steps = process.beside or [process.speed(reference, after)]
+            steps = process.beside or [process.speed(reference, times_start)]
             gpus.setdefault(gpu, []).append(steps)
     if one_night:
         gpus.setdefault(_ONE_PROCESS[0].split("/")[0], []).append([_median(one_night)])
@@ -191,10 +192,10 @@ def main() -> None:
     """Print a line for each process."""
     reference = reference_index()
     every = list(processes())
-    after = later(every, reference)
-    print(f"beside the steps of a process over its start: {after}")
+    times_start = beside_over_start(every, reference)
+    print(f"beside the steps of a process over its start: {times_start}")
     for process in every:
-        times = process.speed(reference, after)
+        times = process.speed(reference, times_start)
         where = f"beside {len(process.beside)}" if process.beside else "at its start"
         print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, {where}")
     print(measured_hosts(reference))
