@@ -18,8 +18,7 @@ from simulator.records import Signature, Tensor
 DRAWN = 33
 """Issue slots of dropout's random number per score, which overlap with nothing else. The best fits
 to cuDNN's forward kernels are 33 and 34 (8 × 12 heads of length 128, 4 × 12 of 512), and 33 and 30
-to two held-out kernels (8 × 12 of 1,024, 32 × 12 of 256). Those to the backward kernels are 24 to
-29."""
+to two held-out kernels (8 × 12 of 1,024, 32 × 12 of 256); to the backward kernels, 24 to 29."""
 
 
 class _Shape(NamedTuple):
