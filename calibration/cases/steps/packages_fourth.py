@@ -13,7 +13,7 @@ from calibration.cases.networks.packages_fourth import DECODERS, SIZED_FOURTH
 _PRECISIONS = ("bf16", "fp16", "autocast", "fp32")
 _BATCHES = (1, 2, 4, 8, 16, 32)
 _LENGTHS = (32, 64, 128, 256, 512)
-_CUT = ("exaone4", "cohere2", "ernie4-5", "olmo3", "nemotron", "stablelm", "phi")
+_CUT = ("exaone4", "cohere2", "ernie4-5", "olmo3", "stablelm", "phi")
 """Language models with wide layers, which run in half precision."""
 _SHORT = {"blenderbot-small": 256, "marian": 256}
 _MOST_TOKENS, _SAMPLES = 4096, 32_000
@@ -57,7 +57,7 @@ _TRAINABLE = [
     case
     for case in _STEPS
     if not case.network.endswith("-decode")
-    and case.network.removeprefix("hf-") not in {*DECODERS, "cohere2", "nemotron"}
+    and case.network.removeprefix("hf-") not in {*DECODERS, "cohere2"}
 ]
 
 PACKAGES_FOURTH: tuple[Case, ...] = tuple(

@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 
 from calibration.cases.case import Case, Step
+from calibration.cases.networks.layer_stacks import LAYERS
 from calibration.cases.networks.own.networks import OWN
 from calibration.cases.networks.packages import SIZED
+from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
 from calibration.cases.networks.packages_third import SIZED_THIRD
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
+from calibration.measure.host_threads import STACKED
 from calibration.outcome import Outcome
-from calibration.record.read import Recording
-from calibration.validate.packages import DEFAULT, Before, before, compared
+from calibration.record.read import MEASUREMENTS, Recording
+from calibration.validate.packages import DEFAULT, Before, before, compared, measured
 from calibration.validate.stored_predictions import write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -56,17 +60,34 @@ def test_the_third_suite_shares_four_networks_with_the_others() -> None:
     assert len(PACKAGES_THIRD_COMPILED) == 16
 
 
+def test_the_fourth_suite_was_predicted_before_it_was_measured() -> None:
+    assert set(SIZED_FOURTH).isdisjoint({*SIZED, *SIZED_SECOND, *SIZED_THIRD})
+    phases = [case.phase for case in PACKAGES_FOURTH]
+    assert (phases.count("inference"), phases.count("training")) == (len(SIZED_FOURTH), 16)
+    assert {case.network for case in PACKAGES_FOURTH} == set(SIZED_FOURTH)
+    predicted = {name for name, _ in before(MEASUREMENTS / "h100_sxm/predicted_fourth.jsonl.gz")}
+    measured_names = set(measured("packages_fourth", "h100_sxm"))
+    assert len(measured_names) == 56 and measured_names < predicted
+
+
+def test_every_stack_has_a_call_of_each_of_its_layers() -> None:
+    trained = [case for case in STACKED if case.phase == "training"]
+    assert {case.network for case in trained} == {f"stack-{kind}" for kind in LAYERS} - {
+        "stack-relu"
+    }
+    for case in trained[::3]:
+        assert len(retrace(case.record()).ops) >= 3 * 40  # forward, backward and more
+
+
 def test_a_stored_prediction_is_compared_like_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl.gz"
     row = {"case": "net", "mode": "eager", "period_s": 2.0, "interval_s": [1.0, 3.0]}
     write(path, [{**row, "gpu_busy_s": 1.0, "kernels": 9}, {"case": "b", "failed": "InputError"}])
     stored = before(path)
     assert stored == {("net", "eager"): Before(2.0, (1.0, 3.0), 1.0, 9)}
-    measured = Recording(
-        {"name": "net", "phase": "inference"}, [], 4.0, 0.0, 4.0, 2.0, 10, 0, 0, None
-    )
+    step = Recording({"name": "net", "phase": "inference"}, [], 4.0, 0.0, 4.0, 2.0, 10, 0, 0, None)
     group = "eager inference, host-bound, default host"
-    assert list(compared(measured, "eager", {DEFAULT: stored["net", "eager"]})) == [
+    assert list(compared(step, "eager", {DEFAULT: stored["net", "eager"]})) == [
         Outcome("net", group, "period", 0.5, False, measured_s=4.0),
         Outcome("net", "eager", "GPU busy", 0.5),
         Outcome("net", "eager", "kernels", 0.9),
