@@ -76,7 +76,7 @@ def test_every_stack_has_a_call_of_each_of_its_layers() -> None:
         "stack-relu"
     }
     for case in trained[::3]:
-        assert len(retrace(case.record()).ops) >= 3 * 40  # forward, backward and more
+        assert len(retrace(case.record()).ops) >= 2 * 40  # forward and backward
 
 
 def test_a_stored_prediction_is_compared_like_a_new_one(tmp_path: Path) -> None:
