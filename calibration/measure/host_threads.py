@@ -1,5 +1,5 @@
 """Time the host's threads in training steps: `python -m calibration.measure.host_threads FILE
---seconds 120`, on a machine with a GPU.
+--seconds 120`, on a machine with a GPU. `--suite` and `--only` choose other cases than `CASES`.
 
 JSON lines: the machine with its processors, then rounds of a fixed work on each processor, then a
 line per case and placement of the process (`free`: the system places its threads; `one`: all
@@ -10,6 +10,7 @@ threads on the fastest processor).
                  for each round the processor and the seconds of the fixed work in the thread that
                  runs the step and in the thread of the backward pass, just before the step
     phases_s     for each round the seconds of `host_phases.PHASES`
+    period_s     seconds of a step, back to back
     collected    whether Python's garbage collector was on
 """
 
@@ -20,6 +21,7 @@ import ctypes
 import gc
 import json
 import os
+import re
 import threading
 import time
 from pathlib import Path
@@ -34,6 +36,7 @@ from calibration.measure.host_phases import phases_s
 from calibration.measure.instruments.device import find, versions
 from calibration.measure.instruments.host_index import suite
 from calibration.measure.instruments.host_probes import bytecode
+from calibration.measure.instruments.timing import period
 
 ROUND_S = 1.0
 """Seconds of rounds for each case and placement."""
@@ -129,6 +132,7 @@ def measure(step: Step, *, collected: bool) -> dict[str, Any]:
             row["main"].append(main_before)
             row["backward"].append(backward_before)
             row["phases_s"].append([round(each, 8) for each in phases])
+    row["period_s"] = round(period(step, budget_s=0.5 * ROUND_S).median_s, 8)
     gc.enable()
     return row
 
@@ -138,6 +142,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--stacks", action="store_true", help="stacks of equal layers instead")
+    parser.add_argument("--suite", choices=SUITES, help="training steps of a suite instead")
+    parser.add_argument("--only", default="", help="regular expression on names")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds
     every = sorted(os.sched_getaffinity(0))
@@ -155,7 +161,10 @@ def main() -> None:
         write({"machine": machine, "host_index": suite(gpu=True)})
         write({"processors": processors(8)})
         placements = (("free", True), ("one", True), ("free", False))
-        for case in STACKED if options.stacks else CASES:
+        cases = STACKED if options.stacks else CASES
+        if options.suite:
+            cases = [case for case in SUITES[options.suite] if case.phase == "training"]
+        for case in (c for c in cases if re.search(options.only, c.name)):
             if time.perf_counter() > until:
                 print("out of time before", case.name, flush=True)
                 break

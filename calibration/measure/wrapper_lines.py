@@ -1,5 +1,6 @@
 """Time each statement of the wrappers that Inductor generates: `python -m
-calibration.measure.wrapper_lines FILE --seconds 200`, on a machine with a GPU.
+calibration.measure.wrapper_lines FILE --seconds 200`, on a machine with a GPU. `--suite` and
+`--only` choose other cases than `CASES`.
 
 JSON lines: the machine with its host index, then a line per case. A clock is read after each
 statement of a wrapper, as the host runs it with the GPU idle before the step.
@@ -8,6 +9,7 @@ statement of a wrapper, as the host runs it with the GPU idle before the step.
              `between` two wrappers, and `after` the last
     lines    (statement, seconds) in the order in which they ran; the median of the rounds
     clock_s  seconds of a reading of the clock, which each statement includes once
+    dynamo   Dynamo's counts of graphs, and of the reasons of breaks
     probes   the host's fixed work before and after (`calibration.measure.host_probes`)
 """
 
@@ -28,6 +30,7 @@ from typing import Any
 import torch
 import torch._dynamo
 import torch._inductor.config
+from torch._dynamo.utils import counters
 from torch._inductor.codecache import PyCodeCache
 
 from calibration.cases.case import Case, Step, infer
@@ -144,6 +147,7 @@ def measure(case: Case) -> dict[str, Any]:
         "rounds": len(rows),
         "lines": [[text, round(s, 8)] for text, s in zip(names[1:], seconds, strict=True)],
         "clock_s": clock_s,
+        "dynamo": {kind: dict(counters[kind]) for kind in ("stats", "graph_break")},
         "probes": [before, probes.seconds()],
     }
 
@@ -152,13 +156,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=200.0)
+    parser.add_argument("--suite", choices=SUITES, help="default: CASES")
+    parser.add_argument("--only", default="", help="regular expression on names")
     options = parser.parse_args()
     until = time.perf_counter() + options.seconds
     instrument()
     with options.out.open("w") as out:
         machine = {"gpu": find().name, **versions()}
         out.write(json.dumps({"machine": machine, "host_index": suite(gpu=True)}) + "\n")
-        for case in CASES:
+        cases = SUITES[options.suite] if options.suite else CASES
+        for case in (c for c in cases if re.search(options.only, c.name)):
             if time.perf_counter() > until:
                 print("out of time before", case.name, flush=True)
                 break
@@ -174,6 +181,7 @@ def main() -> None:
                 f"{took_s:5.1f} s  {case.name}: {row.get('issue_s', row.get('failed'))}", flush=True
             )
             torch._dynamo.reset()
+            counters.clear()
             gc.collect()
             torch.cuda.empty_cache()
 

@@ -30,6 +30,7 @@ class Machine(NamedTuple):
 MACHINES = {
     "2xh200": Machine("h200_sxm_x2", "parallel_steps_second"),
     "4xh100": Machine("h100_sxm_x4", "parallel_steps"),
+    "4xh200": Machine("h200_sxm_x4", "parallel_steps"),
     "2xh100": Machine("h100_sxm_x2", "parallel_steps"),
 }
 """The machines by cluster."""
