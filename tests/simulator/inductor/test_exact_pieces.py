@@ -132,8 +132,8 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
     pieces = [EDGE, Piece(True, UP, *ASKS, 0), EDGE, Piece(True, UP, "", "", 1), EDGE]
     step = answered(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
     assert step.notes[-1] == (
-        "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of "
-        "the backward pass are unknown"
+        "Dynamo cut the graphs, but the rules fuse each of them, because the breaks of the "
+        "backward pass are unknown"
     )
 
 
