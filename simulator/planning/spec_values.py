@@ -22,7 +22,9 @@ def lengths(where: str, value: Any) -> Lengths:
     if set(value) == {"low", "high"}:
         low, high = (tokens(f"{where}.{k}", value[k]) for k in ("low", "high"))
         if low > high:
-            raise InputError(f"{where}: low {low:g} above high {high:g}: expected low first; swap")
+            raise InputError(
+                f"{where}: low {low:g} above high {high:g}: expected low first; swap them"
+            )
         return Lengths("uniform", (low + high) / 2, low, high)
     if set(value) == {"mean", "sigma"}:
         mean, sigma = tokens(f"{where}.mean", value["mean"]), f"{where}.sigma"
