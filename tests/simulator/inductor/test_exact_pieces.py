@@ -121,8 +121,8 @@ def test_graphs_that_inductor_cannot_schedule_use_the_rules() -> None:
         "pointwise",
     ]
     assert step.notes == (
-        "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
-        "code; the optimizer stays eager",
+        "some graphs scheduled and written as source code by Inductor of torch 2.13.0 itself "
+        "(triton 3.9.0); the optimizer stays eager",
         "the rules fuse 1 graph, which Inductor does not schedule: NotImplementedError: no loop",
     )
 
