@@ -5,6 +5,6 @@ May import the simulator; meets calibration only in data files.
 
 import os
 
-# Read when numpy is loaded. A prediction's matrices are small: threads would wait for each other,
-# and next to other busy programs a sweep would take three times as long.
+# OpenBLAS reads this when numpy is loaded. A prediction's matrices are small: threads would wait
+# for each other, and next to other busy programs a sweep would take three times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -32,7 +32,8 @@ _SCALE = "QT_SCALE_FACTOR"
 _PATIENCE_S = 600.0
 """Time after which a prediction that has not finished is an error."""
 _QUIET, _DRAWN = 20, 6
-"""Turns of 20 ms without a request after which predictions, and drawings alone, are finished."""
+"""Numbers of 20 ms turns without a request after which predictions and drawings count as
+finished."""
 _BEHIND = {"Cluster": ("Rank timeline",)}
 """Panels behind a tab that have a picture too, by workspace."""
 _BEFORE = {"Rank timeline": "The cluster"}

@@ -88,8 +88,8 @@ LIGHT = Theme(
 THEMES: dict[str, Theme] = {theme.name: theme for theme in (DARK, LIGHT)}
 
 TERMINAL = {"compute": "#2E8BD0", "memory": "#C27C00", "overhead": "#C9649F"}
-"""The colours of the regimes on a terminal of unknown ground: contrast of at least 3:1 on black and
-on white."""
+"""The colours of the regimes on a terminal whose background is unknown: their contrast is at least
+3:1 on black and on white."""
 
 VIRIDIS = (
     "#440154", "#472D7B", "#3B528B", "#2C728E", "#21918C", "#28AE80", "#5EC962", "#ADDC30",

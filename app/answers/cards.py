@@ -33,8 +33,8 @@ MIME = "application/x-ridgepoint-card"
 
 @dataclass(frozen=True)
 class Card:
-    """One thing to apply to a scenario: `name` is its name in the registry, the other fields are
-    shown."""
+    """A card that can be applied to a scenario: `name` is its name in the registry, and the other
+    fields are shown."""
 
     kind: Kind
     name: str

@@ -1,1 +1,4 @@
-"""The folder that PyInstaller builds: the app without torch (`python run.py bundle`)."""
+"""The folder that PyInstaller builds: the app without torch (`python run.py bundle`).
+
+May import the command, which imports everything else in `app`.
+"""

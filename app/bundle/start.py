@@ -1,5 +1,7 @@
 """Entry point of the bundle: run the command, or a module of the app for a child process. Without
 arguments, as after a double click, open the explorer.
+
+The command is imported only if it runs: a module of a child process does not need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`ridgepoint cache`: show or clear the traces on disk."""
+"""`ridgepoint cache`: show or clear the traces on disk.
+
+Modules of the simulator are imported when the command runs: the help does not need them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`ridgepoint explore` opens the explorer's window."""
+"""`ridgepoint explore` opens the explorer's window.
+
+The window and Qt are imported when the command runs: the help does not need them.
+"""
 
 from __future__ import annotations
 

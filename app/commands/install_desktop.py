@@ -1,4 +1,7 @@
-"""`ridgepoint install-desktop`: add a menu entry, and open sessions and links by double click."""
+"""`ridgepoint install-desktop`: add a menu entry, and open sessions and links by double click.
+
+The app's other modules are imported when the command runs: the help does not need them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`ridgepoint plan`: the GPU, the number of GPUs and the cost for a load and its limits."""
+"""`ridgepoint plan`: the GPU, the number of GPUs and the cost for a load and its limits.
+
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`ridgepoint split`: the fastest split of a network over a cluster, its what-ifs and scaling."""
+"""`ridgepoint split`: the fastest split of a network over a cluster, its what-ifs and scaling.
+
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them.
+"""
 
 from __future__ import annotations
 

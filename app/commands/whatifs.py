@@ -1,4 +1,8 @@
-"""`ridgepoint whatifs`: every what-if with its controls, from its signature and docstring."""
+"""`ridgepoint whatifs`: every what-if with its controls, from its signature and docstring.
+
+Modules of the simulator and of the reports are imported when the command runs: the help does not
+need them.
+"""
 
 from __future__ import annotations
 

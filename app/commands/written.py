@@ -1,4 +1,7 @@
-"""The options that name files to write, and the writing of results to them."""
+"""The options that name files to write, and the writing of results to them.
+
+The writers are imported when a command writes: the help does not need them.
+"""
 
 from __future__ import annotations
 

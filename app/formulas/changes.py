@@ -27,8 +27,8 @@ def one_step(step: Step) -> Formula:
         ""
         if step.alone_s is None
         else (
-            f"Alone it adds {signed_seconds(step.alone_s)} to A (the ring): if the two differ, "
-            "the changes interact."
+            f"Applied alone, it adds {signed_seconds(step.alone_s)} to A (the ring). If the two "
+            "figures differ, the changes interact."
         )
     )
     return Formula(

@@ -11,7 +11,7 @@ _BELOW_DRAM = {
     "vector": "by instructions: special functions take several",
     "tensor": "by tiles that reach less than the peak",
 }
-"""What limits a compute-bound launch at whose intensity DRAM is the lower roof, by engine."""
+"""Why a launch can be compute-bound although DRAM is the lower roof at its intensity, by engine."""
 
 
 def ridge(a: LaunchGroup, p: Prediction) -> float:

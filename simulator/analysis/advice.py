@@ -190,7 +190,7 @@ def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]
 
 
 def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
-    """Raise InputError for a machine without a price."""
+    """Check that a machine has a price. Raises InputError if not."""
     if trial.changes == "machine" and new.id == old.id:
         raise InputError("a GPU with changed figures has no price: expected a GPU that is sold")
     if _price(new, prices) is None:

@@ -155,9 +155,9 @@ class BlockDiagram:
         return Set(members, self._saved(members), launches - 1, choice)
 
     def _saved(self, members: tuple[int, ...]) -> int:
-        """The bytes saved by a set: the traffic of its members minus the traffic of the set. If a
-        compiler's set is not a valid kernel by these rules (it may compute a value twice), the
-        bytes of the values that stay inside, each written and read once."""
+        """The bytes saved by a set: the traffic of its members minus the traffic of the set. A
+        compiler's set may not be a valid kernel by these rules, because it computes a value twice.
+        It then saves the bytes of the values that stay inside, each written and read once."""
         before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
         try:
             kernel = self.chosen.kernel(members)

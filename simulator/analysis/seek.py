@@ -168,7 +168,7 @@ def flip(
     flipped = axis(scenario, along).at(scenario, shift.first)
     prediction = predictor(flipped)
     if prediction.regime != shift.after:
-        raise AssertionError("a regime change that the forward run does not confirm")
+        raise AssertionError("a prediction at the value does not confirm the regime change")
     goal = f"the regime flips along {along}"
     return SeekResult(
         goal,
@@ -224,7 +224,7 @@ def _searched(
         line = AxisSearch(scenario, axis(scenario, "batch"), predictor, watch, one_by_one)
         if point := find(line, goal):
             return point
-    raise AssertionError(f"{goal.text}: the forward run does not confirm it")
+    raise AssertionError(f"{goal.text}: a single prediction does not confirm the result")
 
 
 def _last(line: AxisSearch, goal: _Goal) -> SeekResult | None:

@@ -55,4 +55,4 @@ def _level(
 
 def _verify(goal: str, holds: bool) -> None:
     if not holds:
-        raise AssertionError(f"{goal}: the forward run does not confirm it")
+        raise AssertionError(f"{goal}: a single prediction does not confirm the result")

@@ -26,8 +26,8 @@ def longer_tail(trace: Trace, chains: Chains) -> dict[str, int]:
 
 
 def with_more_work(op: Op, chains: Chains) -> Op:
-    """The op, with the host's work before it scaled to the longer network's number of tensors, for
-    an op before which the optimizer handles every tensor."""
+    """An op before which the optimizer handles every tensor, with the host's work before it scaled
+    to the longer network's number of tensors."""
     before, after = chains.growth
     if before == after:
         return op

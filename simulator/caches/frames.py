@@ -14,8 +14,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _SLOTS = 1 << 17
-"""Slots of 8 bytes in the large frame. Its chunk has 2 MiB, the next power of two, and 1 MiB of it
-is left: 128 slots for each of 1,000 nested calls, Python's limit. What is never used takes no
+"""Slots of 8 bytes in the large frame. Its chunk has 2 MiB, the next power of two. The remaining
+1 MiB holds 128 slots for each of 1,000 nested calls, Python's limit. Unused parts take no
 memory."""
 
 

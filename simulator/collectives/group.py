@@ -47,8 +47,8 @@ class Group:
 
 
 def group_of(cluster: Cluster, ranks: tuple[int, ...]) -> Group:
-    """The group of these global ranks of a cluster. Links slower or faster than those of the
-    fabric's constants scale them, as the what-if `link_speed` does."""
+    """The group of these global ranks of a cluster. The constants of the fabric are
+    scaled if the links are slower or faster, as by the what-if `link_speed`."""
     nodes = len({cluster.node_of(rank) for rank in ranks})
     link, network = cluster.link, cluster.network
     nominal = _NOMINAL_BYTES_PER_S.get(link.fabric, link.bandwidth_bytes_per_s)

@@ -1,7 +1,7 @@
 """How torch.compile and autocast treat an op, in addition to its cost: one row per op.
 
-The traits of an op without a row follow from its cost: the families of its works give its kind,
-each FLOP takes one issue slot in a generated kernel, it is not computed again in the backward pass,
+The traits of an op without a row follow from its cost. The families of its works give its kind, and
+each FLOP takes one issue slot in a generated kernel. It is not computed again in the backward pass,
 and autocast leaves its operands as they are.
 """
 
@@ -41,7 +41,8 @@ class Traits(NamedTuple):
     (config.assert_indirect_indexing) and converted to an address.
 
     Bicubic interpolation took 67 ps for each result on an H200 (11 images of 768 × 54 × 54 in 1.68
-    ms, one in 0.15 ms): for each of its 16 inputs, Inductor's kernel computes weights and an index.
+    ms, one in 0.15 ms). Inductor's kernel computes weights and an index for each of the 16 inputs
+    of a result.
 
     Slots of rows: a softmax is max, x − max, exp of 8, sum; again x − max, and a product with the
     reciprocal's 8. If the kernel loops along the row, each running maximum costs two more exps and

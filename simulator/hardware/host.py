@@ -165,8 +165,8 @@ def _read(path: Path) -> Host:
 
 
 def _filled(read: Host) -> Host:
-    """A host with the times that its file lacks because it is older than they are: those of the
-    default, scaled by the time of an op."""
+    """A host completed with the times that its older file lacks: those of the default host, scaled
+    by the time of an op."""
     if _LATER in read.seconds or "op" not in read.seconds or read.id == DEFAULT:
         return read
     known = host().seconds

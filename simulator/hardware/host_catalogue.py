@@ -49,7 +49,7 @@ def catalogue() -> dict[str, Entry]:
 
 def derived(name: str, known: Host) -> Host:
     """A host of the catalogue: the times of `known`, scaled by the inverse ratio of their figures.
-    The cores of a machine of one's own run no processes of others. The GPU's part of a launch and
+    A machine with a single user has quiet cores. The GPU's part of a launch and
     of a sync is unchanged."""
     entry, file = catalogue()[name], _file()
     times = file.reference / entry.single_thread

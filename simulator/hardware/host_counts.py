@@ -22,8 +22,8 @@ _KINDS = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _NAMED = {"convolution": "convolution_op", "_norm": "norm_op", "_attention": "attention_op"}
 _LIBRARY = ("mm", "_rnn", "dropout", "embedding_dense_backward")
 _COLD = 4
-"""The number of other kinds of ops, since the last one of the same kind, that makes an op cold. The
-code of one kind is some tens of KB, a processor's first-level cache of instructions 32 KB."""
+"""An op is cold if ops of this many other kinds ran since the last op of its kind. The code of one
+kind takes some tens of KB; a processor's first-level cache of instructions holds 32 KB."""
 _JOINING = ("aten.cat.default", "aten.stack.default")
 _PRODUCTS = (2, 2, 8, 6)
 """Products of a recurrent layer by cuDNN's mode: ReLU, tanh, LSTM, GRU."""
@@ -149,16 +149,16 @@ def _kind(signature: Signature) -> str:
 
 
 def _joined(signature: Signature) -> int:
-    """Tensors that `cat` or `stack` joins, each of which is checked; `stack` makes a view of
-    each."""
+    """The number of tensors that `cat` or `stack` joins. Each is checked; `stack` also makes a view
+    of each."""
     return len(signature.inputs) if signature.name in _JOINING else 0
 
 
 def _placed(op: Op, trace: Trace) -> int:
-    """The matrices and biases of a recurrent layer for whose places cuDNN is asked one by one: in
-    every backward pass, and in a forward pass whose weights are not in its buffer yet, which is so
-    without a buffer (bfloat16) and where autocast has cast them (`get_parameters`,
-    ATen/native/cudnn/RNN.cpp)."""
+    """The number of matrices and biases of a recurrent layer whose places PyTorch asks cuDNN for,
+    one by one (`get_parameters`, ATen/native/cudnn/RNN.cpp). It does so in every backward pass, and
+    in a forward pass whose weights are not in cuDNN's buffer yet: in bfloat16, which has no buffer,
+    and if autocast has cast the weights."""
     signature = op.signature
     if "_cudnn_rnn" not in signature.name or "flatten" in signature.name:
         return 0

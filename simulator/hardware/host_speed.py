@@ -19,7 +19,7 @@ PYTHON = {
 }  # fmt: skip
 """Work of the interpreter, and the field of an op that counts it."""
 ON_CPU_MARK = "@cpu"
-"""The end of the names of steps that run on the CPU and launch nothing."""
+"""The suffix of the names of steps that run on the CPU and launch nothing."""
 _PYTHON = ("identities", "pythoncalls")
 _VIEWS = ("views", "transposes")
 

@@ -1,4 +1,4 @@
-"""A fake GPU for Inductor, which compiles for it up to source code and runs no kernel.
+"""A fake GPU for Inductor, which writes source code for it, compiles none of it and runs no kernel.
 
 For a separate process: the patches are not undone.
 """

@@ -32,7 +32,8 @@ def exact_trace(schedule: Schedule, origin: Trace) -> Fused:
     ops += rest
     exact = replace(origin, ops=ops, storages=lives(storages, ops), assumptions=[], breaks=[])
     by = f"Inductor of torch {schedule.torch_version} itself (triton {schedule.triton_version})"
-    notes = f"compiled by {by}, up to source code; the optimizer stays eager", *schedule.notes
+    note = f"scheduled and written as source code by {by}; the optimizer stays eager"
+    notes = note, *schedule.notes
     return Fused(exact, groups, origin, notes)
 
 

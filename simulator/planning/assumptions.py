@@ -217,7 +217,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     engine = {
         "vllm": "captured steps with fused kernels and merged products; attention and "
         "float8 products as measured on cards of its compute capability",
-        "tensorrt-llm": "kernels as those of vllm, its own all-reduces; the host prepares an "
+        "tensorrt-llm": "kernels like those of vllm, all-reduces of its own; the host prepares an "
         "iteration during the one before it",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
@@ -264,10 +264,10 @@ def _split(row: Row) -> list[Assumption]:
         if row.engine in SERVERS:
             how += "; small all-reduces over NVLink are the engine's own"
         if row.expert_parallel:
-            how = "whole experts on each, used equally; " + how
+            how = "each has whole experts, which are used equally; " + how
         if row.queues > 1:
-            how = "sequences and whole experts of its own on each, which are used equally; tokens "
-            how += "are exchanged by two all-to-alls of NCCL, which do not overlap with kernels"
+            how = "each has sequences and whole experts of its own; experts are used equally; two "
+            how += "all-to-alls of NCCL exchange tokens and do not overlap with kernels"
         rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
     if row.pools is not None:
         how = "the cache of a prompt is sent after its prefill; servers are drawn at random"

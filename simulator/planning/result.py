@@ -23,8 +23,8 @@ class Row:
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
     `queues` of sequences: one, or one for each GPU. `batch` is the mean batch of a step, at most
-    `largest_batch`. `at_capacity` is true if the plan asks for as
-    many samples a second as each candidate carries."""
+    `largest_batch`. `at_capacity` is true if the plan asks for as many samples a second as
+    each candidate carries."""
 
     gpu: str
     name: str

@@ -227,8 +227,8 @@ def _binding(spec: Spec, machine: Machine, state: Steady, middle: Figures) -> st
 
 
 def _largest(machine: Machine, within: Rules, prompt: float, output: float, times: float) -> float:
-    """The largest rate of one replica, in requests per second, if its steps take `times` as
-    long."""
+    """The largest rate of one replica, in requests per second, if its steps take `times` times
+    their predicted duration."""
     key = within, prompt, output, times
     if key not in machine.largest:
         machine.largest[key] = largest_rate(machine.step.scaled(times), within, prompt, output)

@@ -44,8 +44,8 @@ class SearchResult:
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
-    """The GPUs of the candidates, without those that the spec excludes unless `everyone`; "all"
-    stands for every GPU."""
+    """The GPUs of the candidates; "all" stands for every GPU. GPUs that the spec excludes are left
+    out unless `everyone` is True."""
     names = candidates.gpus
     cards = gpus() if names == ("all",) else {c.id: c for c in map(gpu, names)}.values()
     return [card for card in cards if everyone or candidates.uses(card.id)]

@@ -11,7 +11,7 @@ from simulator.formats.toml import shown
 from simulator.planning.quantities import quantity
 from simulator.planning.spec import MOST_TOKENS, Lengths
 
-_MOST_SIGMA = 4.0  # of the logarithm of lengths: beyond, a mean says nothing of them
+_MOST_SIGMA = 4.0  # of the logarithm of lengths; with a larger one, their mean says little
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names of limits in serving engines, for hints."""
 
@@ -22,7 +22,9 @@ def lengths(where: str, value: Any) -> Lengths:
     if set(value) == {"low", "high"}:
         low, high = (tokens(f"{where}.{k}", value[k]) for k in ("low", "high"))
         if low > high:
-            raise InputError(f"{where}: low {low:g} above high {high:g}: expected low first; swap")
+            raise InputError(
+                f"{where}: low {low:g} above high {high:g}: expected low first; swap them"
+            )
         return Lengths("uniform", (low + high) / 2, low, high)
     if set(value) == {"mean", "sigma"}:
         mean, sigma = tokens(f"{where}.mean", value["mean"]), f"{where}.sigma"

@@ -100,8 +100,9 @@ class Op(msgspec.Struct, frozen=True, gc=False):
 
     `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
     must finish first (−1 − s: the last op of stream s in the previous step). `wrapped` measures the
-    sharded tensors that the host has handled one by one since the previous op: 1 for each DTensor
-    among the arguments of calls, 2 for each tensor that FSDP2 packs, 3 for each DTensor returned.
+    sharded tensors that the host has handled one by one since the previous op. It adds 1 for each
+    DTensor among the arguments of calls, 2 for each tensor that FSDP2 packs, and 3 for each DTensor
+    returned.
     """
 
     signature: Signature

@@ -46,7 +46,7 @@ class Bounds:
 
 
 NUDGED = 1e-5
-"""A share of the GPU's time that is far above any nudge of its kernels."""
+"""A share of the GPU's time that is far above the changes by which shares are derived."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:

@@ -20,9 +20,9 @@ from simulator.timing.profile import Profile
 from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.5), ((0, 0), 3.2 / 1.5))
-"""The largest slowdown of a machine's host relative to the default, for GPUs from each compute
-capability on. On an A100 and a V100 they are the largest times of the module's docstring, relative
-to the default host."""
+"""The largest slowdown of a machine's host relative to the default host, for GPUs of each compute
+capability and later. For an A100 and a V100 it is the largest factor of the module's docstring,
+divided by the 1.5 of the fastest host."""
 
 
 def interval(

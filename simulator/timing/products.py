@@ -1,9 +1,8 @@
 """Products of matrices by a single thread.
 
-OpenBLAS divides a product among all cores. Those of a prediction take less than a millisecond. On a
-busy computer threads that wait for each other take five times as long, and with several threads the
-last bit may depend on the number of cores.
-"""
+OpenBLAS divides a product among all cores. The products of a prediction take less than a
+millisecond. On a busy computer threads that wait for each other take five times as long, and with
+several threads the last bit may depend on the number of cores."""
 
 from __future__ import annotations
 
@@ -37,7 +36,8 @@ def product(one: Floats, other: Floats) -> Floats:
 
 
 def _parts(count: int, most: int) -> list[slice]:
-    """Slices of `count` items, of at most `most` and at least half as many, if that is _LEAST."""
+    """Slices of `count` items. A slice has from half of `most` to `most` items, or at least
+    `_LEAST` if half of `most` is less."""
     size = max(_LEAST, most // 2 // _LEAST * _LEAST)
     begins = [part * size for part in range(max(1, count // size))]
     return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True)]

@@ -262,4 +262,10 @@ def learned_files(gpu: str) -> list[Path]:
 
 def packaged() -> tuple[str, ...]:
     """The names of the profiles that ship with the project."""
-    return tuple(sorted(path.stem for folder in (FOLDER, CARDS) for path in folder.glob("*.json")))
+    return _names(FOLDER, CARDS)
+
+
+@lru_cache
+def _names(*folders: Path) -> tuple[str, ...]:
+    """The names of the profiles in these folders, which are listed once: each prediction asks."""
+    return tuple(sorted(path.stem for folder in folders for path in folder.glob("*.json")))

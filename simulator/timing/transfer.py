@@ -4,8 +4,8 @@ A share is not the same on both GPUs. The work that keeps a kernel below a peak 
 into registers, exponentials) takes clocks of a streaming multiprocessor. It takes the same number
 of clocks on a card whose tensor cores are an eighth as fast. The bytes in flight per multiprocessor
 do not depend on the memory either. So the measured time is split into the time of the engine or the
-memory alone, and the rest, which scales with units × clock. The two overlap in part: the sum of
-their powers, with the exponent `_OVERLAP` or `_IN_FLIGHT`, is that power of the time.
+memory alone, and the rest, which scales with units × clock. The two overlap in part: the p-th
+power of the time is the sum of their p-th powers, where p is `_OVERLAP` or `_IN_FLIGHT`.
 
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090

@@ -28,7 +28,7 @@ CUDA = torch.device("cuda", 0)
 
 class OnGpu(TorchFunctionMode):
     """Returns `cuda:0` for tensors on `meta`, and maps `cuda` arguments to `meta`. Data that the
-    host writes to the GPU is recorded as it is there: as a copy, or as a scalar."""
+    host writes to the GPU is recorded as on a GPU: as a copy, or as a scalar."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()

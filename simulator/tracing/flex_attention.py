@@ -86,8 +86,9 @@ def _in_compiled_call() -> bool:
 def _share_of_blocks(
     recorder: Recorder, block_mask: tuple[Any, ...], queries: int, keys: int
 ) -> float | None:
-    """Share of the mask's blocks in which a query sees a key, by the corners and centres of up to
-    64 × 64 blocks in the first head; None if the mask depends on data of the GPU."""
+    """Share of the mask's blocks in which a query sees a key. Blocks are judged by their corners
+    and centres, up to 64 × 64 blocks of the first head. None if the mask depends on data of the
+    GPU."""
     *_, query_block, key_block, mask = block_mask
     with recorder.paused():
         m, rows = _samples(queries, query_block)

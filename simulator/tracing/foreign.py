@@ -1,4 +1,4 @@
-"""Ops of other libraries: their stated cost, and their results where no fake is registered."""
+"""Ops of other libraries: their stated cost, and their results without a fake implementation."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ def lacks_a_fake(error: BaseException) -> bool:
 
 
 def missing_fake(func: Any) -> MissingFakeError:
-    """The error for an op without a fake and without a stated cost."""
+    """The error for an op without a fake implementation and without a stated cost."""
     name = func._schema.name
     return MissingFakeError(
-        f"{name} has no rule for tensors without data: expected a fake in the file that defines "
-        f'the op, @torch.library.register_fake("{name}"), or its cost, '
-        f"--op {name}=flops:N,bytes:N, whereupon each result is like its first input"
+        f"{name} has no rule for tensors without data: expected a fake implementation in the file "
+        f'that defines the op, @torch.library.register_fake("{name}"), or its cost, '
+        f"--op {name}=flops:N,bytes:N; with a cost, each result is assumed to be like the op's "
+        "first input"
     )
 
 
 def results_like_inputs(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The result of an op without a fake: the tensor that it writes, else one like its first
-    input."""
+    """The result of an op without a fake implementation: the tensor that it writes, else one like
+    its first input."""
     schema = func._schema
     arguments = {schema.arguments[i].name: value for i, value in enumerate(args)} | {**kwargs}
     tensors = [t for t in tree_leaves(arguments) if isinstance(t, torch.Tensor)]

@@ -120,7 +120,7 @@ class Recorder(TorchDispatchMode):
             self.busy = was_busy
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of an op, which another library may define without a fake."""
+        """The result of an op, which another library may define without a fake implementation."""
         try:
             return self.repeated_calls.result(func, args, kwargs)
         except RuntimeError as error:  # also catches its subclass NotImplementedError
@@ -128,7 +128,7 @@ class Recorder(TorchDispatchMode):
                 raise
             if not stated_cost(func, self.data_sizes.sizes):
                 raise missing_fake(func) from None
-            taken = "results like its first input, as it has no fake"
+            taken = "results like its first input, since it has no fake implementation"
             self.assumptions.append(Assumption(len(self.ops), str(func), taken))
             return results_like_inputs(func, args, kwargs)
 

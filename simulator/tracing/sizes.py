@@ -39,9 +39,10 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 
 @dataclass
 class DataSizes:
-    """The user's `sizes` by op ("item", or "item@nets.py:31" for the ops of one line), the known
-    shares of `masks`, the conditions that are `false_at` a name and place because the network fails
-    where they are true, and the values `assumed` for other ops, by name and place."""
+    """What is known of values that depend on data: the user's `sizes` by op ("item", or
+    "item@nets.py:31" for the ops of one line), and the shares of `masks`. Conditions are `false_at`
+    a name and place if the network fails where they are true. `assumed` are the values for other
+    ops, by name and place."""
 
     sizes: Mapping[str, int]
     masks: Masks
@@ -266,7 +267,7 @@ def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> As
 
 
 def _download(data: DataSizes, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
-    """Ones; counts of a router's choices are as even as whole numbers with their sum can be."""
+    """Ones. Counts of a router's choices are as equal as whole numbers of the same sum can be."""
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
     count = data.masks.count(x)
     if count is None or x.dtype.is_floating_point:

@@ -44,8 +44,8 @@ class Storages:
         return self._begin(storage, tensor.device, born) if number is None else number
 
     def resized(self, storage: torch.UntypedStorage) -> None:
-        """End the life of a storage whose size has changed, and begin another, as where FSDP2
-        allocates and frees the memory of its unsharded weights."""
+        """End the life of a storage whose size has changed, and begin another. FSDP2 changes sizes
+        when it allocates and frees the memory of its unsharded weights."""
         number = self._numbers.pop(storage._cdata, None)
         if number is not None and self._lives[number].nbytes:
             self._lives[number].freed = len(self._ops)

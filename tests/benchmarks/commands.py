@@ -59,9 +59,9 @@ def commands() -> Iterator[Row]:
         own = _ridgepoint(f"predict {folder}/own.py:make")
         traces = {**os.environ, "RIDGEPOINT_TRACES": f"{folder}/traces"}
         nothing = {**os.environ, "RIDGEPOINT_TRACES": "off"}
-        yield _row("predict a network of one's own, nothing stored", own, 2.5, unit_s, nothing)
+        yield _row("predict a user's own network, nothing stored", own, 2.5, unit_s, nothing)
         cpu_s(own, traces)
-        yield _row("predict a network of one's own, again", own, 0.5, unit_s, traces)
+        yield _row("predict a user's own network, again", own, 0.5, unit_s, traces)
 
 
 def _row(

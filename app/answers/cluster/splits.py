@@ -1,4 +1,7 @@
-"""The search for the fastest split, for the cluster's page: figures without traces."""
+"""The search for the fastest split, for the cluster's page: figures without traces.
+
+The search itself is imported in the process that runs it, because it imports torch.
+"""
 
 from __future__ import annotations
 

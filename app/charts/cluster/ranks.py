@@ -64,8 +64,8 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     spots: list[Spot] = []
     slowest = max(answer.ranks, key=_busy_s)
     for at, rank in enumerate(ranks):
-        worded = row_px >= _WORDS_PX
-        y = head + (24 if listed else row_px / 2 - (10 if worded else 0)) + row_px * at
+        has_words = row_px >= _WORDS_PX
+        y = head + (24 if listed else row_px / 2 - (10 if has_words else 0)) + row_px * at
         items += _name(answer, rank, y, metrics)
         items += _bar(rank, plot, y, answer.period_s, metrics)
         busy = f"busy {percent(_busy_s(rank) / answer.period_s)}"
@@ -75,7 +75,7 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
             items.append(Text(plot.right + 10 + _BUSY_PX, y, words, "ink3", LABEL_PX))
         if listed:
             items += _list(rank, answer.period_s, plot, y + 30, metrics)
-        elif worded:
+        elif has_words:
             items += _words(rank, answer.period_s, plot.left, width - 10, y + 21, metrics)
         row = Box(0, head + row_px * at, width, row_px)
         spots.append(Spot(rank.ranks, row, _tooltip(rank)))

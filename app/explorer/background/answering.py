@@ -17,7 +17,7 @@ from simulator.scenario.scenario import Scenario
 _PAUSE_MS = 120
 """Delay after an answer before the regimes along the batch are searched."""
 _CACHED = 64
-"""Number of cached answers, those of the sides among them."""
+"""Number of cached answers, including those of the sides."""
 
 
 class Answering(QObject):

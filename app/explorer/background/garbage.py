@@ -18,8 +18,8 @@ from PySide6.QtCore import QObject, QTimer
 
 _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
-"""Those of Python: the commands set higher ones, with which a window that runs for hours would
-keep up to 200,000 dead objects with their arrays."""
+"""Python's default thresholds. The commands set higher ones; with these, a window that runs for
+hours would keep up to 200,000 dead objects with their arrays."""
 _RETURN_MS = 30_000
 """Interval of returning memory, which takes a few milliseconds."""
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # numbers of options in malloc.h
@@ -69,8 +69,9 @@ class Collector(QObject):
 
 
 def return_memory() -> None:
-    """Return free pages of the heap to the system. The GNU C library keeps those below the last
-    block in use, so that short peaks would add up over hours; other libraries are left alone."""
+    """Return free pages of the heap to the system. The GNU C library keeps pages below
+    the last block in use, so that short peaks would add up over hours. Other libraries need no
+    call."""
     trim = _of_libc("malloc_trim")
     if trim is not None:
         trim(0)

@@ -38,8 +38,8 @@ class Docks(QMainWindow):
         self._rearrange = later(0, self._follow_size, self)
 
     def reset(self) -> None:
-        """Apply the default layout. Explore has one for its size; another workspace has a wide
-        first panel with the others beside it, as tabs after the third."""
+        """Apply the default layout. The layout of Explore depends on its size. Any other workspace
+        has a wide first panel with the others beside it; the fourth and later panels are tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
         self._waiting = None
         for panel in self.panels:
@@ -150,8 +150,8 @@ class Docks(QMainWindow):
             self._rearrange.start()  # not here: Qt is laying out the panels
 
     def _follow_size(self) -> None:
-        """Divide the current size as the default layout does; Explore changes to that of the size,
-        if the other one is in place."""
+        """Divide the current size as the default layout does. Explore changes between its wide and
+        its narrow default layout, if one of the two is in place."""
         own = self._own_sizes or any(panel.isHidden() for panel in self.panels)
         if self.objectName() in PAGE_LAYOUTS and not own:
             self._size_page()

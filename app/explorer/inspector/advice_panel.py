@@ -137,14 +137,14 @@ class AdvicePanel(QWidget):
         """Show why there is no advice."""
         self.state.say(reason)
 
-    def show_found(self, found: FoundAdvice) -> None:
+    def show_found(self, result: FoundAdvice) -> None:
         """Show the advice."""
-        self.found_advice = found
+        self.found_advice = result
         empty(self.rows)
-        any_advice = bool(found.advised.advice)
+        any_advice = bool(result.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
-        self._offer_more(found.missing)
-        all_advice = found.advised.advice
+        self._offer_more(result.missing)
+        all_advice = result.advised.advice
         most = max((a.gain for a in all_advice), default=1.0)
         for name in GROUPS:
             chosen = [a for a in all_advice if group(a) == name][:_TOP]
@@ -153,9 +153,9 @@ class AdvicePanel(QWidget):
                 label.setProperty("tone", "label")
                 self.rows.addWidget(label)
             for advice in chosen:
-                self.rows.addWidget(self._row(found, advice, most))
+                self.rows.addWidget(self._row(result, advice, most))
 
-    def _row(self, found: FoundAdvice, advice: Advice, most: float) -> QFrame:
+    def _row(self, result: FoundAdvice, advice: Advice, most: float) -> QFrame:
         """A piece of advice and its gain, beside the button that applies it."""
         row = QFrame()
         row.setProperty("look", "plain")
@@ -168,9 +168,9 @@ class AdvicePanel(QWidget):
         words.setProperty("tone", "advice")
         words.setWordWrap(True)
         column.addWidget(words)
-        column.addWidget(Gain(self.theme, found.advised.baseline, advice, most))
+        column.addWidget(Gain(self.theme, result.advised.baseline, advice, most))
         button = QPushButton("Apply")
-        if advice is found.advised.advice[0]:
+        if advice is result.advised.advice[0]:
             button.setProperty("look", "primary")
         button.setAccessibleName(f"Apply: {sentence(advice)}")
         button.setToolTip(advice.command)

@@ -22,7 +22,7 @@ from app.widgets.elided_label import Elided
 
 _NARROW_PX = 1180
 OWN_QUESTION = ("Cluster", "Plan", "Lessons")
-"""The workspaces that show another question than the current scenario."""
+"""The workspaces whose question is not the current scenario."""
 
 
 class WorkspaceButtons(QWidget):

@@ -46,7 +46,7 @@ class SideCard(QWidget):
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
         self.painted: Shown | None = None
-        """What is drawn: the last answer, dimmed, until the next one comes."""
+        """The drawn answer. The last one stays, dimmed, until the next one arrives."""
         self.setFixedHeight(SIDE_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -14,7 +14,7 @@ from app.quantities import seconds
 _TICK_MS, _LONG_S = 250, 0.3
 """Update interval of the elapsed time; jobs that take longer than the second figure are named."""
 _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
-"""What jobs compute, by their key; that of a view has its title."""
+"""What a job computes, by its key. The key of a view's job contains the title of the view."""
 
 
 class Status(QStatusBar):

@@ -24,9 +24,10 @@ _OWN = """
 QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: rgba(128, 128, 128, 60); }
 """
-"""The sheet of the window itself, the same in every theme: a change would style all parts."""
+"""The style sheet of the window itself. It is the same in every theme, because a change of it would
+restyle all parts."""
 _SOON_MS = 30
-"""Delay between two hidden parts, in which the window responds."""
+"""Delay between the styling of two hidden parts, so that the window can respond."""
 
 
 class Styling(QObject):

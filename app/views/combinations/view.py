@@ -35,9 +35,10 @@ from simulator.prediction import REGIMES
 
 class Combinations(StripView):
     """Parallel coordinates. Dragging along an axis (or the up and down keys) filters the lines. The
-    button, or Enter, switches to the fastest matching scenario, a click on a line to that one. The
-    menu selects the axes; dragging their titles moves them. The share of the spread of a figure
-    that an axis explains stands below it; V and G, or a menu, choose the figure and the groups."""
+    button, or Enter, switches to the fastest matching scenario; a click on a line switches to its
+    scenario. The menu selects the axes; dragging their titles moves them. Below each axis is the
+    share of the spread of a figure that it explains; V and G, or a menu, choose the figure and the
+    groups."""
 
     title: ClassVar[str] = "Combinations"
 

@@ -42,10 +42,10 @@ class EngineLostError(Exception):
 
 @dataclass(frozen=True)
 class DesignTask:
-    """Predict chunks of a design, in whichever process it is sent to.
+    """Predict chunks of a design, in the process to which the task is sent.
 
-    `limits` are those of the process that runs a user's code, None if the predicting process runs
-    it itself; `limit_s` is the time limit of a trace. Raises InputError in a process that has
+    `limits` bound the process that runs a user's code; None if the predicting process runs that
+    code itself. `limit_s` is the time limit of a trace. Raises InputError in a process that has
     another release of the simulator.
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 from simulator.varying import in_arrays
 
 _FULL = 16
-"""From this number of tiles in a group of mean size on, the last tile is assumed to be half
+"""If a group of mean size has at least this number of tiles, its last tile is assumed to be half
 full."""
 _LOGISTIC = 1.702
 """1 / (1 + exp(−1.702 z)) is within 0.01 of the normal distribution (Camilli 1994, "Origin of the

@@ -127,10 +127,11 @@ def layer_norm(op: Signature) -> tuple[Work, ...]:
 
 
 _TALL = 64 * 1024
-"""Rows above which the gradient of the weight is summed in two passes, for fewer than _NARROW
-columns."""
+"""With more rows than this and fewer than `_NARROW` columns, the gradient of the weight is summed
+in two passes."""
 _NARROW = 2048
-"""Fewer columns, at 32 per block, give fewer blocks than half of a large GPU's 128 SMs."""
+"""With fewer columns, at 32 per block, there are fewer blocks than half of a large GPU's 128
+SMs."""
 _PARTIAL_ROWS = 32
 """Rows that each block of the first pass sums."""
 

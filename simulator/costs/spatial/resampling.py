@@ -117,9 +117,9 @@ _WAIT_CLOCKS = 550
 
 
 def _cubic_steps(x: Tensor, out: Tensor, planes: int) -> int:
-    """Planes, each counted as often as its loads take the clocks of a full block whose lanes share
-    their sectors; a block of 1,024 positions is alone on its multiprocessor. Bicubic interpolation
-    to the same size loads each value once."""
+    """The number of planes, times the clocks of a plane's loads over those of a full block whose
+    lanes share their sectors. A block of 1,024 positions is alone on its multiprocessor. Bicubic
+    interpolation to the same size loads each value once."""
     places = prod(out.shape[2:])
     warps = min(_BLOCK_WARPS, -(-places // WARP))
     step, row = x.stride[-1] * x.itemsize, x.stride[-2] * x.itemsize

@@ -269,9 +269,9 @@ def _reduction(lowering: Lowering, index: int, op: Op) -> None:
 
 
 _ONLINE = 21
-"""Extra issue slots per element if a kernel that loops along its rows computes maximum and sum of
-exponentials in one pass (`prepare_softmax_online` of torch/_inductor/lowering.py): each maximum so
-far costs two more exps and choices."""
+"""Extra issue slots per element if a kernel that loops along its rows computes the maximum and the
+sum of exponentials in one pass (`prepare_softmax_online` of torch/_inductor/lowering.py). Each
+running maximum costs two more exponentials and selects."""
 
 
 def _of_softmax(lowering: Lowering, index: int) -> bool:

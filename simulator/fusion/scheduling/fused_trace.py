@@ -68,7 +68,7 @@ class _Building:
         many = f"{count or 'no'} product{'s' * (count != 1)}"
         return (
             f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
-            "at the speed of the library's product alone; the library runs convolutions"
+            "timed as the library's product alone; convolutions run in the library"
         )
 
     def _op(self, number: int, group: Group, from_outside: set[int]) -> Op:

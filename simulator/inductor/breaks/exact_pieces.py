@@ -33,7 +33,7 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
     if ruled.origin.phase == "training" and cuts != 4 * len(ruled.trace.breaks):
         schedules = {}
         notes = [
-            "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of the "
+            "Dynamo cut the graphs, but the rules fuse each of them, because the breaks of the "
             "backward pass are unknown"
         ]
     if not schedules:
@@ -41,8 +41,8 @@ def exact_pieces(answer: Answer, ruled: Fused) -> Fused:
     first = next(iter(schedules.values()))
     which = "some graphs" if notes else "each graph"
     by = (
-        f"{which} compiled by Inductor of torch {first.torch_version} itself (triton "
-        f"{first.triton_version}), up to source code; the optimizer stays eager"
+        f"{which} scheduled and written as source code by Inductor of torch "
+        f"{first.torch_version} itself (triton {first.triton_version}); the optimizer stays eager"
     )
     return _Assembly(ruled, schedules, cuts).assemble((by, *notes))
 

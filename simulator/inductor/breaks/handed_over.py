@@ -16,9 +16,9 @@ _OWN: tuple[Role, ...] = ("weight", "buffer")
 def buffer_storages(
     schedule: Schedule, trace: Trace, within: Sequence[int], storages: list[Storage]
 ) -> list[int]:
-    """The storage of each buffer: one of `trace` that ops `within` the same graph, forward and
-    backward, share with others, matched by role, size and first use. Without a match, a new one is
-    appended to `storages`."""
+    """The storage of each buffer. Ops `within` the same graph, forward and backward, share storages
+    of `trace` with other ops; a buffer gets one of these if role, size and first use match.
+    Otherwise a new one is appended to `storages`."""
     shared = _shared(trace, within)
     weights = {buffer.nbytes for buffer in schedule.buffers if buffer.role == "weight"}
     number = [-1] * len(schedule.buffers)

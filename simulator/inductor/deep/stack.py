@@ -8,7 +8,8 @@ from typing import NamedTuple
 from simulator.records import Trace
 
 _SHARED = 4
-"""A storage that this many blocks touch is shared: neither of one block nor passed to the next."""
+"""A storage that at least this many blocks touch is shared: it neither belongs to one block nor
+passes to the next one."""
 
 
 class Stack(NamedTuple):

@@ -1,4 +1,7 @@
-"""Factories in a user's file: functions and classes that make a network."""
+"""Factories in a user's file: functions and classes that make a network.
+
+torch is imported only when a file is run.
+"""
 
 from __future__ import annotations
 

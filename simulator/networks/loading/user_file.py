@@ -1,4 +1,4 @@
-"""Networks from a user's file: `nets.py:make`."""
+"""Networks from a user's file: `nets.py:make`. torch is imported only when a file is run."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _interrupt(thread: int) -> None:
     if hasattr(signal, "SIGALRM"):
         signal.pthread_kill(thread, signal.SIGALRM)  # also interrupts a sleep
     else:
-        import _thread
+        import _thread  # only where there is no SIGALRM
 
         _thread.interrupt_main()
 

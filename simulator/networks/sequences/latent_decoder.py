@@ -34,8 +34,8 @@ class LatentDecoder(nn.Module):
     With `ranks` it is the part of one GPU among that many, without the collectives: its share of
     the heads, of the vocabulary and of `hidden` of every layer and expert. The latent, and so the
     cache, is on every GPU. With `expert_parallel` the GPU has whole experts, a share of their
-    number. With `attention_dp` it has everything but experts whole, for sequences of its own, and
-    its experts compute the rows of as many tokens as its own, which come from all GPUs.
+    number. With `attention_dp` it has everything but experts whole, for sequences of its own. Its
+    experts compute tokens of all GPUs, as many as it has itself.
     """
 
     def __init__(

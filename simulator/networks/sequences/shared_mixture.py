@@ -11,9 +11,9 @@ from simulator.networks.sequences.llama import SwiGlu
 class GroupRouter(nn.Module):
     """Chooses `top` of `experts` for each token, among those of the `top_groups` best of `groups`.
 
-    A group counts by the sum of its two best scores. A bias for each expert, which is not trained
-    by gradients, balances the load: it has a part in the choice but not in the shares, which are
-    scaled to add up to `scale`.
+    A group is rated by the sum of its two best scores. Each expert has a bias, which is not trained
+    by gradients and balances the load. It enters the choice of experts, but not their shares. The
+    shares are scaled to add up to `scale`.
     """
 
     bias: Tensor
@@ -32,8 +32,10 @@ class GroupRouter(nn.Module):
         biased = scores + self.bias
         grouped = biased.view(x.shape[0], self.groups, -1)
         best = grouped.topk(2, dim=-1).values.sum(-1)
-        kept = torch.zeros_like(best).scatter_(1, best.topk(self.top_groups, dim=-1).indices, 1.0)
-        open_to = grouped.masked_fill(kept[:, :, None] == 0, float("-inf")).flatten(1)
+        open_groups = torch.zeros_like(best).scatter_(
+            1, best.topk(self.top_groups, dim=-1).indices, 1.0
+        )
+        open_to = grouped.masked_fill(open_groups[:, :, None] == 0, float("-inf")).flatten(1)
         chosen = open_to.topk(self.top, dim=-1).indices
         shares = scores.gather(1, chosen)
         shares = shares / shares.sum(-1, keepdim=True) * self.scale
@@ -41,8 +43,8 @@ class GroupRouter(nn.Module):
 
 
 class RankExperts(GroupedExperts):
-    """The experts of one GPU of `parts`, among which whole experts are divided: for 1 / `parts` of
-    the rows of its tokens, which is the mean of equally used experts."""
+    """The experts of one GPU of `parts`, among which whole experts are divided. They compute
+    1 / `parts` of the rows of its tokens, the mean if experts are used equally."""
 
     def __init__(self, width: int, hidden: int, experts: int, parts: int) -> None:
         super().__init__(width, hidden, experts)

@@ -61,8 +61,8 @@ def served(
     most: int | None,
     regimes: Sequence[str],
 ) -> list[Row]:
-    """The counts of replicas from the first that carries the rate, or else the largest, to the
-    first that meets every limit. `most` is the largest batch; None chooses one for each count.
+    """A row for each count of replicas, from the first that carries the rate (else the largest) to
+    the first that meets every limit. `most` is the largest batch; None chooses one for each count.
     `regimes` [points] are those of the table's steps."""
     rows: list[Row] = []
     for count in spec.candidates.counts_of(card.id):
@@ -83,9 +83,11 @@ def served(
 
 
 def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
-    """The largest batch for one of `count` GPUs, if steps take the slow end of their interval: of
-    those whose latency is near the least one, or of all if all are overloaded, the one that carries
-    the most; one whose own time is within the limit, if there is one."""
+    """The largest batch for one of `count` GPUs, if steps take the slow end of their interval.
+
+    The choice is among batches whose latency is near the least one, or among all if all are
+    overloaded. Those whose own time is within the limit come first. The one that carries the most
+    is chosen."""
     assert spec.rate_per_s
     quick = replace(spec, requests=min(spec.requests, _SCREENED))
     latency_s: dict[int, float] = {}

@@ -22,7 +22,7 @@ from simulator.planning.step.traced_step import sizes_of
 from simulator.timing.profile import learned
 
 _SENT_BYTES = {"fp8": 1.0, "nvfp4": 4.5 / 8}
-"""Bytes of a number that is sent; those of the activations in other precisions."""
+"""Bytes of each number that is sent. In other precisions it has the dtype of the activations."""
 
 
 def reached(sizes: Mapping[str, Any], gpus: int) -> int:

@@ -24,7 +24,7 @@ from simulator.simulate.step_columns import StepColumns
 Floats = NDArray[np.float64]
 
 HOST = 0.5, 2.0
-"""The ends of the host's work between iterations, as multiples of the assumed time."""
+"""The interval of the host's time between iterations, as multiples of the assumed time."""
 
 
 class Parts(NamedTuple):

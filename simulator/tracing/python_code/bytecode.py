@@ -4,8 +4,8 @@ Each event gives the instruction that a frame is at. Between two events a frame 
 the shortest path through its code, so that a loop counts once for each call in it. Instructions
 that only some versions of Python have, and that take almost no time, are not counted.
 
-A function that was called before in the step, but not among the last `RECENT` calls, is cold: other
-code has replaced it in the caches, and its instructions take far longer than in a loop.
+A function is cold if it was called before in the step, but not among the last `RECENT` calls. Other
+code has then replaced it in the caches, and its instructions take far longer than in a loop.
 """
 
 from __future__ import annotations

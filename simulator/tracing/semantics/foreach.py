@@ -1,7 +1,7 @@
 """In-place updates of lists of tensors, which torch checks tensor by tensor, in Python.
 
 Lists of equal shapes and floating-point dtypes need no check, and an update returns nothing
-(`foreach_tensor_*_slow_` of ATen/native/ForeachOpsKernels.cpp is what other lists go through).
+(other lists take the path `foreach_tensor_*_slow_` of ATen/native/ForeachOpsKernels.cpp).
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def _cast_weights(params: list[Tensor]) -> list[Tensor]:
 
 
 def _flat_weights(situation: Situation, weights: list[Tensor]) -> Tensor | None:
-    """The buffer whose views the weights are on a GPU; None in bfloat16, since
-    `nn.RNNBase.flatten_parameters` asks `torch.backends.cudnn.is_acceptable`, which refuses it."""
+    """The buffer of which the weights are views on a GPU; None in bfloat16, because
+    `torch.backends.cudnn.is_acceptable` refuses it (`nn.RNNBase.flatten_parameters`)."""
     if weights[0].dtype is torch.bfloat16:
         return None
     device = weights[0].device
@@ -154,9 +154,9 @@ def cudnn_rnn(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Output (steps outermost in memory, whatever `batch_first`), last states, and the reserve.
 
-    The size of the reserve is derived from recordings: per layer and step the gates, the cell and
-    the candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU), one mask between layers
-    with dropout, and the last states.
+    The size of the reserve is derived from recordings. It holds, per layer and step, the gates, the
+    cell and the candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU). To these come one
+    mask between layers with dropout, and the last states.
     """
     directions = 2 if bidirectional else 1
     steps, batch = (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])

@@ -26,9 +26,9 @@ class Cut:
         level = resolved.fusion or level_of(resolved.mode)
         if level in WHOLE and self.budget == 1.0:
             raise InputError(
-                "recompute=mincut: torch.compile makes this cut by itself: expected a step that "
-                "is not compiled, or a budget below 1, which torch.compile takes too "
-                "(activation_memory_budget); leave one of the two out"
+                "recompute=mincut: torch.compile already makes this cut: expected a step that is "
+                "not compiled, or a budget below 1 (torch's activation_memory_budget); leave out "
+                "recompute or the compiled mode, or add budget=0.5"
             )
 
     def __call__(self, trace: Trace) -> Trace:

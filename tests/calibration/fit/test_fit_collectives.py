@@ -1,4 +1,4 @@
-"""The fit of collectives: constants come back from times made of them, and are stored."""
+"""The fit of collectives recovers the constants from which times were computed, and stores them."""
 
 from __future__ import annotations
 

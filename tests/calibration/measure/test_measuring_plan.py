@@ -62,7 +62,7 @@ def test_progress_says_what_is_left() -> None:
     assert progress.eta_s == 160.0  # 2 s each for 80
     assert progress.line("add") == "20/100 points, 2 min 40 s left: add"
     progress.failures, clock.now_s = 3, 480.0
-    assert progress.line("add") == "20/100 points, 3 failed, 20 s left: add"  # then time is over
+    assert progress.line("add") == "20/100 points, 3 failed, 20 s left: add"  # then the time is up
     for clock.now_s in (480.0, 485.0, 491.0):
         progress.show("add")
     assert len(out.getvalue().splitlines()) == 2  # one in 10 s

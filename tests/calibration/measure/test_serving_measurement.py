@@ -100,6 +100,7 @@ def test_a_piece_attends_to_what_the_cache_has() -> None:
 def test_the_script_runs_without_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "serving.jsonl"
     monkeypatch.setattr(measuring, "SHARES", (0.5,))
+    monkeypatch.setattr(measuring, "STEP_S", 0.02)
     monkeypatch.setattr(sys, "argv", ["serving", str(file), "--seconds", "60", "--dry"])
     measuring.main()
     rows = [json.loads(line) for line in file.read_text().splitlines()]

@@ -59,8 +59,8 @@ def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
 def test_gpus_share_experts_and_sequences(
     sizes: tuple[str, str, str, str], expected: Layout | None
 ) -> None:
-    """`sizes` are GPUs: of tensor and of data parallelism in attention, and of tensor and of
-    expert parallelism in the experts."""
+    """`sizes` are four numbers of GPUs: of tensor and data parallelism in attention, and of tensor
+    and expert parallelism in the experts."""
     names = "tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size"
     assert layout(dict(zip(names, sizes, strict=True))) == expected
 

@@ -108,7 +108,8 @@ def _applied(base: Scenario, text: str) -> Scenario:
 
 
 def test_money_crosses_a_machine_with_code_changes():
-    """A small network waits for the host everywhere: the cheap card with a graph beats both."""
+    """A small network waits for the host on every card. The cheap card together with a CUDA graph
+    beats each of the two alone."""
     base = small_scenario("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
     prices = {"h200_sxm": 4.0, "l40s": 1.0}
     advised = advise(base, "money", prices=prices)

@@ -22,7 +22,7 @@ def gradient(n: int, table: int, width: int, dtype: str = F32, **args: Any) -> A
 def test_gradients_of_few_looked_up_rows_are_added_by_one_kernel() -> None:
     zeros, add = gradient(3072, 5000, 8)
     assert sums([zeros]) == [("fill", 0, 0, 160000, 80000)]
-    # indices, gradients of 32 bytes, and as many rows before
+    # indices, gradients of 32 bytes, and as many rows of the table, which are read and added to
     assert sums([add]) == [("embedding_backward", 24576, 24576 + 2 * 98304, 98304, 172032)]
     assert (add.dims["steps"], add.dims["width"]) == (3072, 8)
     turned = Tensor((3072, 8), F32, (1, 3072))

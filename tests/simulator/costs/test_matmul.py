@@ -15,7 +15,7 @@ def bf16(*shape: int) -> tuple[tuple[int, ...], str]:
 
 
 def linear(m: int, k: int, n: int, dtype: str = "bfloat16") -> Signature:
-    """x [m, k] with weight [n, k] turned, as `nn.Linear` calls addmm."""
+    """x [m, k] with weight [n, k] transposed, as `nn.Linear` calls addmm."""
     weight = Tensor((k, n), dtype, (1, k))
     return sig(
         "aten.addmm.default",

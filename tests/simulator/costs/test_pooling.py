@@ -116,7 +116,7 @@ def test_grid_sampler_reads_its_grid() -> None:
     grid = ((2, 8, 8, 2), F32)
     args = {"interpolation_mode": 0}
     (work,) = run("grid_sampler_2d", SMALL, args, input=BIG, grid=grid)
-    # 4 corners of 1,024 outputs are all 16,384 bytes at the most, and 2·8·8·2·4 = 1,024
+    # 4 corners of each output: at most the whole input of 16,384 bytes; the grid 2·8·8·2·4 = 1,024
     assert work.read_bytes == BIG_BYTES + 1024
     works = run(
         "grid_sampler_2d_backward",
@@ -157,7 +157,7 @@ def test_mirrored_padding() -> None:
 @pytest.mark.parametrize(("ratio", "places"), [(1, 1), (2, 4), (3, 9), (0, 4), (-1, 4)])
 def test_roi_align_looks_at_four_neighbours_of_each_place(ratio: int, places: int) -> None:
     out = ((5, 8, 7, 7), F32)
-    args = {"sampling_ratio": ratio}  # one that adapts is taken as 2
+    args = {"sampling_ratio": ratio}  # a ratio of 0 or less adapts, and counts as 2
     op = sig("torchvision.roi_align.default", out, None, args, input=BIG, rois=((5, 5), F32))
     (work,) = launched(op)
     # 5·8·49 = 1,960 bins; for each place 4 multiply-adds

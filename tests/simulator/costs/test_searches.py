@@ -220,7 +220,7 @@ def test_masked_values_are_accumulated(shape: tuple[int, int], moved: int) -> No
         ("pointwise", 1200, 4800, 4800, 2400),
         ("memcpy", 0, whole, whole, 0),
         ("arange", 0, 0, 4800, 18000),
-        # values, indices and the sums before: the table at most
+        # values, indices, and the sums so far, at most the whole table
         ("scatter", 600, 2400 + 4800 + moved, moved, 4200),
     ]
     assert kernels[-1].dims["table_bytes"] == whole

@@ -111,7 +111,7 @@ def strided(shape: tuple[int, ...], stride: tuple[int, ...], dtype: str = F32) -
         # rows of 128 and more are loaded four at a time
         (((4, 128), F32), [1], (4, 128, 1, False, 4, False)),
         (((4, 127), F32), [1], (4, 127, 1, False, 1, False)),
-        # across rows, as many outputs as sizes and strides divide by
+        # across rows, a load has 4, 2 or 1 outputs, the most that divide sizes and strides
         (((100, 64), F32), [0], (64, 100, 64, True, 4, False)),
         (((100, 6), F32), [0], (6, 100, 6, True, 2, False)),
         (((100, 7), F32), [0], (7, 100, 7, True, 1, False)),

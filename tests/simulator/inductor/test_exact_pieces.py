@@ -121,8 +121,8 @@ def test_graphs_that_inductor_cannot_schedule_use_the_rules() -> None:
         "pointwise",
     ]
     assert step.notes == (
-        "some graphs compiled by Inductor of torch 2.13.0 itself (triton 3.9.0), up to source "
-        "code; the optimizer stays eager",
+        "some graphs scheduled and written as source code by Inductor of torch 2.13.0 itself "
+        "(triton 3.9.0); the optimizer stays eager",
         "the rules fuse 1 graph, which Inductor does not schedule: NotImplementedError: no loop",
     )
 
@@ -132,8 +132,8 @@ def test_a_break_whose_backward_pass_is_not_known_leaves_the_step_to_the_rules()
     pieces = [EDGE, Piece(True, UP, *ASKS, 0), EDGE, Piece(True, UP, "", "", 1), EDGE]
     step = answered(Answer(None, pieces, [FIRST, SECOND], "so"), breaking.Two, "training")
     assert step.notes[-1] == (
-        "the graphs are Dynamo's, and the rules fuse each of them, because the breaks of "
-        "the backward pass are unknown"
+        "Dynamo cut the graphs, but the rules fuse each of them, because the breaks of the "
+        "backward pass are unknown"
     )
 
 

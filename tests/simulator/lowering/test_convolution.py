@@ -126,7 +126,7 @@ def test_forward(op: Signature, expected: str) -> None:
             backward("float32", (32, 128, 28, 28), (128, 128, 3, 3), 28),
             "layout layout conv layout layout layout fill conv reduction layout",
         ),
-        # 1301·3·3 is 1301 per tile, of which a sum pays from 1300 on
+        # 9 tiles, 1301·3·3 deep: 1301 per tile; a split with a sum of the parts pays from 1300 on
         (
             backward("float32", (1301, 128, 3, 3), (128, 128, 3, 3), 3),
             "layout layout conv layout layout layout fill conv reduction layout",

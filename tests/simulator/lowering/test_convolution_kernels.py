@@ -110,7 +110,7 @@ def test_sizes_of_the_implicit_product(op: Signature, expected: dict[str, Any]) 
 
 def test_tiles_are_scaled_to_the_units() -> None:
     op = conv(F16, (32, 128, 28, 28), (128, 128, 3, 3), 28)
-    # the rules were seen on 132 units: 196·132 / 108 on an A100
+    # the rules were observed on 132 units; an A100 has 108: 196·132 / 108 = 240
     assert main(op, "a100").dims["blocks"] == 240
 
 

@@ -57,7 +57,7 @@ BY_DEPTH = ["fill", "pointwise", "gemm", "pointwise"]
         (dict(m=1, n=5376, k=11392), SPLIT),
         (dict(m=2, n=832, k=10880, bias=True), SPLIT),  # bulk loads also work with a bias
         (dict(m=5, n=896, k=1472, bias=True), PLAIN),
-        (dict(m=8, n=256, k=3072, batch=6), PLAIN),  # a batch has blocks enough
+        (dict(m=8, n=256, k=3072, batch=6), PLAIN),  # a batch has enough blocks
         (dict(m=10112, n=10048, k=7168), COUNTED),
         (dict(m=1024, n=5440, k=64), PLAIN),  # with one tile size it fits in two waves
         (dict(m=806, n=2496, k=1216, batch=12, align_bytes=4), PLAIN),

@@ -88,7 +88,7 @@ def test_the_last_marked_step_is_read(tmp_path: Path) -> None:
             _event("kernel", f"gemm{number}", at + 95, 7.0 + number, correlation=number),
         ]
     step = read(_written(tmp_path / "two.json", events))
-    (kernel,) = step.kernels  # those of the second step, although the first step's ran within it
+    (kernel,) = step.kernels  # of the second step; the first step's kernel ran within the second
     assert kernel.name == "gemm1" and kernel.duration_s == pytest.approx(8e-6)
     assert [call.name for call in kernel.calls] == ["addmm", "linear"]
 

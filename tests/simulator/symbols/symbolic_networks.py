@@ -59,6 +59,12 @@ def gpt2() -> Symbolic:
     return fitted("gpt2", False, "fp16")
 
 
+@cache
+def trained_llama() -> Symbolic:
+    """A training step of Llama, whose fit takes seconds."""
+    return fitted("llama3-1b", True, "bf16")
+
+
 def fitted(name: str, training: bool, dtype: str, **limits: Any) -> Symbolic:
     seq = SEQ if CATALOGUE[name].seq else None
     return Symbolic.fit(tracer(name, training, dtype), batch=4, seq=seq, **limits)

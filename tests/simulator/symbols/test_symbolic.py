@@ -24,11 +24,12 @@ from tests.simulator.symbols.symbolic_networks import (
     fitted,
     gpt2,
     of,
+    trained_llama,
 )
 
 
 def test_traces_of_a_family_share_the_host_work_of_a_fresh_trace() -> None:
-    family = fitted("gpt2", True, "fp16").family(4, SEQ)
+    family = trained_llama().family(4, SEQ)
     assert family is not None
     for batch in (4, 7):
         trace = family.at(batch, SEQ)
@@ -45,7 +46,8 @@ QUICK = [
 
 @pytest.mark.parametrize(("name", "training", "dtype"), QUICK)
 def test_any_point_is_a_fresh_trace(name: str, training: bool, dtype: str) -> None:
-    symbolic = gpt2() if name == "gpt2" else fitted(name, training, dtype)
+    shared = {"gpt2": gpt2, "llama3-1b": trained_llama}.get(name)
+    symbolic = shared() if shared else fitted(name, training, dtype)
     assert symbolic.failures == []
     assert check(symbolic, random.Random(name), 6, longest=512) == 6
 

@@ -154,7 +154,7 @@ def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone()
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
     own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(own.clock) < 1.0 and not own.is_slower
-    # the second of the kernel stays: 600 J · V² = 400 J, and V = 0.5 + 0.5 · clock
+    # the kernel still takes one second: 600 J · V² = 400 J, and V = 0.5 + 0.5 · clock
     assert float(own.clock) == pytest.approx(2 * (2 / 3) ** 0.5 - 1, rel=1e-9)
     lower = made_up(400.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(lower.clock) < float(own.clock)

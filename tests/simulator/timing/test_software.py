@@ -67,7 +67,7 @@ def test_matrix_cores_that_take_singles() -> None:
 
 
 def test_a_compute_unit_issues_to_64_lanes() -> None:
-    # MI300X: 256 FLOP per clock and CU are multiply-adds of 128 lanes: 64 lanes with packed pairs
+    # MI300X: a CU does 256 FLOP per clock, multiply-adds on 64 lanes of packed pairs
     assert issue(gpu("mi300x"), profile()) == 0.5
     assert issue(gpu("mi250x"), profile()) == 1.0  # 128 FLOPs per clock and CU
     assert loading_clocks_per_s(gpu("mi210")) == 104 * 1700e6 / 2

@@ -73,7 +73,7 @@ def test_both_together_take_longer_than_either() -> None:
 
 def test_more_flops_a_clock_come_with_kernels_that_keep_up() -> None:
     b200 = gpu("b200")
-    # of the engine's time 0.85 / 0.82 as much; of the rest as much a FLOP of the peak
+    # the engine's part takes 0.85 / 0.82 as long; the rest takes as long for each FLOP of the peak
     assert 0.95 < rate(0.5, "b200") / (0.5 * (b200.peak("tensor", "fp16") or 0.0)) < 1.0
 
 
@@ -83,7 +83,7 @@ def test_bytes_in_flight_fill_a_narrow_memory() -> None:
     # 2.391 · (1008 / 4800) · (132 · 1980) / (128 · 2520) = 0.4068 of the full bandwidth's times:
     # 1 / (1.099² + 0.4068²)^½ = 0.853 of it, · 0.94 / 0.91 for the card = 0.881
     assert dram_share(0.38, gpu("rtx4090"), profile()) == pytest.approx(0.881, abs=1e-3)
-    # twice the bandwidth per unit is no smaller share: its kernels have more bytes in flight
+    # the share is the same at twice the bandwidth per unit: kernels have more bytes in flight
     assert dram_share(0.38, gpu("b200"), profile()) == pytest.approx(0.38)
 
 

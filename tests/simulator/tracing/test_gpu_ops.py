@@ -44,7 +44,7 @@ def test_dropout_of_nothing_and_of_everything() -> None:
     [
         (torch.float32, torch.float32, "h200", "cudnn"),
         (torch.float32, torch.float16, "h200", "cudnn"),
-        # fp16 with fp16 weights, bfloat16, and other vendors use ATen's own kernels
+        # ATen's own kernels run for fp16 with fp16 weights, for bfloat16, and for other vendors
         (torch.float16, torch.float16, "h200", "native"),
         (torch.bfloat16, torch.bfloat16, "h200", "native"),
         (torch.float32, torch.float32, "mi300x", "native"),

@@ -43,9 +43,10 @@ def test_an_op_without_a_fake_is_refused_with_a_remedy() -> None:
         trace(Net("f"), X)
     assert str(error.value).partition(" (test_stated")[0] == (
         "Net runs an op of another library: statedlib::f has no rule for tensors without data: "
-        "expected a fake in the file that defines the op, "
+        "expected a fake implementation in the file that defines the op, "
         '@torch.library.register_fake("statedlib::f"), or its cost, '
-        "--op statedlib::f=flops:N,bytes:N, whereupon each result is like its first input"
+        "--op statedlib::f=flops:N,bytes:N; with a cost, each result is assumed to be like the "
+        "op's first input"
     )
 
 
@@ -55,8 +56,8 @@ def test_a_stated_cost_prices_an_op_without_a_fake() -> None:
     kernel = p.kernels[-1]
     assert (kernel.name, kernel.bytes, kernel.flops) == ("statedlib.f.default", 4_800_000_000, 7)
     assert kernel.duration_s > 1e-3 and p.unmodelled == {}
-    taken = [(a.name, a.taken) for a in p.trace.assumptions]
-    assert taken == [("statedlib.f.default", "results like its first input, as it has no fake")]
+    taken = "results like its first input, since it has no fake implementation"
+    assert [(a.name, a.taken) for a in p.trace.assumptions] == [("statedlib.f.default", taken)]
     op = p.trace.ops[-1].signature
     assert op.outputs[0].shape == (64, 8)
     assert op.args == {"stated_flops": 7, "stated_bytes": 4_800_000_000}

@@ -89,17 +89,17 @@ def test_it_goes_with_a_graph_and_with_accumulation():
          "recompute: other modules are already recomputed: expected one pattern; undo the "
          "earlier one first"),
         (lambda: apply(cut(LLAMA), "mode", {"to": "compiled"}),
-         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
-         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
-         "leave one of the two out"),
+         "recompute=mincut: torch.compile already makes this cut: expected a step that is not "
+         "compiled, or a budget below 1 (torch's activation_memory_budget); leave out recompute or "
+         "the compiled mode, or add budget=0.5"),
         (lambda: cut(apply(apply(LLAMA, "mode", {"to": "compiled"}), "cuda_graph")),
-         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
-         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
-         "leave one of the two out"),
+         "recompute=mincut: torch.compile already makes this cut: expected a step that is not "
+         "compiled, or a budget below 1 (torch's activation_memory_budget); leave out recompute or "
+         "the compiled mode, or add budget=0.5"),
         (lambda: cut(apply(apply(LLAMA, "mode", {"to": "max-autotune"}), "cuda_graph")),
-         "recompute=mincut: torch.compile makes this cut by itself: expected a step that is not "
-         "compiled, or a budget below 1, which torch.compile takes too (activation_memory_budget); "
-         "leave one of the two out"),
+         "recompute=mincut: torch.compile already makes this cut: expected a step that is not "
+         "compiled, or a budget below 1 (torch's activation_memory_budget); leave out recompute or "
+         "the compiled mode, or add budget=0.5"),
         (lambda: cut(cut(GPT2), budget=0.5),
          "recompute: other modules are already recomputed: expected one pattern; undo the "
          "earlier one first"),

@@ -54,8 +54,8 @@ class Leaving(QDialog):
 
     @property
     def _window(self) -> Window:
-        """The dialog does not hold the window: the last reference would delete the window while it
-        deletes this dialog."""
+        """The window, looked up each time. If the dialog held the last reference to the window, the
+        window would be deleted while it deletes this dialog."""
         return cast("Window", self.parentWidget())
 
     def _leave(self) -> None:

@@ -154,8 +154,8 @@ class CommandPalette(QDialog):
             shown[at].done()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Release the commands, which hold the window: the last reference would delete the window
-        while it deletes this dialog."""
+        """Release the commands, which hold the window. If theirs were the last reference, the
+        window would be deleted while it deletes this dialog."""
         self.commands, self._shown = [], []
         self.list.clear()
         super().closeEvent(event)

@@ -85,8 +85,8 @@ class PlanPage:
     def open_scenario(self) -> None:
         """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
         Cluster page, any other step in Explore. If Cluster does not predict its precision, the step
-        of one GPU is opened, which the name tells. The name also says that a serving engine's own
-        kernels, which take less time, and its host are not part of the step."""
+        of one GPU is opened, and the name says so. The name also says that the step leaves out a
+        serving engine's own kernels, which take less time, and its host."""
         planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
         if row is None or spec is None:

@@ -84,13 +84,6 @@ def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Pa
     path = tmp_path / "bad.py"
     for code, message in (
         (NETWORK.replace("self.layer(x)", "self.leyer(x)"), "has no attribute 'leyer'"),
-        ("def make(:", "bad.py raised SyntaxError on line 1"),
-        ("x = 1", "bad.py has no network: expected a function or a class that makes"),
-        (
-            "def make(width): ...",
-            "bad.py has no factory that can be called without arguments: "
-            "make(width); expected at least one; give the arguments of one factory default",
-        ),
         ("import os\nos._exit(3)", "bad.py ended the process that ran it"),
     ):
         path.write_text(code, "utf-8")
@@ -99,6 +92,25 @@ def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Pa
         run_it(opening)
         assert message in opening.banner.label.text()
         assert opening.session.state.scenario == FIRST and not opening.session.history.count()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def make(:", "bad.py raised SyntaxError on line 1"),
+        ("x = 1", "bad.py has no network: expected a function or a class that makes"),
+        (
+            "def make(width): ...",
+            "bad.py has no factory that can be called without arguments: "
+            "make(width); expected at least one; give the arguments of one factory default",
+        ),
+    ],
+)
+def test_a_file_without_a_network_is_refused(code: str, message: str, tmp_path: Path) -> None:
+    """In this process: the banner shows the reason, as in the tests above."""
+    path = tmp_path / "bad.py"
+    path.write_text(code, "utf-8")
+    assert list_factories(path).refused.startswith(message)
 
 
 def test_a_saved_file_is_traced_again_and_a_broken_one_keeps_its_figures(

@@ -1,4 +1,4 @@
-"""The sizes of a network of one's own, which the inspector learns from its answer."""
+"""The sizes of a user's own network, which the inspector learns from its answer."""
 
 from pathlib import Path
 from types import SimpleNamespace
