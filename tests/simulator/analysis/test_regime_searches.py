@@ -125,6 +125,18 @@ def test_a_search_starts_at_the_own_value() -> None:
     assert _start(plain, Axis("heads_of_none", "whole", 0, 9)) == 1
 
 
+def test_a_search_starts_at_one_if_neither_scenario_nor_catalogue_names_a_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Scenario("bert-base")
+    axes = axis(plain, "batch"), axis(plain, "seq")
+    monkeypatch.setattr(regimes, "CATALOGUE", {})
+    request = resolve(plain).request
+    for line, own in zip(axes, (request.batch, request.seq), strict=True):
+        assert _start(plain, line) == (own or 1)
+    assert 1 in [_start(plain, line) for line in axes]
+
+
 @pytest.mark.parametrize(
     ("along", "announced"), [("batch", (16, 1)), ("seq", (1, 16)), ("bandwidth", (1, 1))]
 )
