@@ -51,6 +51,16 @@ def test_one_place_is_changed_each_time(tmp_path: Path) -> None:
     assert mutants[2].key == "a.py:3:16 '*' -> '/'"
 
 
+def test_the_sizes_of_caches_are_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(
+        "A: B[int] = ByIdentity(8)\nC = Derived[int](size=48)\nD = LRUCache(3)\n", "utf-8"
+    )
+    assert mutants_of(path, tmp_path) == []
+    path.write_text("A = Blocks(8)\n", "utf-8")
+    assert [mutant.text for mutant in mutants_of(path, tmp_path)] == ["9"]
+
+
 def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
     assert mutation.drawn("power", 5) == mutation.drawn("power", 9)[:5]
     assert mutation.drawn("power", 5) != mutation.drawn("power", 5, seed=1)
