@@ -53,7 +53,9 @@ def sizes(units: int) -> list[tuple[int, int]]:
         for each in (32, 512)
         for more in (-1, 0, 1)
     ]
-    return drawn + smooth + rows + cols + threads
+    # 16 elements per thread, and no divisor but 1 near them: 32
+    prime = [(1280, 6763)]
+    return drawn + smooth + rows + cols + threads + prime
 
 
 @pytest.mark.parametrize("inner", [True, False])
