@@ -169,7 +169,7 @@ def test_a_counter_is_used_where_the_fastest_tiles_exceed_two_waves(seed: int) -
         b = chance.choice((1, 1, 2, 5))
         m, n = (8 * chance.randint(1, 1000) for _ in range(2))
         expected = fastest_tiles(b, m, n) > 2 * 132
-        found = families(m, n, 64, batch=b)
-        assert found == (COUNTED if expected else PLAIN), (b, m, n)
+        kernels = families(m, n, 64, batch=b)
+        assert kernels == (COUNTED if expected else PLAIN), (b, m, n)
         counted += expected
     assert 5 < counted < 35
