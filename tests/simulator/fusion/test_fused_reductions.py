@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from simulator.fusion.lowering.reducing import _reads_across
 from simulator.fusion.lowering.reductions import parts
 from simulator.hardware.gpu import gpu
+from simulator.records import Tensor
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,32 @@ from simulator.hardware.gpu import gpu
 )
 def test_parts(rows: int, cols: int, inner: bool, found: int) -> None:
     assert parts(rows, cols, inner, gpu("h200")) == found
+
+
+X, Y = (0, 1), (0, 2)  # values: a storage and its version
+ROWS, COLUMNS = (Tensor((8, 64), "float32", stride) for stride in ((64, 1), (1, 8)))
+
+
+@pytest.mark.parametrize(("tensor", "stored", "last", "across"), [
+    # a value that leaves the graph has the layout of eager mode
+    (COLUMNS, True, False, True), (ROWS, True, False, False),
+    # others have the order in which the compiler's loop writes them: that of the read
+    (COLUMNS, False, False, False),
+    # images in channels-last layout are read as they lie
+    (COLUMNS, True, True, False),
+    # a single column, or a line, is adjacent
+    (Tensor((8, 1), "float32", (1, 8)), True, False, False),
+    (Tensor((8,), "float32", (2,)), True, False, False),
+])  # fmt: skip
+def test_reads_across_memory_are_those_of_stored_layouts(
+    tensor: Tensor, stored: bool, last: bool, across: bool
+) -> None:
+    lowering: Any = SimpleNamespace(
+        computed={X: tensor},
+        flow=SimpleNamespace(stored={X} if stored else {Y}),
+        inductor=True,
+        calls=SimpleNamespace(channels_last=last),
+    )
+    assert _reads_across(lowering, X) is across
+    lowering.inductor = False
+    assert _reads_across(lowering, X) is False
