@@ -93,7 +93,7 @@ def next_shift(
 
 def _next_shift(line: AxisSearch, here: float, down: bool, limit: float) -> Shift | None:
     """The next shift; None if single predictions do not confirm the values predicted together."""
-    steps = list(_steps(line.line, here, 0.5 if down else 2.0, limit))
+    steps = list(_steps(line.line, here, down, limit))
     line.look([here, *steps[:AHEAD]])
     before, last = line.at(here).regime, here
 
@@ -152,13 +152,13 @@ def _start(scenario: Scenario, line: Axis) -> float:
     return float(sizes(resolve(scenario)).get(line.name, max(line.low, 1)))
 
 
-def _steps(line: Axis, at: float, factor: float, limit: float) -> Iterator[float]:
-    """Values in steps of a factor, up or down to the limit."""
+def _steps(line: Axis, at: float, down: bool, limit: float) -> Iterator[float]:
+    """Values in steps of a factor of two, up or down to the limit."""
     while True:
-        following = max(at * factor, limit) if factor < 1 else min(at * factor, limit)
+        following = max(at / 2, limit) if down else min(at * 2, limit)
         if line.kind == "whole":
-            following = int(following) if factor < 1 else int(np.ceil(following))
-        if (following >= at) if factor < 1 else (following <= at):
+            following = int(following) if down else int(np.ceil(following))
+        if (following >= at) if down else (following <= at):
             return
         yield following
         at = following

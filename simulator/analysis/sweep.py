@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.caches.garbage import few_collections
+from simulator.caches.garbage import MemoryReturn, few_collections
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.apply import changed_by, checked
@@ -26,6 +26,7 @@ from simulator.whatif import WhatIf, apply, whatifs
 from simulator.whatif.shape import sizes
 
 Predictor = Callable[[Scenario], Prediction]
+_return_memory_seldom = MemoryReturn()
 _Variant = tuple[ResolvedScenario, tuple[Applied, ...]]
 """A resolved scenario, and the what-ifs that were added."""
 
@@ -255,6 +256,7 @@ def _at_once(
     table[rows] = part
     refused |= {rows[place]: reason for place, reason in why.items()}
     by_row = {rows[place]: reason for place, reason in sorted(retraced.items())}
+    _return_memory_seldom()
     return replace(_swept(scenarios, points, refused, table), retraced=by_row)
 
 

@@ -102,7 +102,19 @@ def load(path: Path | str) -> Trace:
         raise InputError(f"cannot read the trace {path}: {error.strerror}") from error
     if size > _MAX_BYTES:
         raise InputError(f"{path} is {size >> 20} MiB: expected a trace of at most 512 MiB")
-    return decoded(data, str(path))
+    try:
+        return decoded(data, str(path))
+    except InputError as error:
+        if use := _OTHER_FILES.get(path.suffix.lower()):
+            raise InputError(f"{path} is not a trace of Ridgepoint; {use}") from error
+        raise
+
+
+_OTHER_FILES = {
+    ".toml": "the file of a scenario is given as --scenario FILE",
+    ".ridge": "a session is opened by `ridgepoint explore FILE`",
+}
+"""The use of files with these suffixes, which are no traces."""
 
 
 def decoded(data: bytes, source: str) -> Trace:

@@ -8,6 +8,8 @@ import os
 import pickle
 import signal
 import sys
+import traceback
+from pathlib import Path
 from typing import BinaryIO
 
 from simulator.caches.frames import with_room
@@ -80,6 +82,23 @@ def _serve(requests: BinaryIO, channel: _Channel) -> None:
             channel.send(Refused(str(error), ends=over_time))
             if over_time:
                 return
+        except KeyboardInterrupt as error:
+            if os.name != "posix":
+                raise
+            channel.send(Refused(_interrupted(error), ends=True))
+            return
+
+
+def _interrupted(error: KeyboardInterrupt) -> str:
+    """The error of code that raises KeyboardInterrupt: Ctrl-C ends this process without it."""
+    ours = Path(__file__).parents[1]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if ours not in Path(frame.filename).parents
+    ]
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"the network's code raised KeyboardInterrupt{where}; correct the network"
 
 
 def _watch(limit_s: float | None, channel: _Channel) -> Watch | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from simulator.errors import InputError
-from simulator.formats.limited import LONGEST_LINE, contents
+from simulator.formats.limited import LONGEST_LINE, absence, contents
 from simulator.formats.link import is_link
 from simulator.formats.toml import shown
 from simulator.hardware.gpu import gpu
@@ -81,7 +81,7 @@ def read(source: Path | str | Mapping[str, Any]) -> Spec:
     if isinstance(source, str) and is_link(source):
         return _spec(keys_of_link(source), Path())
     path = Path(source)
-    if not path.exists():  # False for a null byte in the name
+    if not path.exists() and absence(path) == "no such file":  # not links in a circle
         raise InputError(
             f"{path}: No such file or directory: expected a plan's TOML file; check the path"
         )

@@ -22,6 +22,8 @@ _METHODS = {"minimum": "maximum", "maximum": "minimum", "ceil": "floor", "floor"
 
 _GUARDS = {"strict", "frozen", "forbid_unknown_fields"}
 """Arguments that guard against mistakes, and change no result."""
+_CACHES = {"LRUCache", "ByIdentity", "Derived", "lru_cache"}
+"""Their sizes change no result either."""
 
 
 class Mutant(NamedTuple):
@@ -48,7 +50,8 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(path: Path, root: Path) -> list[Mutant]:
-    """All mutants of a file, in order. Annotations, decorators and errors are not changed."""
+    """All mutants of a file, in order. Annotations, decorators, errors and the sizes of caches are
+    not changed."""
     source = path.read_text("utf-8")
     lines = source.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
@@ -90,6 +93,12 @@ def _changes(tree: ast.AST, source: str, offset: Any) -> Iterator[tuple[int, int
             yield last - len(node.attr), last, _METHODS[node.attr]
 
 
+def _name(called: ast.expr) -> str:
+    """The name of a function or class that is called, such as `Derived` in `Derived[int](8)`."""
+    called = called.value if isinstance(called, ast.Subscript) else called
+    return called.id if isinstance(called, ast.Name) else ""
+
+
 def _between(
     left: ast.expr, right: ast.expr, source: str, offset: Any, operator: str
 ) -> tuple[int, int, str]:
@@ -123,6 +132,8 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
             if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                 continue
             if isinstance(child, ast.keyword) and child.arg in _GUARDS:
+                continue
+            if isinstance(child, ast.Call) and _name(child.func) in _CACHES:
                 continue
             yield child
             yield from _code(child)

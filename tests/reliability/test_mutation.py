@@ -51,6 +51,16 @@ def test_one_place_is_changed_each_time(tmp_path: Path) -> None:
     assert mutants[2].key == "a.py:3:16 '*' -> '/'"
 
 
+def test_the_sizes_of_caches_are_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(
+        "A: B[int] = ByIdentity(8)\nC = Derived[int](size=48)\nD = LRUCache(3)\n", "utf-8"
+    )
+    assert mutants_of(path, tmp_path) == []
+    path.write_text("A = Blocks(8)\n", "utf-8")
+    assert [mutant.text for mutant in mutants_of(path, tmp_path)] == ["9"]
+
+
 def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
     assert mutation.drawn("power", 5) == mutation.drawn("power", 9)[:5]
     assert mutation.drawn("power", 5) != mutation.drawn("power", 5, seed=1)
@@ -117,15 +127,16 @@ def test_tests_that_fail_without_a_mutant_are_left_out(
     path = tmp_path / "results.jsonl"
     runs = outcomes(monkeypatch, Outcome("failed", ("a::b",), 9.0), Outcome("passed", (), 7.0))
     with path.open("a") as file:
-        assert mutation.failing_tests(path, tmp_path, TESTS, file) == ("a::b",)
-        assert mutation.failing_tests(path, tmp_path, TESTS, file) == ("a::b",)  # from the file
+        assert mutation.baseline_of(path, tmp_path, TESTS, file) == (("a::b",), True)
+        assert mutation.baseline_of(path, tmp_path, TESTS, file) == (("a::b",), True)  # stored
     assert runs == [((), False), (("a::b",), True)]
     assert answered(path)[f"no mutant {TESTS}"]["seconds"] == 7.0
 
 
 @pytest.mark.parametrize(("first", "second", "how"), [
     (Outcome("over time", (), 600.0), Outcome("over time", (), 60.4), "over time after 60.4 s"),
-    (Outcome("passed", (), 70.0), Outcome("over time", (), 60.4), "over time after 60.4 s"),
+    (Outcome("passed", (), 70.0), Outcome("over time", ("a::b",), 60.4),
+     "over time (a::b) after 60.4 s"),
     (Outcome("broken", (), 1.0), Outcome("broken", (), 1.1), "broken after 1.1 s"),
     (Outcome("failed", ("a::b",), 9.0), Outcome("failed", ("a::c",), 7.0),
      "failed (a::c) after 7.0 s"),
@@ -138,11 +149,29 @@ def test_a_folder_that_does_not_pass_without_a_mutant_kills_none(
     path.write_text(json.dumps(earlier) + "\n", "utf-8")
     outcomes(monkeypatch, first, second)
     with pytest.raises(SystemExit) as error:
-        mutation.failing_tests(path, tmp_path, TESTS, io.StringIO())
+        mutation.baseline_of(path, tmp_path, TESTS, io.StringIO())
     assert error.value.code == (
-        f"{TESTS} without a mutant: {how}: expected tests that pass within 60 s of processor time, "
-        "else every mutant counts as killed; correct them, or choose other --parts"
+        f"{TESTS} without a mutant: {how}: expected tests that pass, all together within 600 s of "
+        "processor time, else every mutant counts as killed; correct them, or choose other --parts"
     )
+
+
+@pytest.mark.parametrize(("baseline_s", "state"), [(40.0, "killed"), (90.0, "survived")])
+def test_tests_that_take_too_long_without_a_mutant_kill_none_by_their_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, baseline_s: float, state: str
+) -> None:
+    path, source = tmp_path / "results.jsonl", tmp_path / "a.py"
+    source.write_text("x = 1\n", "utf-8")
+    unended = Outcome("over time", (), 60.4)
+    alone = unended if baseline_s > 60 else Outcome("passed", (), baseline_s)
+    outcomes(monkeypatch, Outcome("passed", (), baseline_s), alone, unended)
+    with path.open("a") as file:
+        baseline = mutation.baseline_of(path, tmp_path, TESTS, file)
+        assert mutation.baseline_of(path, tmp_path, TESTS, file) == baseline  # stored
+    (mutant,) = mutants_of(source, tmp_path)
+    answer = mutation.run(mutant, "costs", tmp_path, baseline)
+    assert (answer["state"], answer["by"]) == (state, "over time")
+    assert source.read_text("utf-8") == "x = 1\n"
 
 
 def test_the_row_records_the_mutants_that_were_run(

@@ -8,20 +8,17 @@ worker thread ends in a segmentation fault.
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import sys
-from collections.abc import Callable
-from functools import cache
 
 from PySide6.QtCore import QObject, QTimer
+
+from simulator.caches.garbage import of_libc, return_memory
 
 _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
 """Python's default thresholds. The commands set higher ones; with these, a window that runs for
 hours would keep up to 200,000 dead objects with their arrays."""
 _RETURN_MS = 30_000
-"""Interval of returning memory, which takes a few milliseconds."""
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # numbers of options in malloc.h
 _LARGE_BYTES = 256 << 10
 
@@ -68,15 +65,6 @@ class Collector(QObject):
             gc.enable()
 
 
-def return_memory() -> None:
-    """Return free pages of the heap to the system. The GNU C library keeps pages below
-    the last block in use, so that short peaks would add up over hours. Other libraries need no
-    call."""
-    trim = _of_libc("malloc_trim")
-    if trim is not None:
-        trim(0)
-
-
 def keep_one_heap() -> None:
     """Put the small blocks of all threads into one heap, and map each large block by itself. Call
     this before threads start.
@@ -85,13 +73,7 @@ def keep_one_heap() -> None:
     puts blocks of up to that size into the heaps (up to 32 MiB). The arrays of predictions then
     leave holes between small blocks: 8 MB of 228 after half an hour of slider events.
     """
-    set_option = _of_libc("mallopt")
+    set_option = of_libc("mallopt")
     if set_option is not None:
         set_option(_ARENA_MAX, 1)
         set_option(_MMAP_THRESHOLD, _LARGE_BYTES)
-
-
-@cache
-def _of_libc(name: str) -> Callable[..., int] | None:
-    """A function of the C library on Linux; None if it lacks the function."""
-    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

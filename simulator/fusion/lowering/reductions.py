@@ -29,24 +29,25 @@ def parts(rows: int, cols: int, inner: bool, gpu: GPU) -> int:
 
 
 def _per_thread(rows: int, cols: int, inner: bool, units: int) -> int:
-    total = rows * cols
-    if total < _LEAST * units * _THREADS:
+    total, along = rows * cols, inner or rows == 1
+    least = _LEAST * units * _THREADS
+    if total < least or (along and total == least):
         return _LEAST
     if total >= _MOST * units * _THREADS:
         return _near_divisor(cols, _MOST, 50)
-    if inner or rows == 1:
+    if along:
         blocks = -(-units * _THREADS // (2 * _BLOCK_THREADS) // rows)
-        return max(_near_divisor(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30), _LEAST)
+        return _near_divisor(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 1))), 30)
     blocks = -(-(units * _THREADS // _BLOCK_THREADS) // -(-rows // _OUTER_BLOCK))
-    return max(_near_divisor(cols, -(-cols // (_OUTER_VALUES * blocks)), 20), _LEAST)
+    return _near_divisor(cols, -(-cols // (_OUTER_VALUES * blocks)), 20)
 
 
 def _near_divisor(cols: int, target: int, distance: int) -> int:
-    """A divisor of `cols` less than `distance` from `target`, else `target` itself."""
+    """A divisor of `cols` less than `distance` from `target`, at least `_LEAST`; else `target`."""
     for step in range(distance):
         for near in (target - step, target + step):
             if near > 0 and cols % near == 0:
-                return near
+                return max(near, _LEAST)
     return target
 
 

@@ -68,15 +68,16 @@ def _flops(joint: Joint, index: int) -> int:
 
 def _left_out(sizes: Sequence[float], values: Sequence[int], most: float) -> list[int]:
     """The items that are not in the most valuable set whose sizes add up to `most` or less
-    (`dp_knapsack` of torch/_functorch/_activation_checkpointing/knapsack.py)."""
+    (`dp_knapsack` of torch/_functorch/_activation_checkpointing/knapsack.py, which adds up values
+    in single precision: an item of 1 FLOP is worth nothing beside one of 2²⁵)."""
     room = round(most * _PARTS)
-    best = np.zeros(room + 1)
+    best = np.zeros(room + 1, np.float32)
     choices: list[np.ndarray] = []
     whole = [round(size * _PARTS) for size in sizes]
     for size, value in zip(whole, values, strict=True):
-        with_it = np.full(room + 1, -1.0)
+        with_it = np.full(room + 1, -1.0, np.float32)
         if size <= room:
-            with_it[size:] = best[: room + 1 - size] + value
+            with_it[size:] = best[: room + 1 - size] + np.float32(value)
         choices.append(with_it > best)
         best = np.maximum(best, with_it)
     left_out: list[int] = []

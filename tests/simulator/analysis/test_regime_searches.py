@@ -84,20 +84,20 @@ def test_the_first_step_is_a_factor_of_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "at", "factor", "limit", "expected"),
+    ("line", "at", "down", "limit", "expected"),
     [
-        (WHOLE, 3, 2.0, 20, [6, 12, 20]),
-        (WHOLE, 3, 2.0, 7.5, [6, 8]),
-        (WHOLE, 20, 0.5, 1, [10, 5, 2, 1]),
-        (WHOLE, 20, 0.5, 4, [10, 5, 4]),
-        (WHOLE, 8, 2.0, 8, []),
-        (WHOLE, 8, 0.5, 8, []),
-        (SCALE, 1.0, 2.0, 10, [2, 4, 8, 10]),
-        (SCALE, 1.0, 0.5, 0.2, [0.5, 0.25, 0.2]),
+        (WHOLE, 3, False, 20, [6, 12, 20]),
+        (WHOLE, 3, False, 7.5, [6, 8]),
+        (WHOLE, 20, True, 1, [10, 5, 2, 1]),
+        (WHOLE, 20, True, 4, [10, 5, 4]),
+        (WHOLE, 8, False, 8, []),
+        (WHOLE, 8, True, 8, []),
+        (SCALE, 1.0, False, 10, [2, 4, 8, 10]),
+        (SCALE, 1.0, True, 0.2, [0.5, 0.25, 0.2]),
     ],
 )
-def test_steps(line: Axis, at: float, factor: float, limit: float, expected: list[float]) -> None:
-    assert list(_steps(line, at, factor, limit)) == expected
+def test_steps(line: Axis, at: float, down: bool, limit: float, expected: list[float]) -> None:
+    assert list(_steps(line, at, down, limit)) == expected
 
 
 def test_limits_grow_with_what_a_trace_costs() -> None:
@@ -123,6 +123,18 @@ def test_a_search_starts_at_the_own_value() -> None:
     assert _start(plain, axis(plain, "layers")) == 12
     assert _start(plain, Axis("heads_of_none", "whole", 3, 9)) == 3
     assert _start(plain, Axis("heads_of_none", "whole", 0, 9)) == 1
+
+
+def test_a_search_starts_at_one_if_neither_scenario_nor_catalogue_names_a_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Scenario("bert-base")
+    axes = axis(plain, "batch"), axis(plain, "seq")
+    monkeypatch.setattr(regimes, "CATALOGUE", {})
+    request = resolve(plain).request
+    for line, own in zip(axes, (request.batch, request.seq), strict=True):
+        assert _start(plain, line) == (own or 1)
+    assert 1 in [_start(plain, line) for line in axes]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,10 @@ def test_a_group_counts_the_nodes_of_its_ranks() -> None:
     assert (across.gpus_per_node, across.fabric) == (8, "nvlink4")
 
 
+def test_a_group_has_no_network_and_links_of_the_usual_speed_unless_others_are_given() -> None:
+    assert (FOUR.network_bytes_per_s, FOUR.network_latency_s, FOUR.link_times) == (0, 0, 1)
+
+
 def test_eight_ranks_of_a_node_crowd_its_nics() -> None:
     assert [replace(TWO_NODES, ranks=n).crowded for n in (14, 16)] == [False, True]
 

@@ -104,6 +104,8 @@ def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None
     assert (main.read_bytes, main.write_bytes) == (4 * 131072 + 2 * 4096 + 262144, 524288)
     assert (after.read_bytes, after.write_bytes) == (262144, 131072)
     assert (before.dims["variant"], after.dims["variant"]) == ("delta", "dq")
+    # a product and a sum for each of 2·4·128 rows of 64
+    assert before.flops == 2 * 1024 * 64
 
 
 def test_backward_sums_over_a_group_of_heads() -> None:

@@ -68,6 +68,8 @@ def test_a_cast_is_pointwise() -> None:
     assert not work.dims["widens"]
     back = one(sig("aten._to_copy.default", MAT, args={"dtype": "float32"}, self=half))
     assert back.dims["widens"]
+    # 2 slots for each of 24 elements, and 20 + 2 · 20 where each is converted by a switch
+    assert (work.instructions, back.instructions) == (2 * 24, 62 * 24)
 
 
 def test_host_to_device_writes_dram_only() -> None:

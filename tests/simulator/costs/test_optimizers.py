@@ -119,6 +119,7 @@ def test_mixed_dtypes_launch_each() -> None:
 def test_norm_zeroes_reduces_and_cleans_up() -> None:
     outs = [((), "float32")] * 2
     zero, work, final = launched(sig("aten._foreach_norm.Scalar", outs, self=[A, B]))
+    assert work.dims["lists"] == 1
     assert (zero.family, work.family, final.family) == ("fill", "foreach", "reduction")
     # a square and its sum for 34 elements; two results of 4 bytes
     assert (work.flops, work.read_bytes, final.write_bytes) == (68, 136, 8)
@@ -165,3 +166,28 @@ def test_lists_of_one_dtype_and_layout_run_in_one_launch() -> None:
     assert not _fast([[single, single], [half, half]], mixed=False)
     assert _fast([[single, single], [half, half]], mixed=True)
     assert not _fast([[single, half], [single, half]], mixed=True)
+
+
+LONE = ((100,), "float32")
+
+
+@pytest.mark.parametrize(
+    "name", ["abs", "neg", "sqrt", "exp", "log", "sigmoid", "tanh", "round", "reciprocal", "sign"]
+)
+def test_a_list_op_has_the_flops_of_the_op_for_each_element(name: str) -> None:
+    (several,) = launched(sig(f"aten._foreach_{name}.default", [LONE], self=[LONE]))
+    (one,) = launched(sig(f"aten.{name}.default", LONE, self=LONE))
+    assert several.flops == one.flops > 0
+
+
+@pytest.mark.parametrize(("name", "lone"), [
+    ("add", "add.Tensor"), ("sub", "sub.Tensor"), ("mul", "mul.Tensor"), ("div", "div.Tensor"),
+    ("maximum", "maximum.default"), ("minimum", "minimum.default"),
+    ("clamp_min", "clamp_min.Tensor"), ("clamp_max", "clamp_max.Tensor"),
+    ("pow", "pow.Tensor_Tensor"),
+])  # fmt: skip
+def test_a_list_op_of_two_lists_has_the_flops_of_the_op(name: str, lone: str) -> None:
+    (several,) = launched(sig(f"aten._foreach_{name}.List", [LONE], self=[LONE], other=[LONE]))
+    key = {"clamp_min": "min", "clamp_max": "max", "pow": "exponent"}.get(name, "other")
+    (one,) = launched(sig(f"aten.{lone}", LONE, self=LONE, **{key: LONE}))
+    assert several.flops == one.flops > 0

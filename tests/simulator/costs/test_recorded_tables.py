@@ -7,7 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simulator.costs.compiled_traits import TRAITS
-from simulator.costs.pointwise import tables
+from simulator.costs.pointwise import foreach, tables
+from simulator.costs.spatial import resampling
 
 RECORDING = Path(__file__).with_name("recorded_tables.txt")
 _STEPS = ("UNARY", "FUNCTIONAL", "BINARY", "COMPARISON", "LOGICAL", "BACKWARD", "LONE")
@@ -25,7 +26,16 @@ def lines() -> list[str]:
         for name, row in sorted(TRAITS.items())
         if (row.slots, row.row_slots) != (None, None)
     ]
-    return [*steps, *slots]
+    others = [
+        f"{name} {key} {row}"
+        for name, table in (
+            ("foreach", foreach._STEPS),
+            ("tanh_gelu", tables._TANH_GELU),
+            ("taps", resampling._TAPS),
+        )
+        for key, row in sorted(table.items())
+    ]
+    return [*steps, *slots, *others]
 
 
 def test_the_tables_are_those_recorded() -> None:

@@ -167,3 +167,8 @@ def test_rows_with_gaps_are_packed_first() -> None:
     # rows that are contiguous in memory use the kernel of one warp per row
     assert (copy.family, copy.dims["transposed"]) == ("copy", True)
     assert (work.dims["variant"], work.dims["rows"]) == ("warp_forward", 8)
+
+
+def test_a_warp_goes_through_a_row_of_2048_in_twice_the_steps_of_1024() -> None:
+    for dtype in ("float32", "bfloat16"):
+        assert chosen(2048, dtype)["steps"] == 2 * chosen(1024, dtype)["steps"]

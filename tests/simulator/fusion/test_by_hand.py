@@ -50,3 +50,34 @@ def test_how_often_rows_are_summed() -> None:
 
     # the maximum and the sum of a softmax, and a mean
     assert by_hand.sums(op.signature for op in trace_call(lambda: chain).ops) == 3
+
+
+def test_borders_of_a_program() -> None:
+    # 16,384 elements fit in registers, 16,385 do not: 5 parts of 4,096
+    assert by_hand.programs(3 * 16384, 3, 16384) == (3, 3 * 16384)
+    assert by_hand.programs(3 * 16385, 3, 16385) == (3, 3 * 5 * 4096)
+    assert by_hand.programs(3 * 16384, 3, 8193) == (3, 3 * 16384)  # padded to 16,384
+    # two rows of 1,024 are a program, of 1,025 one, padded to 2,048; and of 2,049, padded to 4,096
+    assert by_hand.programs(4 * 1024, 4, 1024) == (2, 4 * 1024)
+    assert by_hand.programs(4 * 1025, 4, 1025) == (4, 4 * 2048)
+    assert by_hand.programs(4 * 2049, 4, 2049) == (4, 4 * 4096)
+    assert by_hand.programs(5, 5, 1) == (1, 2048)  # rows of one element
+    assert by_hand.programs(2049, 2049, 1) == (2, 2 * 2048)
+
+
+def test_borders_of_a_wait() -> None:
+    # 32 elements lie in two lanes of 16; 31 in one; 512 in the 32 of a warp; 513 need a second one
+    assert by_hand.waiting(31, 1) == 0
+    assert by_hand.waiting(32, 1) == 5
+    assert by_hand.waiting(512, 1) == 5 * 5
+    assert by_hand.waiting(513, 1) == 5 * 5 + 60
+    # up to 16,384 elements there is no part to fetch
+    assert by_hand.waiting(16384, 3) == 3 * (5 * 5 + 60)
+    assert by_hand.waiting(16385, 3) == 3 * (5 * 5 + 60) + 110
+    assert by_hand.cut(1024, 1024, 0, 0, 2) == {
+        "programs": 1, "looped": False, "trips": 1, "steps": 1,
+    }  # fmt: skip
+    assert by_hand.cut(16384 * 7, 16384, 1, 16384, 1)["trips"] == 1
+    assert by_hand.cut(20480 * 7 + 1, 16385, 1, 16385, 1) == {
+        "programs": 1, "looped": True, "trips": 5, "steps": 8 + 5 * 5 + 60 + 110,
+    }  # fmt: skip

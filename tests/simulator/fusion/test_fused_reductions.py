@@ -1,16 +1,16 @@
-"""Steps of a reduction against those of Inductor on an H200, and against its heuristic."""
+"""Steps of a reduction against those of Inductor on an H200."""
 
 from __future__ import annotations
 
-import random
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-import torch
-from torch._inductor import choices
 
+from simulator.fusion.lowering.reducing import _reads_across
 from simulator.fusion.lowering.reductions import parts
 from simulator.hardware.gpu import gpu
+from simulator.records import Tensor
 
 
 @pytest.mark.parametrize(
@@ -31,22 +31,30 @@ def test_parts(rows: int, cols: int, inner: bool, found: int) -> None:
     assert parts(rows, cols, inner, gpu("h200")) == found
 
 
-@pytest.mark.parametrize("inner", [True, False])
-def test_parts_are_those_of_inductors_heuristic(
-    monkeypatch: pytest.MonkeyPatch, inner: bool
+X, Y = (0, 1), (0, 2)  # values: a storage and its version
+ROWS, COLUMNS = (Tensor((8, 64), "float32", stride) for stride in ((64, 1), (1, 8)))
+
+
+@pytest.mark.parametrize(("tensor", "stored", "last", "across"), [
+    # a value that leaves the graph has the layout of eager mode
+    (COLUMNS, True, False, True), (ROWS, True, False, False),
+    # others have the order in which the compiler's loop writes them: that of the read
+    (COLUMNS, False, False, False),
+    # images in channels-last layout are read as they lie
+    (COLUMNS, True, True, False),
+    # a single column, or a line, is adjacent
+    (Tensor((8, 1), "float32", (1, 8)), True, False, False),
+    (Tensor((8,), "float32", (2,)), True, False, False),
+])  # fmt: skip
+def test_reads_across_memory_are_those_of_stored_layouts(
+    tensor: Tensor, stored: bool, last: bool, across: bool
 ) -> None:
-    h200 = SimpleNamespace(
-        multi_processor_count=132, warp_size_or_default=32, max_threads_per_multi_processor=2048,
-        major=9,
-    )  # fmt: skip
-    monkeypatch.setattr("torch._inductor.choices.DeviceProperties.create", lambda device: h200)
-    card, device, drawn = gpu("h200"), torch.device("cpu"), random.Random(7)
-    sizes = [
-        (round(2 ** drawn.uniform(1, 13)), round(2 ** drawn.uniform(5.1, 21))) for _ in range(300)
-    ]
-    # the sizes lie on both sides of the heuristic's limits, 32 and 512 elements per resident thread
-    assert min(rows * cols for rows, cols in sizes) < 32 * 132 * 2048
-    assert max(rows * cols for rows, cols in sizes) > 512 * 132 * 2048
-    for rows, cols in sizes:
-        expected = choices.InductorChoices.reduction_split_factor(device, cols, rows, inner)
-        assert parts(rows, cols, inner, card) == expected, (rows, cols)
+    lowering: Any = SimpleNamespace(
+        computed={X: tensor},
+        flow=SimpleNamespace(stored={X} if stored else {Y}),
+        inductor=True,
+        calls=SimpleNamespace(channels_last=last),
+    )
+    assert _reads_across(lowering, X) is across
+    lowering.inductor = False
+    assert _reads_across(lowering, X) is False

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from simulator import trace
 from simulator.fusion import fused
+from simulator.fusion.passes.attention import attended
 from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
 from simulator.records import Trace
@@ -157,3 +158,40 @@ def test_pytorchs_own_attention_is_left_alone() -> None:
 
     q = torch.zeros(2, 4, 16, 64, dtype=torch.bfloat16)
     assert launches(trace(Own(), (q,))) == [CALL]
+
+
+# [4, 128, 256] seen as 4 heads of 64: 128·256 to the next sample, 64 to the next head
+VIEWED, COPIED = (32768, 64, 256, 1), (32768, 8192, 64, 1)
+COPIES, SCORES = 4 * 128 * 256 * 2, 4 * 4 * 128 * 128 * 2  # bytes
+
+
+@pytest.mark.parametrize(("weigh", "strides", "replaced", "gone"), [
+    # three copies, two products, the scale, the softmax and a copy, whose result stays
+    (with_zero_exponentials, VIEWED, 8, 4 * COPIES + 3 * SCORES),
+    (multiplied, COPIED, 4, 3 * SCORES),  # two products, the scale and the softmax
+    (masked, VIEWED, 9, 4 * COPIES + 4 * SCORES),
+    # and a cast to float32, a softmax as wide, and a cast back
+    (in_float32, VIEWED, 10, 4 * COPIES + (1 + 1 + 2 + 2 + 1) * SCORES),
+])  # fmt: skip
+def test_the_call_reads_and_writes_what_is_left_of_the_replaced_ops(
+    weigh: Weigh, strides: tuple[int, ...], replaced: int, gone: int
+) -> None:
+    before = step(weigh)
+    graph = attended(before, gpu("h200"))
+    ((place, members),) = graph.members.items()
+    call = graph.trace.ops[place]
+    shape = (4, 4, 128, 64)
+    assert [(t.shape, t.stride) for t in (*call.inputs[:3], call.outputs[0])] == [
+        (shape, strides)
+    ] * 4
+    assert call.signature.names[:3] == ("query", "key", "value")
+    assert len(members) == replaced
+    # in the place of the product with the values
+    products = [index for index in members if before.ops[index].name == "aten.bmm.default"]
+    assert products[1:] == [graph.source[place]]
+    bytes_before, bytes_after = (sum(s.nbytes for s in t.storages) for t in (before, graph.trace))
+    assert bytes_before - bytes_after == gone
+    # each operand lives until the call has read it, and the result begins with the call
+    storages = [graph.trace.storages[number] for number in call.storages]
+    assert all(s.freed is None or s.freed > place for s in storages)
+    assert storages[-1].born == place

@@ -78,6 +78,16 @@ def test_a_limit_applies_only_to_its_job(without_torch: IsolatedProcess) -> None
     assert "ended with status 1: expected code that returns" in error
 
 
+def test_code_that_raises_keyboard_interrupt_is_refused_and_is_no_ctrl_c(
+    without_torch: IsolatedProcess, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert refusal(without_torch, "x = 1\nraise KeyboardInterrupt") == (
+        "the network's code raised KeyboardInterrupt (<string>, line 2); correct the network"
+    )
+    assert without_torch.facts("nets.py:Net", partial(Facts, "net")) == Facts("net")
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 @pytest.mark.usefixtures("a_second")
 def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
     without_torch: IsolatedProcess, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,10 @@ def main(op: Signature) -> Work:
         (depthwise("float32", 16, 64, 32, 7, direction="wgrad"), "depthwise_grouped_wgrad"),
         (depthwise("float32", 6, 533, 32, 3, 2, direction="wgrad"), "depthwise_grouped_wgrad"),
         (depthwise("float16", 4, 512, 14, 3, 2, last=False), "depthwise_grouped_fwd"),
+        (depthwise("float16", 4, 512, 16, 3, 2, last=False), "depthwise_fwd"),  # rows of 8
+        (depthwise("float16", 2, 512, 16, 3, 2, last=False), "depthwise_fwd"),
+        (depthwise("float16", 1, 512, 16, 3, 2, last=False), "depthwise_grouped_fwd"),
+        (depthwise("bfloat16", 7, 96, 30, 3, 2), "depthwise_fwd"),
         (depthwise("float16", 32, 288, 32, 3, 2, last=False), "depthwise_fwd"),
         (depthwise("float16", 1, 800, 74, 3, 2, last=False), "depthwise_grouped_fwd"),
         (depthwise("float16", 9, 96, 10, 3, last=False), "depthwise_fwd"),

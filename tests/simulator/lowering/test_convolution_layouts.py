@@ -67,6 +67,15 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
     assert len(kernels(conv("float32", (32, 64, 56, 56), (64, 64, 1, 9), 56), V100)) == 1
 
 
+def test_winograd_does_not_pay_where_its_transformations_move_more_than_it_saves() -> None:
+    # 1·56·56 positions of 8 to 32 channels: 14·14 = 196 patches, padded to 256. Of 32·3136·72
+    # multiply-adds 32·36·256·8 are done, and so 4.87e6 saved: 0.7 µs of a V100's 14e12 FLOP/s.
+    # 36·(196·8 + 8·32 + 196·32) numbers are written and read, 2.3 MB: 2.6 µs.
+    (direct,) = kernels(conv("float32", (1, 8, 56, 56), (32, 8, 3, 3), 56), V100)
+    assert (direct.family, direct.dims["variant"]) == ("conv", "vector")
+    assert direct.instructions == 32 * 3136 * 72
+
+
 def test_float64_runs_on_vectors() -> None:
     (main,) = kernels(conv("float64", (2, 8, 8, 8), (8, 8, 3, 3), 8))
     assert (main.engine, main.dtype) == ("vector", "float64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from simulator.costs import Work, works
 from simulator.hardware.gpu import gpu
@@ -227,3 +228,23 @@ def test_weights_of_a_step_include_the_projection() -> None:
     plain, projected = (Work("rnn", dims=sizes | {"projection": n}) for n in (8, 5))
     # 4·8 · 8 weights; 4·8 · 5, and 8 · 5 of the projection
     assert (_weight_bytes(plain, 2), _weight_bytes(projected, 2)) == (512, 400)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_the_last_step_has_what_is_left_of_the_work(back: bool) -> None:
+    op = rnn("lstm", 512, 7, 3, train=True, back=back)
+    (plain,) = recurrences(op)
+    more = {n: getattr(plain, n) + left for n, left in dict(flops=4, instructions=5).items()}
+    odd = replace(plain, **more, read_bytes=plain.read_bytes + 6, write_bytes=plain.write_bytes + 3)
+    kernels, whole = (recurrence(op, w, H200) for w in (odd, plain))
+    for name, left in dict(flops=4, instructions=5, read_bytes=6, write_bytes=3).items():
+        by_step = [
+            sum(getattr(k, name) for k in part)
+            for part in (kernels[: -len(kernels) // 7], kernels[-len(kernels) // 7 :])
+        ]
+        before = [
+            sum(getattr(k, name) for k in part)
+            for part in (whole[: -len(whole) // 7], whole[-len(whole) // 7 :])
+        ]
+        # 7 steps do not divide the few that were added: the first six have none of them
+        assert [by_step[0] - before[0], by_step[1] - before[1]] == [0, left], name

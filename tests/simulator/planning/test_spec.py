@@ -201,6 +201,12 @@ def test_a_load_is_needed():
 def test_files_that_cannot_be_read(tmp_path: Path):
     with pytest.raises(InputError, match="No such file or directory: expected a plan's TOML file"):
         read(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="No such file or directory: expected a plan's TOML file"):
+        read(f"{tmp_path}/a\0b.toml")
+    (tmp_path / "one.toml").symlink_to(tmp_path / "other.toml")
+    (tmp_path / "other.toml").symlink_to(tmp_path / "one.toml")
+    with pytest.raises(InputError, match=r"one\.toml: Too many levels of symbolic links"):
+        read(tmp_path / "one.toml")
     (tmp_path / "deep.toml").write_text(f"workload = {'[' * 1900}\n")
     with pytest.raises(InputError, match="expected TOML; correct the line"):
         read(tmp_path / "deep.toml")

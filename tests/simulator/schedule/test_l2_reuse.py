@@ -95,3 +95,11 @@ def test_a_single_byte_and_no_byte_have_a_share_too() -> None:
     touched = Accesses(np.array([0, 2]), np.array([1, 3]), np.array([5, 50]), 3)
     assert touched.hot_share(5).tolist() == [1, 0, 0]
     assert touched.hot_share(50).tolist() == [1, 0, 1]
+
+
+def test_the_first_access_of_a_step_is_remembered_even_if_it_has_no_bytes() -> None:
+    step = trace(Calls(lambda _, x: (x * 2).exp()), (torch.ones(0),))
+    assert listed(accesses(step, np.ones(2, bool))) == [
+        (0, 0, NEVER), (0, 0, 0),
+        (1, 0, 0), (1, 0, 0),  # written before any traffic
+    ]  # fmt: skip

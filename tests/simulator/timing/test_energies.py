@@ -104,3 +104,46 @@ def test_voltages_are_linear_between_their_points() -> None:
     assert voltage.tensor_speed(0.5) == pytest.approx(0.25)
     # at the highest clock half of 0.6 is 0.3, where V is 0.65, against 0.8 at 0.6
     assert voltage.tensor_squared(1.0) == pytest.approx((0.65 / 0.8) ** 2)
+
+
+TENSOR = Work("gemm", 8e9, 1000, 24, "tensor", "bfloat16", instructions=77)
+LANES = Work("gemm", 8e9, 1000, 24, "vector", "float32", instructions=77)
+LOOP = Work("pointwise", 5, 1000, 24, "vector", "float32", instructions=77)
+
+
+@pytest.mark.parametrize(("work", "part", "amounts"), [
+    (TENSOR, "tensor", {"tensor_bf16": 8e9}),
+    (LANES, "", {"vector_fp32": 8e9}),
+    (LOOP, "", {"instruction": 77}),
+    # a part of the tiles of a mask
+    (replace(TENSOR, dims={"fraction": 0.25}), "tensor", {"tensor_bf16": 2e9}),
+    (replace(TENSOR, dtype="float8_e4m3fn"), "tensor", {"tensor_fp8": 8e9}),
+    # a depthwise convolution loads the operands of each product
+    (replace(LANES, family="conv"), "", {"vector_fp32": 8e9}),
+    (replace(LANES, family="conv", dims={"depthwise": True}), "lanes", {}),
+])  # fmt: skip
+def test_amounts_that_cost_energy(work: Work, part: str, amounts: dict[str, float]) -> None:
+    assert module.computing(work) == part
+    assert module.features(work, H200) == {"l2_byte": 1024, "launch": 1, **amounts}
+
+
+def test_products_of_a_card_without_tensor_cores_for_them_count_on_lanes() -> None:
+    assert gpu("v100_pcie_16").peak("tensor", "bf16") is None
+    assert module.features(TENSOR, gpu("v100_pcie_16")) == {
+        "l2_byte": 1024, "launch": 1, "vector_bf16": 8e9,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("queries", "share"), [
+    (1, 1 / 128), (127, 127 / 128), (128, 1.0), (129, 129 / 256), (300, 300 / 384),
+])  # fmt: skip
+def test_rows_of_tiles_that_are_queries(queries: int, share: float) -> None:
+    work = Work("attention", dims={"sq": queries, "tile": (128, 64)})
+    assert module.filled(work) == pytest.approx(share)
+    assert module.filled(Work("attention", dims={"sq": queries})) == 1.0
+    assert module.filled(Work("gemm", dims={"sq": queries, "tile": (128, 64)})) == 1.0
+
+
+def test_lanes_make_a_fused_multiply_add_an_instruction() -> None:
+    # 132 units of 128 lanes at the boost clock: 66.9 TFLOP/s are 33.45e12 instructions a second
+    assert module.lanes_per_s(H200) == pytest.approx(132 * 128 * (H200.boost_hz or 0), rel=1e-3)

@@ -84,3 +84,12 @@ def test_older_cards_stand_beside_slower_hosts() -> None:
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.5)
     assert ends("v100_sxm2_32", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.5)
     assert ends("a100", OWN, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(12e-3)
+
+
+@pytest.mark.parametrize(("card", "slower_ms"), [
+    # capability 9.0 and more: as the default host; 8.0 and more: 2.3 / 1.5; less: 3.2 / 1.5
+    ("h100_pcie", 15.0), ("b200", 15.0), ("a100_sxm_80", 23 / 1.5), ("l4", 23 / 1.5),
+    ("rtx4090", 23 / 1.5), ("t4", 32 / 1.5), ("v100_pcie_16", 32 / 1.5),
+])  # fmt: skip
+def test_hosts_of_older_gpus_may_be_slower_by_their_capability(card: str, slower_ms: float) -> None:
+    assert ends(card, DRIVER, 10e-3, 0.1e-3, 10e-3)[1] == pytest.approx(slower_ms * 1e-3)

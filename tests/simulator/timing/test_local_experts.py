@@ -137,3 +137,13 @@ def test_experts_of_another_process_are_refused(
     with pytest.raises(ValueError) as caught:
         experts.check(3)
     assert str(caught.value) == complaint
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_nearest_centre_is_that_of_all_distances(count: int) -> None:
+    draw = np.random.default_rng(count)
+    centres, points = draw.uniform(0, 9, (count, 3)), draw.uniform(0, 9, (200, 3))
+    distances = np.linalg.norm(points[:, None] - centres[None], axis=2)
+    nearest = module._nearest(points, module._Points(centres))
+    assert nearest.tolist() == distances.argmin(axis=1).tolist()
+    assert len(set(nearest.tolist())) == count

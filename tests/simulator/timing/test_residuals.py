@@ -145,3 +145,15 @@ def test_means_are_kept_for_each_number_of_units_where_waves_count() -> None:
     plain = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
     assert plain.of([work], 132).tolist() == plain.of([work], 198).tolist()
     assert len(plain._known_means) == 1
+
+
+def test_one_coordinate_that_counts_waves_makes_a_cached_mean_depend_on_the_units() -> None:
+    points, values = [[10.0, 1.0], [10.0, 2.0]], [0.1, 0.9]
+    names = ["bytes", "waves of 128×128"]
+    residual = Residual.measured(names, [2.0, 0.1], points, values, 0.4, 0.001)
+    dims = {"b": 1, "m": 128, "n": 128 * 133, "k": 8, "transa": False, "epilogue": None}
+    work = Work("gemm", 1, 1000, 23, "tensor", "bfloat16", dims=dims)
+    # 133 tiles fill one unit each, or need a second wave of 132: 2 / (133 / 132)
+    few, many = residual.of([work], 132)[0, 0], residual.of([work], 133)[0, 0]
+    assert few > 0.5 > many
+    assert residual.of([work], 132)[0, 0] == few

@@ -1,15 +1,13 @@
-"""Cyclic garbage that a worker's thread allocates is collected in the window's thread, and free
-pages return to the system."""
+"""Cyclic garbage that a worker's thread allocates is collected in the window's thread, and all
+threads share one heap."""
 
 import ctypes
 import gc
 import json
-import os
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import ClassVar
 from weakref import ref
 
@@ -17,7 +15,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject
 
 from app.explorer.background import garbage
-from app.explorer.background.garbage import Collector, return_memory
+from app.explorer.background.garbage import Collector
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
@@ -78,28 +76,6 @@ def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
     collector.close()
     assert not gc.get_freeze_count() and any(each is survivor for each in gc.get_objects())
     gc.freeze()
-
-
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"),
-    reason="only the GNU C library keeps free pages and can return them",
-)
-def test_free_pages_below_a_block_in_use_return_to_the_system() -> None:
-    libc = ctypes.CDLL(None)
-    libc.malloc.restype = ctypes.c_void_p
-    blocks = [libc.malloc(64 << 10) for _ in range(1600)]  # 100 MiB, each block from the heap
-    for block in blocks:
-        ctypes.memset(block, 1, 64 << 10)
-    for block in blocks[:-1]:
-        libc.free(ctypes.c_void_p(block))
-    before = resident_bytes()
-    return_memory()
-    assert before - resident_bytes() > 80 << 20
-    libc.free(ctypes.c_void_p(blocks[-1]))
 
 
 ALLOCATE = """
