@@ -215,7 +215,9 @@ def _squares(points: Floats, others: _Points) -> Floats:
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = product(factors, others.terms)
-    if squares.size and squares.min() < _CLOSE:  # these are differences of large numbers: compute them directly
+    if (
+        squares.size and squares.min() < _CLOSE
+    ):  # these are differences of large numbers: compute them directly
         close = np.flatnonzero(squares < _CLOSE)
         of, other = np.divmod(close, len(others.beside))
         apart = away[of] - others.beside.take(other, axis=0)

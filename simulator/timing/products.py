@@ -51,4 +51,4 @@ def long_parts(count: int, most: int) -> list[slice]:
     if len(begins) > 1 and count - begins[-1] < _LEAST:
         begins[-1] -= _LEAST
     begins = list(dict.fromkeys(begins))  # parts of _LEAST: the last one is longer
-    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True)]
+    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=False)]
