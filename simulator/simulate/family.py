@@ -35,12 +35,10 @@ from simulator.timing.power import Load, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
-from simulator.timing.two_threads import in_two_threads
 
 _TOGETHER = 1 << 17  # most numbers (kernels × points) in an array of a chunk: it fits in a cache
 _CLASSES = 1 << 17  # most numbers (classes × points), before equal classes are merged
 _LEAST = 16  # minimum number of points in a chunk
-_MANY_POINTS = 256  # points that are predicted by two threads
 
 
 class Drive(NamedTuple):
@@ -102,46 +100,40 @@ def at_points(
         return flags
 
     table = known.roofs(gpu, profile, warm)
-    chunks: list[_Chunk] = []
-    for pattern_points, kernels, located in patterns:
+    for pattern_points, kernels, chunks in patterns:
         ways = _schedules(parts, drives, pattern_points, kernels, profile)
-        chunks += [_Chunk(places, classes, kernels, ways) for places, classes in located]
-
-    def predict_chunk(chunk: _Chunk) -> None:
-        places, located, kernels, ways = chunk
-        load = Load(table.of(located.row), located.hot, located.count)
-        unlimited = _timed(load, NO_SLOWDOWN)
-        need = peak[places] + workspace[places]
-        sized = samples[places], peak[places], need, need <= gpu.memory_bytes
-        for figures, scheduled, drive in ways:
-            launched, clock = scheduled
-            host_s = float(launched.host_s.sum() + launched.tail_s)
-            gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
-            clock_limit = card and card.settle(load, host_s, gaps_s)
-            slow = clock_limit is not None and clock_limit.is_slower
-            times, busy = _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
-            periods, latency = _scheduled(located, times, *scheduled)
-            ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
-            drawn = None
-            if card and clock_limit:
-                drawn = card.columns(load, clock_limit, busy, periods[0])
-            figures[places] = _row(periods, latency, busy, host_s, ends, *sized, drawn)
-
-    in_two_threads(predict_chunk, chunks, worth=len(samples) >= _MANY_POINTS)
+        for places, located in chunks:
+            load = Load(table.of(located.row), located.hot, located.count)
+            unlimited = _timed(load, NO_SLOWDOWN)
+            need = peak[places] + workspace[places]
+            fits = need <= gpu.memory_bytes
+            for figures, scheduled, drive in ways:
+                launched, clock = scheduled
+                host_s = float(launched.host_s.sum() + launched.tail_s)
+                gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
+                clock_limit = card and card.settle(load, host_s, gaps_s)
+                slow = clock_limit is not None and clock_limit.is_slower
+                times, busy = (
+                    _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
+                )
+                periods, latency = _scheduled(located, times, *scheduled)
+                ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
+                drawn = None
+                if card and clock_limit:
+                    drawn = card.columns(load, clock_limit, busy, periods[0])
+                figures[places] = _row(
+                    periods,
+                    latency,
+                    busy,
+                    host_s,
+                    ends,
+                    samples[places],
+                    peak[places],
+                    need,
+                    fits,
+                    drawn,
+                )
     return parts
-
-
-_Way = tuple[Floats, tuple[Launches, Clock], Drive]
-"""The table of a drive, and the host's schedule in this drive."""
-
-
-class _Chunk(NamedTuple):
-    """Points that are predicted together."""
-
-    places: Ints
-    located: LocatedClasses
-    kernels: KernelClasses
-    ways: list[_Way]
 
 
 class _Pattern(NamedTuple):
@@ -176,10 +168,10 @@ def _schedules(
     points: Ints,
     kernels: KernelClasses,
     profile: Profile,
-) -> list[_Way]:
+) -> list[tuple[Floats, tuple[Launches, Clock], Drive]]:
     """The table, the host's schedule and the drive, for each drive that can run these points; the
     other tables receive the reason."""
-    ways: list[_Way] = []
+    ways: list[tuple[Floats, tuple[Launches, Clock], Drive]] = []
     for (figures, refused), drive in zip(tables, drives, strict=True):
         try:
             check_mode(drive.mode)

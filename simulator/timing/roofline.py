@@ -26,13 +26,11 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
 from simulator.timing.transfer import measured_on
-from simulator.timing.two_threads import in_two_threads
 from simulator.timing.work_columns import Group, group
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
 
-_MANY_ROWS = 4096  # rows of a table that are computed by two threads
 ALL_HOT = 0.995  # shares of L2 are rounded to hundredths in the fit
 
 
@@ -182,9 +180,7 @@ def roofs_of(
     )
     for place, rule in enumerate(ruled):
         places.setdefault(rule.curve, []).append(place)
-
-    def of_curve(name: str) -> None:
-        curve_places = places[name]
+    for name, curve_places in places.items():
         works = [ruled[place].work for place in curve_places]
         curve_counts = (
             [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
@@ -211,9 +207,6 @@ def roofs_of(
             values["cold_log"], values["hot_log"] = logs
         for column, value in values.items():
             columns[column][row] = value
-
-    longest_first = sorted(places, key=lambda name: -sum(counts[place] for place in places[name]))
-    in_two_threads(of_curve, longest_first, worth=int(begins[-1]) >= _MANY_ROWS)
     return Roofs(**columns)
 
 
