@@ -149,6 +149,8 @@ class Commands(TyperGroup):
             TRACE_FOLDER.path = folder
             for path in TRACE_FOLDER.reported():
                 typer.echo(f"note: {path} was damaged: its network was traced again", err=True)
+            for network, why in TRACE_FOLDER.left_out().items():
+                typer.echo(f"note: the traces of {network} are not stored: {why}", err=True)
 
 
 app = typer.Typer(

@@ -71,17 +71,22 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def save(trace: Trace, path: Path | str) -> None:
     """Write a trace atomically, as JSON if the suffix is `.json`, else as msgpack."""
-    if any(op.collective is not None or op.stream for op in trace.ops):
-        raise InputError(
-            "cannot save a trace with collectives or several streams: expected a trace of one GPU; "
-            "keep the program and predict it again"
-        )
     path = Path(path)
+    check_savable(trace)
     data = msgspec.json.encode(_rows(trace)) if path.suffix == ".json" else encoded(trace)
     try:
         write_whole(path, data)
     except OSError as error:
         raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
+
+
+def check_savable(trace: Trace) -> None:
+    """Raise InputError for a trace that a file cannot hold."""
+    if any(op.collective is not None or op.stream for op in trace.ops):
+        raise InputError(
+            "cannot save a trace with collectives or several streams: expected a trace of one GPU; "
+            "keep the program and predict it again"
+        )
 
 
 def encoded(trace: Trace) -> bytes:

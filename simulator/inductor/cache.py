@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 from platformdirs import user_cache_dir
 
+from simulator.errors import InputError
 from simulator.formats.atomic import write_whole
+from simulator.formats.sealed import opened, sealed
 from simulator.inductor.answer import Answer
 from simulator.inductor.question import Question
 from simulator.symbols.cache import file_digest
@@ -39,7 +41,7 @@ def key(question: Question) -> str:
 
 
 class ScheduleCache:
-    """A folder of schedules; truncated or invalid files are ignored."""
+    """A folder of schedules; torn or changed files are ignored."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         place = Path(user_cache_dir("ridgepoint", appauthor=False)) / "inductor"
@@ -48,8 +50,8 @@ class ScheduleCache:
     def get(self, name: str) -> Answer | None:
         """The answer of a key, or None."""
         path = self._path(name)
-        with suppress(OSError, msgspec.DecodeError):
-            answer = msgspec.msgpack.decode(path.read_bytes(), type=Answer)
+        with suppress(OSError, InputError, msgspec.DecodeError):
+            answer = msgspec.msgpack.decode(opened(path.read_bytes(), str(path)), type=Answer)
             path.touch()  # marks it as recently used
             return answer
         return None
@@ -59,7 +61,7 @@ class ScheduleCache:
         path = self._path(name)
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, msgspec.msgpack.encode(answer))
+            write_whole(path, sealed(msgspec.msgpack.encode(answer)))
             stored = sorted(self.folder.glob("*.schedule"), key=lambda p: p.stat().st_mtime)
             for old in stored[:-_LIMIT]:
                 old.unlink(missing_ok=True)

@@ -28,9 +28,11 @@ from simulator.isolated.messages import (
     encoded,
 )
 from simulator.isolated.rank_ops import rank_ops
+from simulator.isolated.read_files import ReadFiles
 from simulator.networks.loading.loaded import Facts
 from simulator.networks.loading.watching import WATCH, Watch
 
+_READ_FILES = ReadFiles()
 _PRINTED = 2**20
 """Maximum number of characters of a message."""
 
@@ -112,7 +114,7 @@ def _answer(job: Job) -> Answered:
     if isinstance(result, Facts):
         return Answered(result, b"")
     trace, facts = result
-    return Answered(facts, encoded_trace(trace), rank_ops(trace))
+    return Answered(facts, encoded_trace(trace), rank_ops(trace), _READ_FILES.take())
 
 
 def main() -> None:
@@ -128,6 +130,7 @@ def main() -> None:
     confine(start.limits)
     faulthandler.enable(os.open(start.crash_file, os.O_WRONLY), all_threads=False)
     sys.stdout = sys.stderr = _Printing(channel)
+    _READ_FILES.begin()
     with_room(lambda: _serve(requests, channel))
 
 

@@ -61,11 +61,13 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
     """The facts of a network, and its trace as the bytes of a trace file (b"" if only the facts
-    were requested). `rank_ops` are the additional fields of ops on several GPUs."""
+    were requested). `rank_ops` are the additional fields of ops on several GPUs, `read_files` the
+    data files that the user's code has read since the last trace."""
 
     facts: Facts
     trace: bytes
     rank_ops: list[RankOp] = []
+    read_files: list[str] = []
 
 
 Message = Progress | Printed | Refused | Answered

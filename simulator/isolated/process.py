@@ -53,6 +53,8 @@ class IsolatedProcess:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._crash_file = Path()
+        self.read_files: list[str] = []
+        """The data files that the child's code read for the last trace."""
         # Linux ends the child with the thread that started it: this one lasts as the process does
         self._starter = ThreadPoolExecutor(1, "starts the process of a user's code")
 
@@ -62,6 +64,7 @@ class IsolatedProcess:
         Raises InputError as `work` does, and if the child ends before it answers.
         """
         answer = self._answer_to(network, work)
+        self.read_files = answer.read_files
         trace = decoded_trace(answer.trace, f"the trace of {network}")
         return with_rank_ops(trace, answer.rank_ops), answer.facts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, reduce
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -29,13 +29,14 @@ from simulator.records import Trace
 from simulator.scenario import packaged
 from simulator.scenario.gpu_class import modified_ns, traced_properties
 from simulator.scenario.module import load
-from simulator.scenario.resolved import Edit, FamilyEdit, ResolvedScenario, TraceRequest, fits
+from simulator.scenario.resolved import FamilyEdit, ResolvedScenario, TraceRequest, fits
 from simulator.scenario.trace_module import trace_module
 from simulator.scenario.traces import disk as trace_disk
 from simulator.scenario.traces.families import Line, TraceFamilies
 from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.traces.mode_queries import ModeQueries
 from simulator.scenario.traces.saved_facts import facts_of_file
+from simulator.scenario.traces.steadiness import EVEN_IF_UNSTEADY, Steadiness
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer
@@ -53,6 +54,7 @@ _EDITED_FAMILIES = Derived[Family]()
 _FAMILIES: LRUCache[TraceFamilies] = LRUCache(64)
 _FACTS: LRUCache[Facts] = LRUCache(64)
 _RUNS = ModeQueries()
+_STEADY = Steadiness()
 _ANYWHERE = attrgetter(*(f for f in TraceRequest.__struct_fields__ if f not in ("batch", "seq")))
 """A request without its batch and sequence."""
 _ELSEWHERE: list[bool] = []
@@ -77,7 +79,7 @@ def make(
     """Store the trace of a request on disk, or the families along a line. `progress` is called
     after each trace. Raises InputError if the network cannot be traced."""
     request = _settled(request)
-    token = _PROGRESS.set(progress)
+    token, all_stored = _PROGRESS.set(progress), EVEN_IF_UNSTEADY.set(True)
     try:
         if line is None:
             _unedited(request, gpu)
@@ -87,6 +89,7 @@ def make(
         seq = None if axis == "batch" else request.seq or 128
         _families(request, gpu).fit(line, batch, seq)
     finally:
+        EVEN_IF_UNSTEADY.reset(all_stored)
         _PROGRESS.reset(token)
 
 
@@ -103,7 +106,7 @@ def give_up(request: TraceRequest, gpu: GPU, line: Line) -> None:
 
 def forget() -> None:
     """Drop all traces in memory, and neither read nor write traces on disk from now on."""
-    for cache in (_TRACES, _NAMED, _EDITED, _FAMILIES, _FACTS, _RUNS):
+    for cache in (_TRACES, _NAMED, _EDITED, _FAMILIES, _FACTS, _RUNS, _STEADY):
         cache.clear()
     TRACE_FOLDER.close()
 
@@ -116,7 +119,7 @@ def trace_resolved(resolved: ResolvedScenario) -> Trace:
     if not edits:
         return trace
     key = trace_key(resolved)
-    edited = _EDITED.get(key, lambda: _edited(trace, edits))
+    edited = _EDITED.get(key, lambda: reduce(lambda traced, edit: edit(traced), edits, trace))
     return edited if resolved.request.saved else _for_gpu(key, edited, resolved.gpu)
 
 
@@ -271,12 +274,6 @@ def _named(trace: Trace, gpu: str) -> Trace:
     return other
 
 
-def _edited(trace: Trace, edits: tuple[Edit, ...]) -> Trace:
-    for edit in edits:
-        trace = edit(trace)
-    return trace
-
-
 def _key(request: TraceRequest, gpu: GPU) -> tuple[Any, ...]:
     """A key of all inputs of a trace."""
     if request.saved:
@@ -290,7 +287,8 @@ def _run(request: TraceRequest, gpu: GPU) -> Trace:
         raise UntracedError(request, gpu)
     child = ISOLATION.process_for(request.network)
     work = partial(trace_module, request, gpu)
-    trace, network_facts = child.trace(request.network, work) if child else work()
+    run = partial(child.trace, request.network, work) if child else work
+    trace, network_facts = _STEADY.traced(request.network, modified_ns(request.network), run, child)
     _FACTS.get(_key(request, gpu), lambda: network_facts)
     if request.network not in CATALOGUE:
         trace_disk.save_facts(request, gpu, network_facts)

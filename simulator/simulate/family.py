@@ -154,8 +154,9 @@ def _pattern(
     profile: Profile,
 ) -> _Pattern:
     kernels = kernel_classes(family, point, kind.lowered, int(points[0]))
+    near = kernels.within(traffic[:, points], l2_kept_bytes(gpu, profile))
     chunks = [
-        (places, _located(kernels, kind, places, traffic, gpu, profile))
+        (places, _located(near, kind, places, traffic, gpu, profile))
         for places in _parts(points, kernels)
     ]
     return _Pattern(points, kernels, chunks)

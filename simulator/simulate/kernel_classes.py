@@ -40,6 +40,21 @@ class KernelClasses:
         _, representatives, group = np.unique(launches, return_index=True, return_inverse=True)
         return representatives, group
 
+    def within(self, tensor_bytes: Floats, l2_bytes: float) -> KernelClasses:
+        """The same kernels for these tensors [tensors, points] or larger ones, in fewer classes
+        (`Reuse.within`)."""
+        fewer, class_of = self.reuse.within(tensor_bytes, l2_bytes)
+        codes = class_of[self.op_class] * (self.place.max(initial=0) + 1) + self.place
+        _, first, group = np.unique(codes, return_index=True, return_inverse=True)
+        return KernelClasses(
+            self.plan,
+            fewer,
+            group[self.class_of],
+            np.bincount(group, self.count).astype(float),
+            class_of[self.op_class[first]],
+            self.place[first],
+        )
+
 
 _CLASSES = Derived[KernelClasses](256)  # by launches, which differ by class of GPU and by point
 _HOST_TRACE = Derived[Trace]()

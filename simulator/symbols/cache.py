@@ -2,8 +2,9 @@
 
 A key is a digest of everything that a trace depends on: the network and its inputs, and the bytes
 of the user's file and of the user's files that it imports. It also covers the source of this
-package's networks and tracing, and the versions of Python, torch and the network's package. A
-damaged file is reported and overwritten: the network is traced again. Nothing here imports torch.
+package's networks and tracing, and the versions of Python, torch and the network's package. A file
+that does not have its digest is damaged: it is reported and overwritten, and the network is traced
+again. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from simulator.errors import InputError
 from simulator.formats.atomic import PART, write_whole
 from simulator.formats.installed import installed_version
 from simulator.formats.present import files, is_file, is_folder
+from simulator.formats.sealed import opened, sealed
 from simulator.formats.trace_file import VERSION as TRACE_VERSION
-from simulator.formats.trace_file import load, save
+from simulator.formats.trace_file import check_savable, decoded, encoded
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.symbols.family_file import VERSION as FAMILIES_VERSION
@@ -47,7 +49,7 @@ def key(network: str, gpu: GPU, **request: Any) -> str:
     files = [f"{name} {digest}" for name, digest in network_digests(network).items()]
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]
-    parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}"]
+    parts += [f"formats {TRACE_VERSION} {FAMILIES_VERSION}, sealed"]
     parts += [*_versions(network), _own_source(), *files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -65,40 +67,51 @@ class TraceCache:
         self.limit_bytes = limit_bytes
         self._damaged = damaged
 
-    def get(self, name: str, make: Callable[[], Trace]) -> Trace:
-        """The trace stored under this key; else the result of `make()`, which is then stored.
+    def get(
+        self, name: str, make: Callable[[], Trace], is_stored: Callable[[], bool] = lambda: True
+    ) -> Trace:
+        """The trace stored under this key; else the result of `make()`, which is then stored if
+        `is_stored()`.
 
         Errors of writing, such as a full disk, are ignored.
         """
         path = self.folder / f"{name}{_SUFFIX}"
         if is_file(path):
             try:
-                trace = load(path)
-            except InputError:
+                trace = decoded(_content(path), str(path))
+            except (InputError, OSError):
                 self._damaged(path)
             else:
                 with suppress(OSError):
                     path.touch()  # marks it as recently used
                 return trace
         trace = make()
+        if not is_stored():
+            return trace
         with suppress(InputError, OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            save(trace, path)
+            check_savable(trace)
+            write_whole(path, sealed(encoded(trace)))
             self._evict(path)
         return trace
 
     def record(self, name: str, kind: type[T]) -> T | None:
         """The small record stored under this key; None if none can be read."""
-        with suppress(OSError, msgspec.MsgspecError):
-            return msgspec.json.decode((self.folder / f"{name}{_RECORD}").read_bytes(), type=kind)
-        return None
+        path = self.folder / f"{name}{_RECORD}"
+        try:
+            return msgspec.json.decode(_content(path), type=kind)
+        except OSError:
+            return None
+        except (InputError, msgspec.MsgspecError):
+            self._damaged(path)
+            return None
 
     def put_record(self, name: str, record: Any) -> None:
         """Store a small record; errors of writing are ignored."""
         path = self.folder / f"{name}{_RECORD}"
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, msgspec.json.encode(record))
+            write_whole(path, sealed(msgspec.json.encode(record)))
 
     def families(self, name: str) -> Path:
         """The file of the families of this key, which need not exist."""
@@ -154,6 +167,13 @@ def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:
         with suppress(OSError):  # another process has deleted it
             stored.append((path, path.stat()))
     return stored
+
+
+def _content(path: Path) -> bytes:
+    """The content of a file of the cache. Raises InputError if it is damaged, and OSError."""
+    if path.stat().st_size > LIMIT_BYTES:
+        raise InputError(f"{path} is larger than {LIMIT_BYTES:,} bytes: delete it")
+    return opened(path.read_bytes(), str(path))
 
 
 def _ordered(value: Any) -> Any:

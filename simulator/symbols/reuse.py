@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,8 @@ class Reuse:
     access_kind  a first access, a read of a storage touched before, or a write
     row          a row of `between` [rows, tensors], which counts the tensors moved since the
                  previous access
+
+    `moved` counts the reads and writes of each tensor by an op of each class [classes, tensors].
     """
 
     op_class: Ints
@@ -51,6 +52,7 @@ class Reuse:
     access_kind: Ints
     row: Ints
     between: Floats
+    moved: Floats
 
     def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
         """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
@@ -67,12 +69,36 @@ class Reuse:
         )
         return hot / np.maximum(product(self.moved, tensor_bytes), 1)
 
-    @cached_property
-    def moved(self) -> Floats:
-        """Reads and writes of each tensor by an op of each class [classes, tensors]."""
-        counts = np.zeros((len(self.number), self.between.shape[1]))
-        np.add.at(counts, (self.of_class, self.tensor), self.count)
-        return counts
+    def within(self, tensor_bytes: Floats, l2_bytes: float) -> tuple[Reuse, Ints]:
+        """The same reuse for these tensors or larger ones, in fewer classes, and the class there of
+        each class here. Accesses that miss L2 even for the smallest `tensor_bytes` [tensors,
+        points] are left out; classes that differ only in them are one class."""
+        least = tensor_bytes.min(axis=1)
+        nearest = (self.between @ least)[self.row] + least[self.tensor] <= l2_bytes
+        near = np.flatnonzero(nearest & (self.access_kind != _FIRST))
+        accesses = self.count, self.tensor, self.access_kind, self.row
+        columns = [column[near].tolist() for column in accesses]
+        # A class is its signature, followed by its accesses that may hit.
+        keys: list[Any] = self.number.tolist()
+        for of_class, *access in zip(self.of_class[near].tolist(), *columns, strict=True):
+            keys[of_class] = keys[of_class], *access
+        merged: dict[Any, int] = {}
+        class_of = np.array([merged.setdefault(key, len(merged)) for key in keys], np.int64)
+        first = np.unique(class_of, return_index=True)[1]
+        chosen = near[np.isin(self.of_class[near], first)]
+        rows, row = np.unique(self.row[chosen], return_inverse=True)
+        fewer = Reuse(
+            op_class=np.where(self.op_class < 0, -1, class_of[self.op_class]),
+            number=self.number[first],
+            of_class=class_of[self.of_class[chosen]],
+            count=self.count[chosen],
+            tensor=self.tensor[chosen],
+            access_kind=self.access_kind[chosen],
+            row=row,
+            between=self.between[rows],
+            moved=self.moved[first],
+        )
+        return fewer, class_of
 
 
 def _sums(rows: Floats, of_class: Ints, classes: int) -> Floats:
@@ -148,6 +174,8 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
         op_class[op] = classes[key]
     number = np.array([kind for kind, *_ in classes], np.int64)
     of_class, times, tensor, access_kind, row = np.array(groups, np.int64).reshape(-1, 5).T
+    moved = np.zeros((len(number), tensor_counts.shape[1]))
+    np.add.at(moved, (of_class, tensor), times)
     return Reuse(
         op_class=op_class,
         number=number,
@@ -157,6 +185,7 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
         access_kind=access_kind,
         row=row,
         between=(distinct @ tensor_counts).astype(float),
+        moved=moved,
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
-from simulator.timing.products import product
+from simulator.timing.products import long_parts, product
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,7 +27,8 @@ _KNOWN = 320  # number of points of an expert
 _CELL = 48  # mean number of points of a cell
 _MOST = 1 << 16  # maximum number of points of a process, so that indices fit in 16 bits
 _ROUNDS = 8  # rounds of Lloyd's algorithm
-_AT_ONCE = 1 << 17  # number of covariances that are computed at once, so that they fit in a cache
+_AT_ONCE = 1 << 17  # number of distances that are computed at once, so that they fit in a cache
+_ROWS = 96  # number of points whose means are computed at once: 0.25 MB of covariances
 _SAME = 1e-9  # squares of distances that differ by less (rounding errors) count as equal
 _CLOSE = 1e-3
 
@@ -87,9 +88,11 @@ class LocalExperts:
             end += int(counts[number])
             known, weights = self._expert(number)
             while begin < end:
-                rows = order[begin : min(begin + most, end)]
-                means[rows] = product(_correlation(points[rows], known), weights)
-                begin += rows.size
+                some = order[begin : min(begin + most, end)]
+                for part in long_parts(some.size, _ROWS):
+                    rows = some[part]
+                    means[rows] = product(_correlation(points[rows], known), weights)
+                begin += some.size
         return means
 
     def _expert(self, number: int) -> tuple[_Points, Floats]:
@@ -212,8 +215,10 @@ def _squares(points: Floats, others: _Points) -> Floats:
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = product(factors, others.terms)
-    close = np.flatnonzero(squares < _CLOSE)
-    if close.size:  # these are differences of large numbers: compute them directly
+    if (
+        squares.size and squares.min() < _CLOSE
+    ):  # these are differences of large numbers: compute them directly
+        close = np.flatnonzero(squares < _CLOSE)
         of, other = np.divmod(close, len(others.beside))
         apart = away[of] - others.beside.take(other, axis=0)
         squares.put(close, np.einsum("pa,pa->p", apart, apart))

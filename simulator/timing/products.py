@@ -25,12 +25,12 @@ def product(one: Floats, other: Floats) -> Floats:
         return one @ other
     whole = np.empty((len(one), *other.shape[1:]))
     if other.ndim == 1:
-        for rows in _parts(len(one), most // inner):
+        for rows in long_parts(len(one), most // inner):
             np.matmul(one[rows], other, out=whole[rows])
         return whole
     for columns in _parts(other.shape[1], most // (2 * _LEAST * inner)):
         part = other[:, columns]
-        for rows in _parts(len(one), most // max(1, part.size)):
+        for rows in long_parts(len(one), most // max(1, part.size)):
             np.matmul(one[rows], part, out=whole[rows, columns])
     return whole
 
@@ -41,3 +41,14 @@ def _parts(count: int, most: int) -> list[slice]:
     size = max(_LEAST, most // 2 // _LEAST * _LEAST)
     begins = [part * size for part in range(max(1, count // size))]
     return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True)]
+
+
+def long_parts(count: int, most: int) -> list[slice]:
+    """Slices of `count` items, of at most `most` and at least _LEAST, as long as possible; each
+    begins at a multiple of _LEAST, so that equal rows have equal bits in any of these parts."""
+    size = max(_LEAST, most // _LEAST * _LEAST)
+    begins = list(range(0, count, size))
+    if len(begins) > 1 and count - begins[-1] < _LEAST:
+        begins[-1] -= _LEAST
+    begins = list(dict.fromkeys(begins))  # parts of _LEAST: the last one is longer
+    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=False)]

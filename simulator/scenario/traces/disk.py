@@ -18,6 +18,7 @@ from simulator.scenario.gpu_class import gpu_as_traced
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
 from simulator.scenario.traces.folder import TRACE_FOLDER
+from simulator.scenario.traces.steadiness import EVEN_IF_UNSTEADY
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family_file import load as load_families
@@ -27,7 +28,9 @@ from simulator.symbols.probes import Tracer
 def trace(request: TraceRequest, gpu: GPU, make: Callable[[], Trace]) -> Trace:
     """The stored trace of a request; else the result of `make`, which is then stored."""
     store = _store()
-    return store.get(_name(request, gpu), make) if store else make()
+    if store is None:
+        return make()
+    return store.get(_name(request, gpu), make, lambda: _is_stored(request))
 
 
 def facts(request: TraceRequest, gpu: GPU) -> Facts | None:
@@ -39,7 +42,7 @@ def facts(request: TraceRequest, gpu: GPU) -> Facts | None:
 
 def save_facts(request: TraceRequest, gpu: GPU, network: Facts) -> None:
     """Store the facts of a request's network, if a folder is open."""
-    if store := _store():
+    if (store := _store()) and _is_stored(request):
         store.put_record(_name(request, gpu), network)
 
 
@@ -66,8 +69,12 @@ def stored_families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer)
 
 def save_families(request: TraceRequest, gpu: GPU, line: Line, families: Symbolic) -> None:
     """Store families along a line, if a folder is open."""
-    if store := _store():
+    if (store := _store()) and _is_stored(request):
         store.put_families(_name(request, gpu, line=line), families)
+
+
+def _is_stored(request: TraceRequest) -> bool:
+    return EVEN_IF_UNSTEADY.get() or not TRACE_FOLDER.leaves_out(request.network)
 
 
 def _store() -> TraceCache | None:

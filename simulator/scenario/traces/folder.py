@@ -11,11 +11,14 @@ FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
 
 class TraceFolder:
-    """The folder, None until `keep`, and its files that are damaged."""
+    """The folder, None until `keep`, its files that are damaged, and the networks that are left
+    out, with the reason."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
         self._damaged: list[Path] = []
+        self._left_out: dict[str, str] = {}
+        self._unsaid: list[str] = []
 
     def keep(self, folder: Path | str | None = None, even_if_off: bool = False) -> None:
         """Store traces in this folder, by default in the user's cache, from now on.
@@ -40,6 +43,21 @@ class TraceFolder:
         """The damaged files since the last call."""
         paths, self._damaged = self._damaged, []
         return paths
+
+    def leave_out(self, network: str, reason: str) -> None:
+        """Store no further traces of a network."""
+        if network not in self._left_out:
+            self._unsaid.append(network)
+        self._left_out[network] = reason
+
+    def leaves_out(self, network: str) -> bool:
+        """Whether traces of a network are not stored."""
+        return network in self._left_out
+
+    def left_out(self) -> dict[str, str]:
+        """The networks that were left out since the last call, each reported once, with reasons."""
+        networks, self._unsaid = self._unsaid, []
+        return {network: self._left_out[network] for network in networks}
 
     def opened(self) -> Path:
         """The folder. Raises InputError if none is open."""

@@ -17,12 +17,15 @@ from simulator.scenario import trace_source
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
+from simulator.simulate import family as module
 from simulator.simulate.family import Drive, at_points
+from simulator.simulate.kernel_classes import KernelClasses
 from simulator.simulate.step_columns import COLUMNS, step_row
 from simulator.simulate.traces import Step, simulated
-from simulator.symbols import Symbolic
+from simulator.symbols import Symbolic, instances
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Grid, Kind, Launched
+from simulator.symbols.reuse import reuse, tensor_bytes
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
@@ -203,3 +206,38 @@ def test_launches_on_many_classes_of_gpus_are_bounded() -> None:
 def grids_in_memory() -> list[Grid]:
     gc.collect()
     return [thing for thing in gc.get_objects() if isinstance(thing, Grid)]
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_fewer_classes_change_no_bit(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = family(small_scenario("llama3-1b", dtype="bf16", training=training), 16)
+    sizes = [(b, s) for b in (1, 2, 64, 511) for s in (17, 40, 64)]
+    card = gpu("l40s")  # its power limit lowers the clock
+
+    def table() -> bytes:
+        instances._KNOWN_GRIDS.clear()
+        drives = [Drive(host(), mode) for mode in ("eager", "cuda_graph")]
+        batches, seqs = zip(*sizes, strict=True)
+        parts = at_points(known, batches, seqs, card, learned(card.id), drives)
+        return b"".join(figures.tobytes() for figures, _ in parts)
+
+    monkeypatch.setattr(module, "_LEAST", 3)
+    monkeypatch.setattr(module, "_CLASSES", 1)  # chunks of 3 points
+    fewer = table()
+    monkeypatch.setattr(KernelClasses, "within", lambda self, *limits: self)
+    assert table() == fewer
+
+
+def test_accesses_that_always_miss_l2_are_left_out() -> None:
+    known = family(small_scenario("llama3-1b", dtype="bf16", training=True), 16)
+    points = known.sizes(np.array([1, 2, 64, 300]), np.array([64, 17, 33, 20]))
+    traffic = tensor_bytes(known, points)
+    whole = reuse(known, np.ones(len(known.rows), np.bool_))
+    classes: list[int] = []
+    for l2_bytes in (0.0, 1e5, 2e6, 5e7, 1e15):
+        fewer, class_of = whole.within(traffic, l2_bytes)
+        classes.append(len(fewer.number))
+        expected = whole.hot_share(traffic, l2_bytes)
+        assert fewer.hot_share(traffic, l2_bytes)[class_of].tobytes() == expected.tobytes()
+    assert classes[0] == len(set(whole.number.tolist()))  # by signature only
+    assert classes[0] < classes[2] < classes[-1] == len(whole.number)

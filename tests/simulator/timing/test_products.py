@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from simulator.timing.products import Floats, product
+from simulator.timing.products import Floats, long_parts, product
 
 
 @pytest.mark.parametrize("shapes", [
@@ -29,6 +29,28 @@ def test_products_of_whole_numbers_are_exact() -> None:
     expected = 45_050 * np.arange(1, 2001) + 300 * 2**40
     assert sum((i % 3) * i for i in range(300)) == 45_050
     np.testing.assert_array_equal(product(counts, sizes), np.tile(expected, (50, 1)))
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "ends"),
+    [
+        (58, 28, [24, 48, 58]),
+        (53, 28, [24, 40, 53]),  # 24 + 16 + 13: a last part of 5 is too short
+        (9, 3, [9]), (16, 8, [8, 16]), (5, 100, [5]), (0, 8, []),
+    ],
+)  # fmt: skip
+def test_long_parts(count: int, most: int, ends: list[int]) -> None:
+    parts = long_parts(count, most)
+    assert [part.stop for part in parts] == ends
+    assert [part.start for part in parts] == [0, *ends[:-1]][: len(ends)]
+
+
+def test_a_row_has_equal_bits_in_any_number_of_rows() -> None:
+    chance = np.random.default_rng(3)
+    rows, weights = np.exp(-np.abs(chance.normal(size=(409, 320)))), chance.normal(size=320)
+    whole = product(rows, weights)
+    for count in (32, 96, 160, 400):
+        assert product(rows[:count], weights).tobytes() == whole[:count].tobytes()
 
 
 @pytest.mark.parametrize("shapes", [((409, 9), (9, 320)), ((409, 320), (320,))])

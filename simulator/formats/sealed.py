@@ -1,0 +1,22 @@
+"""Content with its digest in front: a file that was torn or changed afterwards is noticed."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from simulator.errors import InputError
+
+_DIGEST_BYTES = sha256().digest_size
+
+
+def sealed(content: bytes) -> bytes:
+    """The content behind its digest."""
+    return sha256(content).digest() + content
+
+
+def opened(data: bytes, source: str) -> bytes:
+    """The content of sealed data. Raises InputError, naming `source`, if its digest differs."""
+    digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    if sha256(content).digest() != digest:
+        raise InputError(f"{source} is damaged: its content does not have its digest; delete it")
+    return content
