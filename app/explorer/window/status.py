@@ -34,6 +34,7 @@ class Status(QStatusBar):
         for label in (self.activity, self.counted, self.sources):
             label.setProperty("tone", "support")
             label.setContentsMargins(6, 0, 6, 0)
+            label.setMinimumWidth(1)  # otherwise a long text widens the window
         self.bar, self.stop = QProgressBar(), QToolButton()
         self.bar.setTextVisible(False)
         self.stop.setText("Cancel")
@@ -46,9 +47,9 @@ class Status(QStatusBar):
         self.addWidget(self.activity)
         self.addWidget(self.bar)
         self.addWidget(self.stop)
-        self._show_share(False, 0.0)
         self.addWidget(self.counted)
         self.addPermanentWidget(self.sources)
+        self._show_share(False, 0.0)
         self._simulated = self._progress = ""
         self._tick = later(_TICK_MS, self._show_progress, self)
         worker.progressed.connect(self._show_progress)
@@ -93,6 +94,7 @@ class Status(QStatusBar):
     def _show_share(self, busy: bool, share: float) -> None:
         """Show Cancel while `busy`, and the share done if it is known."""
         self.stop.setVisible(busy)
+        self.counted.setVisible(not busy)  # in a narrow window, there is room for one of them
         self.bar.setVisible(busy and share > 0)
         self.bar.setValue(round(100 * share))
 

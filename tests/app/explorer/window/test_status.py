@@ -59,3 +59,30 @@ def test_a_counted_job_shows_its_count_the_time_left_and_cancel(window: Window):
     assert not window.worker.busy()
     ended.set()
     until(lambda: not status.stop.isVisible())
+
+
+def test_the_progress_of_a_long_activity_fits_into_a_small_window(window: Window):
+    status, ended = window.status, threading.Event()
+    before = window.size()
+    window.resize(980, 700)
+
+    def run(cancelled: Callable[[], bool]) -> None:
+        report = running()
+        for done in (100_000, 200_000):
+            report.count(done, 1_000_000, "points")
+        ended.wait(20)
+
+    window.worker.ask("view Combinations", run, lambda _: None, lane=SLOW)
+    until(status.bar.isVisible)
+    until(lambda: status.activity.width() > 300)
+    assert window.width() == 980
+    bar = status.rect()
+    for widget in (status.activity, status.bar, status.stop, status.sources):
+        assert bar.contains(widget.geometry()), widget
+    words = status.activity.fontMetrics().horizontalAdvance(status.activity.text())
+    assert status.activity.width() >= words
+    assert not status.counted.isVisible()
+    ended.set()
+    wait(window.worker)
+    until(status.counted.isVisible)
+    window.resize(before)
