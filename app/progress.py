@@ -8,6 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.time_left import TimeLeft
 from simulator.networks.loading.watching import WATCH
 from simulator.scenario.scenario import predict
 
@@ -31,7 +32,8 @@ def shown() -> Generator[Step]:
     from app.terminal import Terminal  # rich: only on a terminal
 
     with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
-        yield _watching(lambda step: status.update(f"{step} …"))
+        left = TimeLeft()
+        yield _watching(lambda step: status.update(f"{left.with_text(step)} …"))
 
 
 def _watching(step: Step) -> Step:

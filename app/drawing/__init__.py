@@ -16,8 +16,8 @@ the window all render that drawing::
 
 Origin at the upper left, y downwards. Items later in the tuple cover earlier ones.
 
-- `items`: Line, Rectangle, Rectangles, Path (`polygon` closes one), Marker, Text, Pill, Raster,
-  Group (clips its items to a box).
+- `items`: Line, Rectangle, Rectangles, Path (`polygon` closes one), Marker, Markers, Text, Pill,
+  Raster, Group (clips its items to a box).
 - `colours`: a `Role` ("ink", "memory", "memory_ink", ...), a `Mix` of two roles, or as fill the
   `Pattern` of a regime, of idle time or of a refused area.
 - `spots`: the regions that the pointer can pick, with a key for the window and a tooltip for HTML.
@@ -38,6 +38,7 @@ from app.drawing.items import (
     Item,
     Line,
     Marker,
+    Markers,
     Path,
     Pill,
     Raster,
@@ -61,6 +62,7 @@ __all__ = [
     "Line",
     "Mark",
     "Marker",
+    "Markers",
     "Metrics",
     "Mix",
     "Path",

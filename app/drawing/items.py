@@ -91,6 +91,17 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
+class Markers:
+    """Many equal markers, one around each point."""
+
+    points: Sequence[Point]
+    regime: Mark | None = None
+    radius: float = 5.0
+    edge: Colour | None = None
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """One line of text, centred vertically on `y`; `turn` rotates it clockwise around its point,
     in degrees."""
@@ -136,7 +147,7 @@ class Group:
     clip: Box | None = None
 
 
-Item = Line | Rectangle | Rectangles | Path | Marker | Text | Pill | Raster | Group
+Item = Line | Rectangle | Rectangles | Path | Marker | Markers | Text | Pill | Raster | Group
 
 
 def pill(

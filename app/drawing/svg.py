@@ -14,6 +14,7 @@ from app.drawing.items import (
     Item,
     Line,
     Marker,
+    Markers,
     Path,
     Pill,
     Raster,
@@ -121,6 +122,9 @@ def _item(item: Item, colour: ColourText) -> str:
             return f'<path d="{steps}"{style}/>'
         case Marker():
             return _marker(item, colour)
+        case Markers():
+            each = (item.regime, item.radius, item.edge, False, item.opacity)
+            return "\n".join(_marker(Marker(*at, *each), colour) for at in item.points)
         case Text():
             return _text(item, colour)
         case Pill():

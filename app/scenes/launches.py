@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,6 +66,24 @@ class LaunchGroup:
     def key(self) -> tuple[str, str, tuple[str, ...]]:
         """The key that identifies the group when batch, precision or GPU change."""
         return self.op, self.family, self.modules
+
+
+@dataclass(frozen=True)
+class LaunchColumns:
+    """The figures of many groups as arrays; `computes` is False without FLOPs."""
+
+    computes: NDArray[np.bool_]
+    intensity: NDArray[np.float64]
+    flops_per_s: NDArray[np.float64]
+    bytes_per_s: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+def launch_columns(groups: Sequence[LaunchGroup]) -> LaunchColumns:
+    """The figures of groups, in their order."""
+    rows = [(g.intensity, g.achieved_flops_per_s, g.achieved_bytes_per_s, g.share) for g in groups]
+    table = np.array(rows, float).reshape(-1, 4)
+    return LaunchColumns(np.array([g.flops > 0 for g in groups], bool), *table.T)
 
 
 def launch_groups(p: Prediction) -> list[LaunchGroup]:

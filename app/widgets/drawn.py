@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from functools import singledispatch
+from functools import lru_cache, singledispatch
+from math import ceil
 from pathlib import Path as FilePath
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
 
-from app.drawing.colours import Colour, Fill, Pattern, hex_colour
+from app.drawing.colours import Colour, Fill, Mark, Pattern, hex_colour
 from app.drawing.geometry import Box
 from app.drawing.items import (
     SHARES_LEFT,
@@ -19,6 +20,7 @@ from app.drawing.items import (
     Item,
     Line,
     Marker,
+    Markers,
     Path,
     Pill,
     Raster,
@@ -162,6 +164,37 @@ def _(item: Marker, paint: Paint) -> None:
     paint.mark(
         item.regime, item.x, item.y, item.radius, edge, item.hollow, item.opacity, item.edge_width
     )
+
+
+@_render.register
+def _(item: Markers, paint: Paint) -> None:
+    edge = _hex(item.edge, paint)
+    if paint.vector:
+        for x, y in item.points:
+            paint.mark(item.regime, x, y, item.radius, edge, opacity=item.opacity)
+        return
+    mark = _mark_pixmap(paint.theme, item.regime, item.radius, edge, item.opacity, paint.ratio)
+    half = mark.width() / mark.devicePixelRatio() / 2
+    copy = paint.painter.drawPixmap
+    for x, y in item.points:
+        copy(QPointF(x - half, y - half), mark)
+
+
+@lru_cache(maxsize=256)
+def _mark_pixmap(
+    theme: Theme, regime: Mark | None, radius: float, edge: str, opacity: float, ratio: float
+) -> QPixmap:
+    """A mark in the middle of a transparent square."""
+    side = ceil((4 * radius + 4) * ratio)
+    pixmap = QPixmap(side, side)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    middle = side / ratio / 2
+    Paint(painter, theme).mark(regime, middle, middle, radius, edge, opacity=opacity)
+    painter.end()
+    return pixmap
 
 
 @_render.register

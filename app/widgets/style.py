@@ -124,6 +124,7 @@ QToolButton[look="field"], QLineEdit[look="field"], QLineEdit[look="wrongfield"]
 QToolButton[look="field"]:hover, QLineEdit[look="field"]:hover {{ border-color: {t.b}; }}
 QLineEdit[look="wrongfield"] {{ border-color: {t.danger}; color: {t.danger}; }}
 QToolButton[look="toggle"] {{ border: 1px solid transparent; border-radius: 4px; padding: 0 2px; min-height: 18px; color: {t.ink3}; font-size: {LABEL_PX}px; }}
+QToolButton[look="small"] {{ background: {t.bg3}; border: 1px solid {t.line2}; border-radius: 4px; padding: 0 6px; color: {t.ink}; font-size: {LABEL_PX}px; }}
 QToolButton[look="toggle"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}
 QToolButton[look="toggle"]:disabled {{ color: {t.ink3}; }}
 QProgressBar {{ background: {t.bg3}; border: 0; border-radius: 2px; max-height: 4px; }}

@@ -79,6 +79,9 @@ class View(QWidget):
     def answer(self, result: Any) -> None:
         """Show the result of `question`."""
 
+    def show_part(self, result: Any) -> None:
+        """Show the part of the result of `question` that is computed."""
+
     def fail(self, reason: str) -> None:
         """Show the reason why `question` has no result."""
 

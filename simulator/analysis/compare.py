@@ -3,7 +3,7 @@ kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -167,7 +167,9 @@ def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
 
 
 def _short(value: object) -> str:
-    text = "default" if value is None else str(value)
+    if isinstance(value, Mapping):  # the keys of a GPU's file
+        value = value.get("name", "own GPU")  # pyright: ignore[reportUnknownMemberType]
+    text = "default" if value is None else str(value)  # pyright: ignore[reportUnknownArgumentType]
     return text if len(text) <= 40 else text[:39] + "…"
 
 

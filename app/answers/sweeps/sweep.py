@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from app.answers.sweeps.in_parts import from_outside, in_parts, is_slow
 from app.quantities import plain
 from simulator.analysis.regimes import next_shift
 from simulator.analysis.sweep import sweep as run
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 6  # the largest number of values to list
-
+_AT_ONCE = 4  # points of a slow sweep that are predicted before they are shown
 
 _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 
@@ -40,12 +41,30 @@ class Swept:
     tried: tuple[tuple[float, Figures], ...] = ()
 
 
-def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda text: None) -> Swept:
-    """Sweep every variant. Raises InputError if one has no point with an answer."""
+def swept(
+    variants: dict[str, Scenario],
+    axis: AxisValues,
+    step: Step = lambda text: None,
+    so_far: Callable[[Sweep, AxisValues], None] | None = None,
+    here: float | None = None,
+) -> Swept:
+    """Sweep every variant. With `so_far`, the points of a slow sweep are predicted a few at a time,
+    beginning with the value `here`; it receives the sweep over those predicted until then, with
+    their values. Raises InputError if a variant has no point with an answer."""
     total = len(axis.values) * len(variants)
 
     def all_of(number: int, scenario: Scenario) -> Sweep:
-        before = number * len(axis.values)
+        before, axes, show = number * len(axis.values), {axis.name: axis.values}, so_far
+        if show is not None and is_slow(scenario, axes):
+            place = axis.values.index(here) if here in axis.values else None
+            return in_parts(
+                scenario,
+                axes,
+                from_outside(len(axis.values), place),
+                lambda: step(""),
+                lambda part, at: show(part, _only(axis, at)),
+                _AT_ONCE,
+            )
         return run(
             scenario,
             {axis.name: axis.values},
@@ -60,6 +79,11 @@ def swept(variants: dict[str, Scenario], axis: AxisValues, step: Step = lambda t
     changes = shifts(first, axis, sweeps[0], lambda tried: step("searching for regime shifts"))
     tried = {value: figures for shift in changes for value, figures in shift.tried.items()}
     return Swept(axis, tuple(variants), sweeps, changes, tuple(sorted(tried.items())))
+
+
+def _only(axis: AxisValues, at: tuple[int, ...]) -> AxisValues:
+    """Some values of an axis, by their indices."""
+    return replace(axis, values=tuple(axis.values[i] for i in at))
 
 
 def shifts(scenario: Scenario, axis: AxisValues, sweep: Sweep, watch: Watch) -> tuple[Shift, ...]:

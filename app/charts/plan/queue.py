@@ -30,7 +30,8 @@ from app.theme import BODY_PX, SUPPORT_PX
 from simulator.formats.numbers import short
 from simulator.planning.wording import amount, latency
 
-_PAD, _GAP = 12.0, 26.0
+_PAD, _GAP, _NARROW_GAP, _NARROW = 12.0, 26.0, 16.0, 560.0
+"""Margin, the arrows' room, their room in a narrow picture, and its largest width, in pixels."""
 _PERSON = 15.0
 _LARGEST, _SMALLEST = 13, 5
 """Smallest and largest side of a slot of the decode line, in pixels."""
@@ -58,12 +59,13 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
     d = scene.detail
     wide = box.width
     shares = (0.15, 0.24, 0.42, 0.19)
-    room = wide - 3 * _GAP
+    gap = _GAP if wide > _NARROW else _NARROW_GAP
+    room = wide - 3 * gap
     boxes: list[Box] = []
     left = box.left
     for share in shares:
         boxes.append(Box(left, box.top, share * room, box.height))
-        left += share * room + _GAP
+        left += share * room + gap
     customers, prefill, decode, shelf = boxes
     items = _customers(scene, customers, metrics)
     items += _prefill(scene, prefill, metrics)
@@ -156,8 +158,8 @@ def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         on = at < lit
         mark = Marker(x, y, "compute", 4.2) if on else None
         items.append(mark or Path(polygon(_triangle(x, y)), None, "line2", 1.0))
-    each = f"{latency(d.prompt_s)} a prompt"
-    each = fitting(metrics, box.width - 18, each, f"{latency(d.prompt_s)} each", px=SUPPORT_PX)
+    each = latency(d.prompt_s)
+    each = fitting(metrics, box.width - 18, f"{each} a prompt", f"{each} each", each, px=SUPPORT_PX)
     items.append(Text(box.left + 10, box.bottom - 28, each, "ink", SUPPORT_PX))
     words = fitting(metrics, box.width - 16, f"busy {busy:.0%} of the time", f"busy {busy:.0%}")
     items.append(Text(box.left + 10, box.bottom - 12, words, "compute_ink"))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
+import numpy as np
+
 from app.drawing import Box, Point
-from app.scenes.launches import LaunchGroup
-from app.scenes.pixel_scale import Scale
+from app.scenes.launches import LaunchColumns, LaunchGroup
+from app.scenes.pixel_scale import Floats, Scale
 from app.scenes.roofline import Ends
 
 _LEFT, _TOP, _BOTTOM, _STRIP, _GUTTER = 52.0, 22.0, 38.0, 114.0, 30.0
@@ -68,9 +70,12 @@ class Frame:
 
     def radius(self, share: float) -> float:
         """The radius of a mark whose area is proportional to a share of the time."""
-        plot = self.plot
-        largest = min(64.0, max(26.0, 0.13 * min(plot.width, plot.height * 1.4)))
-        return max(LEAST_PX, largest * sqrt(share))
+        return max(LEAST_PX, self._largest * sqrt(share))
+
+    @cached_property
+    def _largest(self) -> float:
+        """The radius of a mark that takes all of the time."""
+        return min(64.0, max(26.0, 0.13 * min(self.plot.width, self.plot.height * 1.4)))
 
     def place(self, group: LaunchGroup) -> Point:
         """The centre of a mark. Without FLOPs, the mark lies in the gutter, as far below DRAM's
@@ -80,3 +85,13 @@ class Frame:
             return x.at(group.intensity), y.at(group.achieved_flops_per_s)
         reached = y.at(group.achieved_bytes_per_s * x.low)
         return self.plot.left + self.gutter / 2, min(reached, self.plot.bottom - 5)
+
+    def places(self, columns: LaunchColumns) -> tuple[Floats, Floats, Floats]:
+        """The centres, x and y, and the radii of many marks."""
+        x, y = self.x, self.y
+        across = np.where(
+            columns.computes, x.many(columns.intensity), self.plot.left + self.gutter / 2
+        )
+        reached = np.minimum(y.many(columns.bytes_per_s * x.low), self.plot.bottom - 5)
+        up = np.where(columns.computes, y.many(columns.flops_per_s), reached)
+        return across, up, np.maximum(LEAST_PX, self._largest * np.sqrt(columns.share))

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import hypot
 from typing import Any
 
+import numpy as np
+
 from app.charts.roofline.frame import Frame
-from app.drawing import Box, Item, Line, Marker, Metrics, Point, Rectangle, Spot, pill
+from app.drawing import Box, Item, Line, Marker, Markers, Metrics, Point, Rectangle, Spot, pill
 from app.drawing.labels import Labels
 from app.quantities import number, percent, scaled, seconds
-from app.scenes.launches import LaunchGroup
+from app.scenes.launches import LaunchColumns, LaunchGroup, launch_columns
+from simulator.caches.identity import ByIdentity
+from simulator.prediction import Regime
 
 _NAMED = 0.004  # share of the time from which a mark has a label
 _MOST_NAMED = 12
 _TIP_PX, _TIP_HALF_PX = 6.0, 3.5
 
+FEW = 120
+"""Marks after the heaviest ones are drawn together, below a label, and without a spot."""
+_COLUMNS: ByIdentity[LaunchColumns] = ByIdentity(4)
+
 Mark = tuple[LaunchGroup, Point, float]
 """A group of identical launches, its centre in pixels, and its radius."""
 
 
-def marks(frame: Frame, groups: Iterable[LaunchGroup]) -> list[Mark]:
+def marks(frame: Frame, groups: Sequence[LaunchGroup]) -> list[Mark]:
     """The marks inside the plot, in the order of the groups."""
     area = frame.plot.grown(1)
+    if len(groups) > FEW:
+        columns = _COLUMNS.get(groups, None, lambda: launch_columns(groups))
+        x, y, radius = frame.places(columns)
+        inside = (x >= area.left) & (x <= area.right) & (y >= area.top) & (y <= area.bottom)
+        rows = np.flatnonzero(inside).tolist()
+        places = zip(x[rows].tolist(), y[rows].tolist(), strict=True)
+        return [
+            (groups[row], at, size)
+            for row, at, size in zip(rows, places, radius[rows].tolist(), strict=True)
+        ]
     placed = ((each, frame.place(each), frame.radius(each.share)) for each in groups)
     return [mark for mark in placed if area.holds(*mark[1])]
+
+
+def nearest(light: Sequence[Mark], x: float, y: float) -> LaunchGroup | None:
+    """The group of the mark under a point, of those without a spot; None if there is none."""
+    if not light:
+        return None
+    away = [hypot(at[0] - x, at[1] - y) - max(radius, 6.0) - 2 for _, at, radius in light]
+    least = min(range(len(away)), key=away.__getitem__)
+    return light[least][0] if away[least] <= 0 else None
 
 
 def spots(drawn: Sequence[Mark]) -> tuple[Spot, ...]:
     """The spots for the pointer: each mark with a margin, and its figures as tooltip."""
     return tuple(
         Spot(group, Box.around(*at, max(radius, 6.0) + 2), sentence(group), round=True)
-        for group, at, radius in drawn
+        for group, at, radius in drawn[:FEW]
     )
 
 
@@ -49,6 +76,8 @@ def trails(
     frame: Frame, groups: Sequence[LaunchGroup], before: Sequence[LaunchGroup]
 ) -> list[Item]:
     """The baseline's marks hollow, with arrows to the matching ones of this side."""
+    if not before:
+        return []
     unmatched: dict[Any, list[LaunchGroup]] = {}
     for group in groups:
         unmatched.setdefault(group.key, []).append(group)
@@ -87,12 +116,18 @@ def shapes(
     """The marks; marks that are not `picked` are dimmed, and picked marks and the mark under the
     pointer have rings."""
     items: list[Item] = []
-    for group, at, radius in drawn:
-        dim = bool(picked) and not group.ops & picked
-        edge = "b" if on_trails else "bg1"
-        items.append(Marker(*at, group.regime, radius, edge, opacity=0.25 if dim else 0.94))
-    for group, at, radius in drawn:
-        if group == over or group.ops & picked:
+    edge = "b" if on_trails else "bg1"
+    light: dict[tuple[Regime, float, float], list[Point]] = {}
+    for place, (group, at, radius) in enumerate(drawn):
+        opacity = 0.25 if picked and not group.ops & picked else 0.94
+        if place < FEW:
+            items.append(Marker(*at, group.regime, radius, edge, opacity=opacity))
+        else:
+            light.setdefault((group.regime, round(2 * radius) / 2, opacity), []).append(at)
+    for (regime, radius, opacity), points in light.items():
+        items.append(Markers(points, regime, radius, edge, opacity))
+    for group, at, radius in drawn if picked or over else ():
+        if group is over or group == over or group.ops & picked:
             reach = 1.5 * radius + 4
             ring = Box.around(*at, reach)
             items.append(Rectangle(ring, edge="ink", edge_width=1.8, radius=reach))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.charts.roofline.axes import axes
 from app.charts.roofline.ceilings import ceilings
 from app.charts.roofline.frame import ABOVE_PX, Frame
-from app.charts.roofline.marks import marks, names, shapes, spots, trails
+from app.charts.roofline.marks import FEW, marks, names, shapes, spots, trails
 from app.charts.roofline.strip import overhead_strip
 from app.drawing import Box, Drawing, Group, Metrics
 from app.drawing.labels import Labels
@@ -27,7 +27,7 @@ def roofline(
     area = frame.plot
     drawn = marks(frame, scene.groups)
     labels = Labels(area.grown(-2))
-    labels.take(*(Box.around(*at, 0.8 * radius) for _, at, radius in drawn))
+    labels.take(*(Box.around(*at, 0.8 * radius) for _, at, radius in drawn[:FEW]))
     lines, ceiling_names = ceilings(frame, scene.roof, metrics, labels)
     inside = (
         *lines,

@@ -16,11 +16,14 @@ from app.answers.cluster.splits import SplitQuestion, SplitSearch, belongs, spli
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import CLUSTER, Worker, later
 from app.explorer.state.session import Session, State
+from app.time_left import TimeLeft
 from simulator.errors import RidgepointError
 
 _PAUSE_MS = 150
 """Delay after an edit before the prediction starts."""
 _KEY = "cluster"
+_PARTS = 1000
+"""The steps in which the share of a search is counted."""
 _LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
 AnyQuestion = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
@@ -42,6 +45,7 @@ class Clustering(QObject):
         self.watched = False
         self.clustered = Clustered(question_of(session.state))
         self._question: AnyQuestion = self.clustered.question
+        self._left = TimeLeft()
         self._pause = later(_PAUSE_MS, self._start, self)
         session.changed.connect(self._on_changed)
         self._received.connect(self._on_message)
@@ -146,7 +150,7 @@ class Clustering(QObject):
         done: Callable[[], None],
         failed: Callable[[RidgepointError], None],
     ) -> None:
-        self._question = question
+        self._question, self._left = question, TimeLeft()
 
         def run(cancelled: Callable[[], bool]) -> None:
             def on_message(kind: Kind, content: Any) -> None:
@@ -156,10 +160,17 @@ class Clustering(QObject):
 
         self.worker.ask(_KEY, run, lambda _: done(), failed, CLUSTER)
 
+    def _with_time_left(self, doing: str, share: float) -> tuple[str, float]:
+        """The work of a search with the time left, and the share done."""
+        self._left.count(round(share * _PARTS), _PARTS)
+        return ", ".join(filter(None, (doing, self._left.words()))), share
+
     def _on_message(self, question: AnyQuestion, kind: Kind, content: Any) -> None:
         now = self.clustered
         if isinstance(question, SplitQuestion):
             if now.search is not None and question == now.search.target:
+                if kind == "share":
+                    content = self._with_time_left(*content)
                 self._show(replace(now, search=_further(now.search, kind, content)))
             return
         if not isinstance(question, ClusterQuestion):

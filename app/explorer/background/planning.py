@@ -12,6 +12,7 @@ from app.answers.plan.planned import Candidate, Planned
 from app.answers.plan.scenario_draft import of_scenario
 from app.explorer.background.worker import PLAN, Worker, later
 from app.explorer.state.session import Session, State
+from app.time_left import TimeLeft
 from simulator.errors import RidgepointError
 from simulator.planning import Plan, Row, plan
 from simulator.planning.verdict import ranked
@@ -43,6 +44,7 @@ class Planning(QObject):
         self.session, self.worker = session, worker
         self.watched = False
         self.planned = Planned(draft_of(session.state))
+        self._left = TimeLeft()
         self._pause = later(_PAUSE_MS, self._start, self)
         self._soon = later(_SOON_MS, self.changed.emit, self)
         session.changed.connect(self._on_changed)
@@ -106,7 +108,7 @@ class Planning(QObject):
         self._pause.start()
 
     def _start(self) -> None:
-        draft = self.planned.draft
+        draft, self._left = self.planned.draft, TimeLeft()
 
         def run(cancelled: Cancelled) -> Plan:
             def step(text: str) -> None:
@@ -123,7 +125,7 @@ class Planning(QObject):
 
     def _on_progress(self, draft: Draft, text: str) -> None:
         if draft == self.planned.draft and self.worker.busy(_KEY):
-            self._show_soon(replace(self.planned, progress=text))
+            self._show_soon(replace(self.planned, progress=self._left.with_text(text)))
 
     def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
         """Show the candidates so far in place of those of an earlier draft."""

@@ -14,8 +14,10 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 from shiboken6 import isValid
 
 from app.explorer.background.tracer import Progress, TraceJob, encode
+from app.time_left import TimeLeft
 from simulator.errors import UntracedError
 from simulator.scenario.gpu_class import modified_ns, traced_properties
+from simulator.scenario.traces.families import COSTS, Axis
 
 OnTraced = Callable[[str], None]
 """Called when a request ends, with "" or the reason why there is no trace."""
@@ -27,6 +29,34 @@ class _Request:
     urgent: bool
     callbacks: list[OnTraced] = field(default_factory=list[OnTraced])
     traces: int = 0
+    left: TimeLeft = field(default_factory=TimeLeft)
+
+    def count(self, traces: int) -> None:
+        """Note the number of finished traces."""
+        self.traces = traces
+        if self.traces <= self.expected:
+            self.left.count(traces, self.expected)
+
+    @property
+    def expected(self) -> int:
+        """The number of traces that fitting usually takes; 0 for a single trace."""
+        along = self.need.line[0] if self.need.line else None
+        axes: dict[str | None, frozenset[Axis]] = {
+            "batch": frozenset(["batch"]),
+            "seq": frozenset(["seq"]),
+            "both": frozenset(["batch", "seq"]),
+        }
+        return COSTS[axes[along]] if along in axes else 0
+
+    @property
+    def count_text(self) -> str:
+        """The traces so far: "7 of about 18 traces, about 3 s left, "."""
+        if not self.traces:
+            return ""
+        if self.traces > self.expected:
+            return f"{self.traces} traces, "
+        words = (f"{self.traces} of about {self.expected} traces", self.left.words())
+        return ", ".join(filter(None, words)) + ", "
 
 
 class Tracing(QObject):
@@ -84,9 +114,7 @@ class Tracing(QObject):
         elapsed = f"{time.monotonic() - self.started_s:.0f} s"
         if running.need.line is None:
             return f"tracing {name}, {elapsed}"
-        count = f"{running.traces} trace{'s' if running.traces > 1 else ''}, "
-        done = count if running.traces else ""
-        return f"fitting how the time of {name} scales, {done}{elapsed}"
+        return f"fitting how the time of {name} scales, {running.count_text}{elapsed}"
 
     def close(self) -> None:
         """End the child process."""
@@ -129,7 +157,8 @@ class Tracing(QObject):
             running = self.running
             if running is None or progress.number != self._number:
                 continue
-            running.traces = progress.traces or running.traces
+            if progress.traces:
+                running.count(progress.traces)
             if progress.done or progress.refused:
                 self._finish(progress.refused)
             else:

@@ -22,6 +22,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.explorer.background.garbage import Collector
 from app.explorer.background.tracing import Tracing, key_of
+from app.time_left import RUNNING, Running
 from simulator.caches.frames import with_room
 from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
@@ -53,6 +54,8 @@ class Job:
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
     since_s: float = field(default_factory=time.monotonic)
+    report: Running = field(default_factory=Running)
+    on_part: Callable[[Any], None] | None = None
     on_traced: Callable[[str], None] | None = None
     traced: set[Any] = field(default_factory=set[Any])
     """Keys of the finished traces that the job waited for."""
@@ -64,6 +67,7 @@ class Worker(QObject):
     progressed = Signal()
     """The running jobs, or their progress, have changed."""
     _returned = Signal(object, object, object)
+    _came = Signal(object, object)
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,6 +82,7 @@ class Worker(QObject):
         self.jobs: dict[str, Job] = {}
         self._refused: dict[Any, str] = {}
         self._returned.connect(self._on_returned)
+        self._came.connect(self._on_part)
         sys.setswitchinterval(_TURN_S)
         self._collector = Collector(self)
         self._calm = threading.Event()
@@ -93,10 +98,12 @@ class Worker(QObject):
         failed: Callable[[RidgepointError], None] = lambda error: None,
         lane: int = LIVE,
         background: bool = False,
+        on_part: Callable[[Any], None] | None = None,
     ) -> None:
-        """Run a job in the background; cancel an earlier one with this key."""
+        """Run a job in the background; cancel an earlier one with this key. `on_part` receives
+        what the job passes to `running().show`."""
         self.cancel(key)
-        job = self.jobs[key] = Job(key, run, done, failed, lane, background)
+        job = self.jobs[key] = Job(key, run, done, failed, lane, background, on_part=on_part)
         self._lanes[lane].put(job)
         if lane == LIVE:
             self.pause_slow()
@@ -152,6 +159,9 @@ class Worker(QObject):
 
     def _run(self, job: Job) -> tuple[Any, RidgepointError | None]:
         """Run a job in a lane's thread. Returns its result or its error."""
+        if job.on_part is not None:
+            job.report.show = lambda part: self._came.emit(job, part)
+        token = RUNNING.set(job.report)
         try:
             self._is_cancelled(job)
             return job.run(lambda: self._is_cancelled(job)), None
@@ -165,6 +175,13 @@ class Worker(QObject):
                 f"internal error in Ridgepoint: {type(error).__name__}: {error}; please report "
                 "it, with the command from `Copy as command`"
             )
+        finally:
+            RUNNING.reset(token)
+            job.report.show = _nobody  # it refers to the job
+
+    def _on_part(self, job: Job, part: Any) -> None:
+        if self.jobs.get(job.key) is job and job.on_part is not None:
+            job.on_part(part)
 
     def _on_returned(self, job: Job, result: Any, error: RidgepointError | None) -> None:
         if self.jobs.get(job.key) is not job:
@@ -265,6 +282,10 @@ def _without_frames(error: RidgepointError) -> RidgepointError:
     """An error without its traceback, whose frames keep the arrays of a prediction alive."""
     error.__traceback__ = error.__context__ = error.__cause__ = None
     return error
+
+
+def _nobody(part: Any) -> None:
+    """Drop a partial result."""
 
 
 def later(ms: int, then: Callable[[], None], parent: QObject) -> QTimer:

@@ -264,7 +264,11 @@ class ViewPanels(QObject):
             self.panels[offered].say(str(error))
             view.fail(str(error))
 
-        self.worker.ask(key, question, done, failed, SLOW, True)
+        def on_part(result: Any) -> None:
+            view.show_part(result)
+            self.panels[offered].say(view.subtitle())
+
+        self.worker.ask(key, question, done, failed, SLOW, True, on_part)
 
     def _export(self, offered: Offered, suffix: str) -> None:
         title, name = f"Export {offered.title}", f"{offered.title.lower()}.{suffix}"

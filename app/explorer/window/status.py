@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtWidgets import QLabel, QStatusBar
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QToolButton
 
 from app.answers.answer import Answer
 from app.explorer.background.answering import Answering
-from app.explorer.background.worker import Worker, later
+from app.explorer.background.worker import Job, Worker, later
 from app.quantities import seconds
 
 _TICK_MS, _LONG_S = 250, 0.3
 """Update interval of the elapsed time; jobs that take longer than the second figure are named."""
+_BAR_WIDTH = 90
 _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
 """What a job computes, by its key. The key of a view's job contains the title of the view."""
 
 
 class Status(QStatusBar):
-    """Three labels: activity, counts and sources."""
+    """Three labels: activity, counts and sources; beside an activity that takes long, its share
+    done and Cancel."""
+
+    cancelled = Signal()
+    """The user pressed Cancel."""
 
     def __init__(self, answering: Answering, worker: Worker) -> None:
         super().__init__()
@@ -28,9 +34,22 @@ class Status(QStatusBar):
         for label in (self.activity, self.counted, self.sources):
             label.setProperty("tone", "support")
             label.setContentsMargins(6, 0, 6, 0)
+            label.setMinimumWidth(1)  # otherwise a long text widens the window
+        self.bar, self.stop = QProgressBar(), QToolButton()
+        self.bar.setTextVisible(False)
+        self.stop.setText("Cancel")
+        self.bar.setFixedWidth(_BAR_WIDTH)
+        self.bar.setAccessibleName("Progress of the activity")
+        self.stop.setAccessibleName("Cancel the activity")
+        self.stop.setToolTip("Stop computing and keep the figures so far (Esc)")
+        self.stop.setProperty("look", "small")
+        self.stop.clicked.connect(self.cancelled)
         self.addWidget(self.activity)
+        self.addWidget(self.bar)
+        self.addWidget(self.stop)
         self.addWidget(self.counted)
         self.addPermanentWidget(self.sources)
+        self._show_share(False, 0.0)
         self._simulated = self._progress = ""
         self._tick = later(_TICK_MS, self._show_progress, self)
         worker.progressed.connect(self._show_progress)
@@ -65,22 +84,41 @@ class Status(QStatusBar):
         sentence = self.worker.tracing.sentence or self._computing()
         if self.worker.busy() or sentence:
             self._tick.start()
+        self._show_share(bool(sentence), 0.0 if self.worker.tracing.sentence else self._share())
         if sentence:
             self._progress = f"{sentence[0].upper()}{sentence[1:]} (Esc cancels)"
             self.activity.setText(self._progress)
         elif self._progress and self.activity.text() == self._progress:
             self.activity.setText(self._simulated)
 
-    def _computing(self) -> str:
-        """What has been computed for a while, and for how long; "" for nothing."""
+    def _show_share(self, busy: bool, share: float) -> None:
+        """Show Cancel while `busy`, and the share done if it is known."""
+        self.stop.setVisible(busy)
+        self.counted.setVisible(not busy)  # in a narrow window, there is room for one of them
+        self.bar.setVisible(busy and share > 0)
+        self.bar.setValue(round(100 * share))
+
+    def _long(self) -> dict[str, Job]:
+        """The jobs that have run for a while, by what they compute."""
         now_s = time.monotonic()
-        running = [
-            (_NAMES.get(key, key.removeprefix("view ")), now_s - job.since_s)
+        return {
+            _NAMES.get(key, key.removeprefix("view ")): job
             for key, job in self.worker.jobs.items()
             if (key in _NAMES or key.startswith("view ")) and now_s - job.since_s > _LONG_S
-        ]
+        }
+
+    def _share(self) -> float:
+        """The share done of the first counted job that takes long, or 0."""
+        counted = [job.report.left for job in self._long().values() if job.report.left.total]
+        return counted[0].done / counted[0].total if counted else 0.0
+
+    def _computing(self) -> str:
+        """What has been computed for a while, with its count or for how long; "" for nothing."""
+        running = self._long()
         if not running:
             return ""
-        names = [name for name, _ in running]
-        longest_s = max(for_s for _, for_s in running)
-        return f"computing {' and '.join(names[:2])}, {longest_s:.0f} s"
+        names = list(running)
+        counts = [job.report.text for job in running.values() if job.report.text]
+        longest_s = max(time.monotonic() - job.since_s for job in running.values())
+        progress = counts[0] if counts else f"{longest_s:.0f} s"
+        return f"computing {' and '.join(names[:2])}, {progress}"

@@ -100,6 +100,7 @@ class Window(QMainWindow):
         self.setMenuWidget(self._top())
         self.status = Status(self.answering, worker)
         self.networks.status_changed.connect(self.status.say)
+        self.status.cancelled.connect(lambda: cancel(self))
         self.setStatusBar(self.status)
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.answers.side import Side
+from app.answers.sweeps.in_parts import in_parts, is_slow
 from app.quantities import count_of, data, percent, plain, scaled, seconds
 from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, value_words
-from simulator.analysis.sweep import sweep
+from app.time_left import running
+from simulator.analysis.sweep import Sweep, sweep
 from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value
@@ -88,14 +91,28 @@ def in_sentence(name: str) -> str:
 
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
-    """Predict every combination of these axes of a side. Raises CancelledError if cancelled."""
+    """Predict every combination of these axes of a side; the rows of slow ones are shown as they
+    come. Raises CancelledError if cancelled."""
+    axes = axes_of(side, names)
+    total = prod(map(len, axes.values()))
 
-    def counted(_: int) -> None:
+    def counted(done: int) -> None:
         if cancelled():
             raise CancelledError
+        if done:
+            running().count(done, total, "points")
 
-    axes = axes_of(side, names)
-    swept = sweep(side.scenario, axes, counted=counted)
+    def so_far(part: Sweep, _: tuple[int, ...]) -> None:
+        running().show(_table(axes, part))
+
+    if is_slow(side.scenario, axes):
+        order = range(len(next(iter(axes.values()))))
+        return _table(axes, in_parts(side.scenario, axes, order, lambda: counted(0), so_far))
+    return _table(axes, sweep(side.scenario, axes, counted=counted))
+
+
+def _table(axes: Mapping[str, Sequence[Value]], swept: Sweep) -> CombinationTable:
+    """The table of a sweep over axes."""
     rows = [row for row in range(len(swept)) if row not in swept.refused]
     columns: list[CombinationColumn] = []
     for name, values in axes.items():

@@ -8,26 +8,33 @@ from itertools import pairwise
 from math import ceil, exp, log
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
-from app.answers.sweeps.regime_map import Mapped, mapped_over
+from app.answers.sweeps.regime_map import Mapped, mapped_over, outer_axis
 from app.answers.sweeps.sweep import shifts
-from app.scenes.regime_map.axes import elsewhere, last_level, values
+from app.scenes.regime_map.axes import elsewhere, last_level, place_on, values
 from app.scenes.regime_map.field import MapField, map_field
 from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
+from app.time_left import running
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
+from simulator.analysis.sweep import Sweep
+from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
+from simulator.modes import compiles
 from simulator.prediction import Regime
+from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.simulate.step_columns import COLUMNS
 
 if TYPE_CHECKING:
     from app.scenes.field import Floats
-    from simulator.analysis.sweep import Sweep
 
+_LINES: LRUCache[dict[Value, Sweep]] = LRUCache(4)
+"""The lines of slow maps, so that a map that was interrupted continues."""
 Spot = tuple[int, int]
 """A point of a map: its column along x and its row along y."""
 
@@ -130,22 +137,41 @@ def charted(
     cancelled: Callable[[], bool],
     within: dict[str, tuple[float, float]],
 ) -> Chart:
-    """Compute the map of a side over two axes. Raises CancelledError if cancelled."""
+    """Compute the map of a side over two axes. The lines of a slow map are shown as they come: the
+    map of the lines so far is one of the level before. Raises CancelledError if cancelled."""
 
     def counted(done: int) -> None:
         if cancelled():
             raise CancelledError
+        if done:
+            running().count(done, len(x.values) * len(y.values), "points")
 
-    counted(0)
+    def so_far(mapped: Mapped) -> None:
+        lines = mapped.x if outer is x else mapped.y
+        if len(lines.values) > shown:
+            part = Chart(base, mapped.x, mapped.y, level - 1)
+            running().show(_whole(part, map_field(mapped)))
+
     base = elsewhere(side.scenario, *names)
     x, y = (values(side, name, level, within.get(name)) for name in names)
+    outer = outer_axis(x, y)
+    shown = 2  # lines that are shown already, or the ends of the axis
+    if level:
+        shown = len(values(side, outer.name, level - 1, within.get(outer.name)).values)
+    counted(0)
+    here = {name: place_on(side, name) for name in names}
     try:
-        field = map_field(mapped_over(side.scenario, x, y, counted))
+        card = msgspec.json.encode(resolve(side.scenario).gpu)
+        across = y.values if outer is x else x.values
+        known = _LINES.get((base, card, names, across), dict[Value, Sweep])
+        mapped = mapped_over(side.scenario, x, y, counted, so_far, here, known)
+        field = map_field(mapped)
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
     retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
     counted(0)
-    done = retraced or level >= last_level(names)
+    fused = compiles(side.prediction.mode) and level > 0  # each further point takes some 50 ms
+    done = retraced or fused or level >= last_level(names)
     return _whole(Chart(base, x, y, level, done=done), field)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from app.answers.answer import subject_of
-from app.answers.side import Side
+from app.answers.side import Question, Side
 from app.answers.sweeps.axes import AxisValues, value_on
 from app.answers.sweeps.axes import line as line_of
 from app.answers.sweeps.sweep import swept
 from app.quantities import number, plain
 from app.scenes.pixel_scale import Floats
 from app.scenes.sweep.measured import MeasuredPoint, points
+from app.time_left import running
 from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.analysis.sweep import Sweep
@@ -102,6 +104,18 @@ class CancelledError(Exception):
     """The question was cancelled."""
 
 
+def or_none(work: Question) -> Question:
+    """`work`, changed to return None if it is cancelled."""
+
+    def answer(cancelled: Callable[[], bool]) -> Any:
+        try:
+            return work(cancelled)
+        except CancelledError:
+            return None
+
+    return answer
+
+
 def axis_name(name: str) -> str:
     """The name of an axis as shown: "Sequence length", "Host speed"."""
     return _CALLED.get(name, name.replace("_", " ").capitalize())
@@ -167,7 +181,8 @@ def finer(line: AxisValues, here: float) -> AxisValues:
 def curves(
     sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
 ) -> Curves:
-    """Sweep the current side, then the others. Raises CancelledError if cancelled."""
+    """Sweep the current side, then the others; the points of a slow sweep of the current side are
+    shown as they come. Raises CancelledError if cancelled."""
 
     def step(_: str) -> None:
         if cancelled():
@@ -183,7 +198,8 @@ def curves(
         try:
             here = place_of(side, axis)
             line = line or finer(line_of(side.scenario, axis), here)
-            answer = swept({side.letter: side.scenario}, line, step)
+            so_far = None if finished else _shown(axis, side, here)
+            answer = swept({side.letter: side.scenario}, line, step, so_far, here)
         except InputError as error:
             if not finished:
                 return Curves(axis, refused=str(error))
@@ -197,15 +213,22 @@ def curves(
     return Curves(axis, line, tuple(finished), shifts, "", tuple(notes))
 
 
+def _shown(axis: str, side: Side, here: float) -> Callable[[Sweep, AxisValues], None]:
+    """A function that shows the sweep of a side over some values of the axis."""
+
+    def show(part: Sweep, values: AxisValues) -> None:
+        running().show(Curves(axis, values, (_curve(side, here, values, part, ()),)))
+
+    return show
+
+
 def _curve(
     side: Side,
     here: float,
     line: AxisValues,
-    sweep: object,
+    sweep: Sweep,
     tried: tuple[tuple[float, Figures], ...],
 ) -> Curve:
-
-    assert isinstance(sweep, Sweep)
     row_of = {
         float(v): [float(sweep.columns[name][i]) for name in COLUMNS]
         for i, v in enumerate(line.values)

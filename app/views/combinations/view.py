@@ -23,7 +23,7 @@ from app.scenes.combinations.table import (
     combined,
     in_sentence,
 )
-from app.scenes.sweep.curves import CancelledError, axis_name
+from app.scenes.sweep.curves import axis_name, or_none
 from app.theme import Theme
 from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
@@ -86,18 +86,17 @@ class Combinations(StripView):
         side = sides[current]
         names = self._axes(side)
 
-        def work(cancelled: Any) -> CombinationTable | None:
-            try:
-                return combined(side, names, cancelled)
-            except CancelledError:
-                return None
-
-        return work
+        return or_none(lambda cancelled: combined(side, names, cancelled))
 
     def answer(self, result: Any) -> None:
         if isinstance(result, CombinationTable):
             self.table = result
             self._arrange()
+
+    def show_part(self, result: Any) -> None:
+        """Show the scenarios so far, faded until all are predicted."""
+        self.answer(result)
+        self.canvas.stale = True
 
     def fail(self, reason: str) -> None:
         self.table = None

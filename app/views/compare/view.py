@@ -14,7 +14,7 @@ from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
 from app.quantities import between, change, seconds, signed_seconds
 from app.report.comparisons.conclusion import conclusion
-from app.scenes.sweep.curves import CancelledError
+from app.scenes.sweep.curves import CancelledError, or_none
 from app.theme import Theme
 from app.views.compare.counts import Counts, counts
 from app.views.compare.kernels import MovedKernels
@@ -109,13 +109,7 @@ class Compare(View):
         if self.shown_key == _key(pair):
             return None
 
-        def work(cancelled: Callable[[], bool]) -> tuple[str, Waterfall] | None:
-            try:
-                return _key(pair), _fall(*pair, cancelled)
-            except CancelledError:
-                return None
-
-        return work
+        return or_none(lambda cancelled: (_key(pair), _fall(*pair, cancelled)))
 
     def answer(self, result: Any) -> None:
         if result is None or self.pair is None or result[0] != _key(self.pair):

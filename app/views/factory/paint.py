@@ -157,10 +157,11 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
     p, x = f.prediction, box.right() + 12
     room = plan.tray.right() - x
     kernel_s = p.gpu_busy_s / max(1, p.kernel_count)
+    each = p.kernel_count / max(1, f.orders)
     paint.text(
         x,
         y - 8,
-        f"{p.kernel_count / max(1, f.orders):,.0f} kernels per order"
+        f"{number(each) if each < 10 else f'{each:,.0f}'} kernels per order"
         if f.orders < p.kernel_count
         else f"One order every {seconds(f.order_s)}",
         theme.ink,

@@ -7,6 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
+    QComboBox,
     QHBoxLayout,
     QScrollArea,
     QVBoxLayout,
@@ -44,6 +45,7 @@ class FusionView(View):
         self._parts: dict[str, list[int]] = {}
         self.strip = Strip(theme)
         self.part = self.strip.choice("Part of the network", [], lambda _: self._show_part())
+        self.part.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.strip.label("ribbons: DRAM traffic, width in bytes; dotted: stays on chip")
         self.strip.stretch()
         self.canvas = FusionCanvas(theme)

@@ -13,7 +13,7 @@ from app.formulas.points import regime_at
 from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual
 from app.scenes.regime_map.scene import Chart, ExactShifts, Spot, charted, exact
 from app.scenes.regime_map.table import table
-from app.scenes.sweep.curves import CancelledError, axis_name, moved, within_words
+from app.scenes.sweep.curves import axis_name, moved, or_none, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas
 from app.views.regime_map.cursor import in_words, share_explanation, spot_words
@@ -104,11 +104,11 @@ class RegimeMap(View):
         key = side.scenario.key
         if chart is None or not chart.done:
             within, level = self._within(side), self._level(side)
-            return _or_none(lambda cancelled: charted(side, names, level, cancelled, within))
+            return or_none(lambda cancelled: charted(side, names, level, cancelled, within))
         if chart.field and spot and (self.exact is None or self.exact.key != key):
-            return _or_none(lambda cancelled: exact(chart, side.scenario, spot, cancelled))
+            return or_none(lambda cancelled: exact(chart, side.scenario, spot, cancelled))
         if self.seek.requested:
-            return _or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
+            return or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
         return None
 
     def fail(self, reason: str) -> None:
@@ -124,9 +124,7 @@ class RegimeMap(View):
         if isinstance(result, Chart):
             if result.base != elsewhere(side.scenario, *self.names):
                 return
-            self.chart, self.exact = result, None
-            self.map.show_chart(result, result.spot(*self._places(side)) if result.field else None)
-            self._describe(result)
+            self._show_chart(result, side)
         elif isinstance(result, ExactShifts):
             self.exact = result
         elif isinstance(result, GoalResults):
@@ -135,6 +133,20 @@ class RegimeMap(View):
             return
         self._slice()
         self.question_changed.emit()
+
+    def show_part(self, result: Any) -> None:
+        """Show the lines of a map so far, unless the pointer drags over the earlier map."""
+        side = self.side
+        if side is None or self.names is None or self.map.dragged:
+            return
+        if isinstance(result, Chart) and result.base == elsewhere(side.scenario, *self.names):
+            self._show_chart(result, side)
+            self._slice()
+
+    def _show_chart(self, chart: Chart, side: Side) -> None:
+        self.chart, self.exact = chart, None
+        self.map.show_chart(chart, chart.spot(*self._places(side)) if chart.field else None)
+        self._describe(chart)
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -282,15 +294,3 @@ class RegimeMap(View):
             if at != here:
                 scenario = moved(scenario, line.name, line.values[at])
         self.scenario_requested.emit(scenario)
-
-
-def _or_none(work: Question) -> Question:
-    """Return `work` changed to return None if cancelled."""
-
-    def answer(cancelled: Any) -> Any:
-        try:
-            return work(cancelled)
-        except CancelledError:
-            return None
-
-    return answer

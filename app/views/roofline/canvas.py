@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from app.charts.roofline.frame import Frame
-from app.charts.roofline.marks import Mark, marks
+from app.charts.roofline.marks import FEW, Mark, marks, nearest
 from app.charts.roofline.roofline import frame_of, roofline
 from app.drawing import Drawing
 from app.formulas.launches import achieved, intensity_sum, limit, ridge
@@ -21,6 +21,9 @@ from app.widgets.canvas import Card
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
 from simulator.prediction import Prediction
+
+_Part = tuple[RooflineScene, int, tuple[LaunchGroup, ...], tuple[LaunchGroup, ...]]
+"""A scene, the number of groups shown, and those groups with the baseline's."""
 
 
 class RooflineCanvas(DrawingCanvas):
@@ -37,6 +40,7 @@ class RooflineCanvas(DrawingCanvas):
         self.ends: Ends | None = None
         self.zoomed = False
         self.dragged: QPointF | None = None
+        self._part: _Part | None = None
         self.setMinimumSize(320, 130)
 
     def set(self, p: Prediction, groups: list[LaunchGroup], before: list[LaunchGroup]) -> None:
@@ -61,8 +65,11 @@ class RooflineCanvas(DrawingCanvas):
     def visible(self) -> RooflineScene:
         """The scene with the groups that are drawn, and the axes in view."""
         assert self.scene is not None and self.ends is not None
-        groups, before = self.scene.groups[: self.shown], self.scene.before[: self.shown]
-        return replace(self.scene, groups=groups, before=before, ends=self.ends)
+        part = self._part  # kept, because the columns of many groups belong to their tuple
+        if part is None or part[0] is not self.scene or part[1] != self.shown:
+            groups, before = self.scene.groups[: self.shown], self.scene.before[: self.shown]
+            part = self._part = self.scene, self.shown, groups, before
+        return replace(self.scene, groups=part[2], before=part[3], ends=self.ends)
 
     @property
     def frame(self) -> Frame:
@@ -82,6 +89,12 @@ class RooflineCanvas(DrawingCanvas):
         return self.shown, self.ends, self.picked, self.over
 
     # the pointer and the keys
+
+    def hit(self, at: QPointF) -> LaunchGroup | None:
+        spot = super().hit(at)
+        if isinstance(spot, LaunchGroup) or self.scene is None or self.shown <= FEW:
+            return spot
+        return nearest(self.marks()[FEW:], at.x(), at.y())
 
     def card(self) -> Card | None:
         a = self.over

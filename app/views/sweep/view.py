@@ -13,11 +13,11 @@ from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
 from app.scenes.sweep.curves import (
     NAMES,
-    CancelledError,
     Curves,
     curves,
     lacking,
     moved,
+    or_none,
     within_words,
 )
 from app.theme import Theme
@@ -58,13 +58,7 @@ class Sweep(StripView):
     def question(self, sides: tuple[Side, ...], current: int) -> Question | None:
         axis = self.axis
 
-        def work(cancelled: Any) -> Curves | None:
-            try:
-                return curves(sides, current, axis, cancelled)
-            except CancelledError:
-                return None
-
-        return work
+        return or_none(lambda cancelled: curves(sides, current, axis, cancelled))
 
     def answer(self, result: Any) -> None:
         if isinstance(result, Curves) and result.axis == self.axis:
@@ -74,6 +68,9 @@ class Sweep(StripView):
             self.status.setToolTip("\n".join([*sentences, *result.notes]))
             has_measured = any(curve.measured for curve in result.curves)
             self.status.setText(f"× measured    {_BAND}" if has_measured else _BAND)
+
+    def show_part(self, result: Any) -> None:
+        self.answer(result)
 
     def fail(self, reason: str) -> None:
         self.canvas.fail(f"No sweep over {NAMES[self.axis].lower()}.\n{reason}")

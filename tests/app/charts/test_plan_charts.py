@@ -247,12 +247,32 @@ def test_the_queue_counts_busy_slots():
     narrow = queue_drawing(scene, 420, 320, TABULATED)
     prefill, shelf = narrow.spots[1].box, narrow.spots[3].box
     ends = [x for i in narrow.items if isinstance(i, Path) for _, *at in i.steps for x in at[::2]]
-    of_prefill = [x for x in ends if prefill.left < x < prefill.right + 8]
+    of_prefill = [x for x in ends if prefill.left < x < prefill.right + 4]
     assert of_prefill and max(of_prefill) < prefill.right
     texts = [i for i in narrow.items if isinstance(i, Text) and i.x == shelf.left]
     assert {"Cache", "20k of 80k", "25% full"} <= {i.words for i in texts}
     low = queue_drawing(scene, 900, 200, TABULATED)
     assert "Customers" not in words(low) and "Time per token" in words(low)
+
+
+@pytest.mark.parametrize("width", [420, 462, 540, 700, 900])
+@pytest.mark.parametrize("prompt_s", [0.0106, 0.0646, 1.25])
+def test_words_stay_within_the_prefill_machine(width: float, prompt_s: float):
+    scene = queue_scene(read(SERVE), replace(detail(), prompt_s=prompt_s))
+    drawing = queue_drawing(scene, width, 320, TABULATED)
+    house = drawing.spots[1].box
+    inside = [
+        text
+        for text in drawing.items
+        if isinstance(text, Text) and house.left < text.x < house.right and text.y < house.bottom
+        if text.words
+    ]
+    assert len(inside) == 3
+    for text in inside:
+        reach = text.x + TABULATED.width(text.words, text.px, text.weight)
+        assert reach <= house.right - 4, text.words
+    arrow = drawing.spots[2].box.left - house.right
+    assert arrow >= 16  # room for an arrow of 12 pixels
 
 
 def test_the_verdict_bar_of_a_candidate():

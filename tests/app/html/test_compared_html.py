@@ -59,3 +59,10 @@ def test_every_scenario_has_its_verdict_and_its_conclusion():
 def test_one_scenario_is_refused():
     with pytest.raises(InputError, match="1 scenarios: expected 2 to 4 to compare"):
         compared_page(sides(Scenario("mlp-tiny")), predict)
+
+
+def test_a_change_to_training_names_both_steps():
+    shown = sides(Scenario("mlp-tiny"), Scenario("mlp-tiny", training=True))
+    words = " ".join(Page(compared_page(shown, predict)).words)
+    assert "inference → training" in " ".join(words.split())
+    assert "training default" not in words

@@ -95,6 +95,16 @@ def test_a_graph_is_one_order(graph: Side):
     assert f.desks == (("one launch of the graph", graph.prediction.host_s),)
 
 
+def test_few_kernels_per_order_are_not_rounded_to_one(shown: Any, tmp_path: Path):
+    scenario = Scenario("gpt2", mode="compiled", batch=2, seq=32, sizes={"layers": 2})
+    p = predict(scenario)
+    orders = factory(p).orders
+    assert orders < p.kernel_count < 2 * orders  # generated code, with kernels of libraries
+    view = shown(Factory, (Side("A", "A", scenario, p),), size=(1280, 700))
+    text = svg(view, tmp_path / "f.svg")
+    assert "kernels per order" in text and ">1 kernels per order" not in text
+
+
 def test_the_activity_at_a_time_is_that_of_the_schedule(side: Side):
     p = side.prediction
     f = factory(p)

@@ -206,3 +206,13 @@ def test_the_page_names_the_trace_that_it_waits_for(application: Any, bert: Side
     assert view.canvas.message == "No diagram.\ngpt2 needs a GPU"
     assert picture(view.canvas) != waiting
     assert view.canvas.accessibleDescription() == view.canvas.message
+
+
+def test_the_menu_of_parts_is_as_wide_before_and_after_a_change_of_theme(
+    shown: Any, side: Side
+) -> None:
+    view = shown(FusionView, (side,))
+    wide = view.part.sizeHint().width()
+    text = view.part.fontMetrics().horizontalAdvance(view.part.currentText())
+    assert wide >= text + 20  # with the arrow
+    assert view.part.sizeAdjustPolicy() == view.part.SizeAdjustPolicy.AdjustToContents

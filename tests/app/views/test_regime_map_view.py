@@ -12,6 +12,7 @@ from app.answers.sweeps.axes import AxisValues
 from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual, values
 from app.scenes.regime_map.scene import Chart, ExactShifts, crossings
 from app.scenes.sweep.curves import Curve
+from app.time_left import RUNNING, Running
 from app.views.regime_map.view import RegimeMap
 from simulator.analysis.regimes import next_shift
 from simulator.scenario.scenario import Scenario, predict
@@ -158,3 +159,26 @@ def test_a_cancelled_map_has_no_answer(shown: Any, side: Side) -> None:
     assert view.question((side,), 0)(lambda: True) is None
     view.answer(None)
     assert view.chart is before
+
+
+def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
+    sizes = {"layers": 2, "width": 256, "heads": 4}
+    scenario = Scenario("gpt2", mode="compiled", batch=4, seq=64, dtype="bf16", sizes=sizes)
+    side = Side("A", "A", scenario, predict(scenario))
+    view, seen = shown(RegimeMap, (side,), size=WIDE), list[Chart]()
+    assert view.chart is not None and view.chart.level == 0  # `shown` answers the first question
+    report = Running()
+    report.show = lambda part: (view.show_part(part), seen.append(view.chart))
+    token = RUNNING.set(report)
+    question = view.question((side,), 0)
+    assert question is not None
+    fine = question(lambda: False)
+    RUNNING.reset(token)
+    assert seen and all(part.level == 0 and not part.done for part in seen)
+    lines = [len(part.y.values) for part in seen]
+    assert lines == sorted(set(lines)) and lines[-1] < len(fine.y.values)
+    for part in seen:  # each is a map of its own over the whole axes, at the scenario's point
+        assert part.y.values[0] == fine.y.values[0] and part.y.values[-1] == fine.y.values[-1]
+        assert part.spot(4, 64) is not None
+    assert view.map.home == seen[-1].spot(4, 64)
+    assert view.subtitle().endswith(f"{seen[-1].field.mapped.map.period_s.size} points predicted")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from math import fsum
 
 import pytest
 
 from simulator.analysis.compare import compare, waterfall
 from simulator.errors import InputError
+from simulator.hardware.gpu import PACKAGED
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import small_scenario
@@ -75,3 +77,10 @@ def test_two_to_four_scenarios_are_compared():
         compare([A])
     with pytest.raises(InputError, match="5 scenarios: expected 2 to 4"):
         compare([Scenario("mlp-tiny")] * 5)
+
+
+def test_an_own_gpu_is_named_by_its_name():
+    keys = tomllib.loads((PACKAGED / "h200_sxm.toml").read_text("utf-8"))
+    own = {**keys, "name": "My H200", "aliases": []}
+    fall = waterfall(Scenario("mlp-tiny"), Scenario("mlp-tiny", gpu=own))
+    assert [step.label for step in fall.steps] == ["gpu h200 → My H200"]

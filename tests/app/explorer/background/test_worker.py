@@ -15,10 +15,12 @@ from shiboken6 import delete
 
 from app import examples
 from app.answers.answer import batch_regimes, compute_answer
-from app.explorer.background.tracing import Tracing
+from app.explorer.background.tracing import Tracing, _Request  # pyright: ignore[reportPrivateUsage]
 from app.explorer.background.worker import CLUSTER, PLAN, SLOW, Worker
+from app.time_left import running
 from app.widgets.drawing import application
 from simulator.errors import UntracedError
+from simulator.hardware.gpu import gpu
 from simulator.scenario import trace_source
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -196,3 +198,52 @@ def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
     assert not ran
     wait(worker)
     assert ran == ["view"]
+
+
+def test_parts_of_a_result_come_before_it_until_the_job_is_cancelled(worker: Worker):
+    came: list[object] = []
+    ended = threading.Event()
+
+    def run(_: Callable[[], bool]) -> str:
+        running().show("first half")
+        running().show("second half")
+        ended.wait(20)
+        return "whole"
+
+    worker.ask("map", run, came.append, lane=SLOW, on_part=came.append)
+    clock = QElapsedTimer()
+    clock.start()
+    while len(came) < 2 and clock.elapsed() < 20_000:
+        QCoreApplication.processEvents()
+    assert came == ["first half", "second half"]
+    ended.set()
+    wait(worker)
+    assert came == ["first half", "second half", "whole"]
+
+    came.clear()
+    ended.clear()
+    worker.ask("map", run, came.append, lane=SLOW, on_part=came.append)
+    worker.cancel("map")
+    ended.set()
+    worker.ask("map", lambda _: "next", came.append, lane=SLOW)
+    wait(worker)
+    assert came == ["next"]
+
+
+def test_fitting_names_the_traces_that_it_usually_takes(worker: Worker):
+    now_s = 0.0
+    tracing = worker.tracing
+    need = UntracedError(resolve(examples.FIRST).request, gpu("h200"), ("both", None))
+    request = tracing.running = _Request(need, urgent=True)
+    request.left.clock = lambda: now_s
+    tracing.started_s = time.monotonic()
+    for traces in range(1, 7):
+        request.count(traces)
+        now_s += 1.0
+    # 5 steps of 1 s; 12 of 18 are missing, 1 s of the next one is over
+    assert tracing.sentence == (
+        "fitting how the time of bert-base scales, 6 of about 18 traces, about 10 s left, 0 s"
+    )
+    request.count(19)
+    assert tracing.sentence == "fitting how the time of bert-base scales, 19 traces, 0 s"
+    tracing.running = None

@@ -1,9 +1,11 @@
 """The status bar names work that takes long, until it ends."""
 
 import threading
+from collections.abc import Callable
 
 from app.explorer.background.worker import SLOW
 from app.explorer.window.window import Window
+from app.time_left import running
 from tests.app.explorer.files.settling import until
 from tests.app.explorer.waiting import wait
 
@@ -25,3 +27,62 @@ def test_a_message_is_not_replaced_when_work_ends(window: Window):
     window.worker.ask("view Short", lambda _: None, lambda _: None, lane=SLOW)
     wait(window.worker)
     assert window.status.activity.text() == "Copied the command line"
+
+
+def test_a_counted_job_shows_its_count_the_time_left_and_cancel(window: Window):
+    status, began, ended = window.status, threading.Event(), threading.Event()
+    assert not status.stop.isVisible()
+    now_s = 0.0
+
+    def run(cancelled: Callable[[], bool]) -> None:
+        report = running()
+        report.left.clock = lambda: now_s
+        report.count(0, 40, "points")
+        began.set()
+        ended.wait(20)
+
+    window.worker.ask("view Slow", run, lambda _: None, lane=SLOW)
+    until(began.is_set)
+    until(lambda: status.activity.text() == "Computing Slow, 0 of 40 points (Esc cancels)")
+    assert status.stop.isVisible()
+    assert not status.bar.isVisible()
+    report = window.worker.jobs["view Slow"].report
+    for done in (5, 10, 15, 20):
+        now_s += 1.0
+        report.count(done, 40, "points")
+    # 20 points in 4 steps of 1 s, 4 steps missing
+    text = "Computing Slow, 20 of 40 points, about 4 s left (Esc cancels)"
+    until(lambda: status.activity.text() == text)
+    assert status.bar.value() == 50
+    status.stop.click()
+    assert status.activity.text() == "Cancelled"
+    assert not window.worker.busy()
+    ended.set()
+    until(lambda: not status.stop.isVisible())
+
+
+def test_the_progress_of_a_long_activity_fits_into_a_small_window(window: Window):
+    status, ended = window.status, threading.Event()
+    before = window.size()
+    window.resize(980, 700)
+
+    def run(cancelled: Callable[[], bool]) -> None:
+        report = running()
+        for done in (100_000, 200_000):
+            report.count(done, 1_000_000, "points")
+        ended.wait(20)
+
+    window.worker.ask("view Combinations", run, lambda _: None, lane=SLOW)
+    until(status.bar.isVisible)
+    until(lambda: status.activity.width() > 300)
+    assert window.width() == 980
+    bar = status.rect()
+    for widget in (status.activity, status.bar, status.stop, status.sources):
+        assert bar.contains(widget.geometry()), widget
+    words = status.activity.fontMetrics().horizontalAdvance(status.activity.text())
+    assert status.activity.width() >= words
+    assert not status.counted.isVisible()
+    ended.set()
+    wait(window.worker)
+    until(status.counted.isVisible)
+    window.resize(before)
