@@ -25,6 +25,7 @@ class Layout:
 
     def show(self, workspace: str) -> str:
         """Show a workspace with its side panels. Returns the name of the workspace shown."""
+        size = self.window.size()
         if self.shown:
             self._frames[self.shown] = to_base64(self.window.saveState())
         focus = QApplication.focusWidget()
@@ -33,6 +34,9 @@ class Layout:
             self.window.setFocus()  # else Qt gives it to the button of another workspace
         self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
+        self._settle()
+        if self.window.size() != size:  # the page stood beside the panels of the one before it
+            self.window.resize(size)
         return self.shown
 
     def current(self) -> dict[str, str]:

@@ -69,3 +69,21 @@ def test_a_wide_window_keeps_the_panels_that_were_closed(window: Window):
     assert shelf.isHidden()
     window.resize(1280, 800)
     QCoreApplication.processEvents()
+
+
+def test_another_page_leaves_the_window_as_wide_as_it_was(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    window.resize(1300, 800)
+    QCoreApplication.processEvents()
+    show = window.workspaces.show_workspace
+
+    def beside_the_panels_of_the_page_before(name: str) -> str:
+        shown = show(name)
+        window.resize(1500, 800)  # as Qt does if both do not fit
+        return shown
+
+    monkeypatch.setattr(window.workspaces, "show_workspace", beside_the_panels_of_the_page_before)
+    window.session.show("Map")
+    QCoreApplication.processEvents()
+    assert window.width() == 1300
