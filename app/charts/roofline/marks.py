@@ -46,7 +46,7 @@ def marks(frame: Frame, groups: Sequence[LaunchGroup]) -> list[Mark]:
 
 
 def nearest(light: Sequence[Mark], x: float, y: float) -> LaunchGroup | None:
-    """The group of the mark under a point, among marks without a spot; None without a mark."""
+    """The group of the mark under a point, among marks without a spot, or None."""
     if not light:
         return None
     away = [hypot(at[0] - x, at[1] - y) - max(radius, 6.0) - 2 for _, at, radius in light]

@@ -57,8 +57,7 @@ class Planning(QObject):
         return self._pause.isActive() or self.worker.busy(_KEY)
 
     def watch(self, watched: bool) -> None:
-        """Compute plans while `watched`, beginning with the current draft; otherwise pause until
-        the next call."""
+        """Compute plans while `watched`, beginning with the current draft; otherwise pause."""
         self.watched = watched
         if watched:
             self._follow_session()
