@@ -29,7 +29,7 @@ def shown() -> Generator[Step]:
         with redirect_stdout(sys.stderr):
             yield lambda step: None
         return
-    from app.terminal import Terminal  # rich: only on a terminal
+    from app.terminal import Terminal  # imports rich: only on a terminal
 
     with Terminal(stderr=True).status("starting") as status, redirect_stdout(sys.stderr):
         left = TimeLeft()

@@ -105,7 +105,7 @@ RUNNING: ContextVar[Running | None] = ContextVar("running", default=None)
 
 
 def running() -> Running:
-    """The report of the job that runs in this thread; one that nobody reads outside of jobs."""
+    """The report of the job that runs in this thread; outside a job, a report that is not read."""
     return RUNNING.get() or Running()
 
 

@@ -137,8 +137,9 @@ def question(
 
 @dataclass(frozen=True)
 class Opening(Question):
-    """The explorer's start: the scenario of the options, or BERT-base if they name no network; then
-    `file`, unless empty: a session, a scenario's or a plan's file, or a plan's link."""
+    """What the explorer opens first: the scenario of the options, or BERT-base if they name no
+    network. If `file` is not empty, it is opened next; it is the path of a session, a scenario or a
+    plan, or the link of a plan."""
 
     file: str = ""
 

@@ -174,8 +174,8 @@ def _print_report(
 
 
 def _comparison_with(measured: Path) -> Callable[[Prediction], Overlay]:
-    """A comparison of predictions with a profiler trace, which is read now: an unreadable file ends
-    the command before its network is traced."""
+    """A comparison of predictions with a profiler trace. The trace is read at once, so that an
+    unreadable file ends the command before its network is traced."""
     from simulator.measured.overlay import overlay
     from simulator.measured.profiler_trace import read
 

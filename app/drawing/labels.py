@@ -40,7 +40,7 @@ class Labels:
         distances: Iterable[float] = (0.0, 10.0, 24.0, 40.0),
     ) -> Box | None:
         """Reserve a box for a label near a mark of this radius: right of it, left, above,
-        below, diagonally, then at each farther distance. Returns None without a free box."""
+        below, diagonally, then at greater `distances`. Returns None if no box is free."""
         for box in _near(x, y, radius, width, height, distances):
             if self.free(box):
                 self.take(box)

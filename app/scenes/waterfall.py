@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def highest_s(fall: Waterfall) -> float:
-    """The longest time to draw, including the ends of intervals and changes alone."""
+    """The longest time to draw, including the ends of intervals and each change applied alone."""
     tops = [
         fall.a.period_s,
         fall.b.period_s,

@@ -10,7 +10,7 @@ _LEAST = 6
 
 
 class Elided(QLabel):
-    """A one-line label, elided in its middle, with the full text as tooltip."""
+    """A one-line label, elided in its middle, with the full text as a tooltip."""
 
     def __init__(self, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
         super().__init__()

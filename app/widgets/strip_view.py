@@ -27,7 +27,7 @@ class StripView(View):
         column.addWidget(self.strip)
 
     def below(self, canvas: Painted, pressed: Callable[[Any], None]) -> Painted:
-        """Add the canvas, which takes the keyboard focus; `pressed` takes pressed items."""
+        """Add the canvas, which takes the keyboard focus; `pressed` receives each pressed item."""
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.addWidget(canvas, 1)

@@ -47,7 +47,7 @@ class View(QWidget):
         self.setAccessibleName(self.title)
 
     def event(self, event: QEvent) -> bool:
-        """Show the formula of a figure as tooltip, below the figures of the view."""
+        """Show the formula of a figure as a tooltip, below the figures of the view."""
         if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
             return super().event(event)
         formula = self.formula(event.globalPos())

@@ -40,7 +40,8 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """The values at which the search had to trace, with the reason, or an empty string."""
+        """The values at which the search had to trace the network again, with the reasons; empty if
+        there are none."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 

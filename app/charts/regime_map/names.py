@@ -114,7 +114,7 @@ def _note(
     metrics: Metrics,
     labels: Labels,
 ) -> list[Item]:
-    """The reason why an area does not fit or cannot run, in its middle."""
+    """The reason why steps of an area do not fit or cannot run, in the middle of the area."""
     rows, columns = np.nonzero(inside)
     if rows.size < _LEAST_SHARE * inside.size:
         return []

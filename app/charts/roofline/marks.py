@@ -46,7 +46,7 @@ def marks(frame: Frame, groups: Sequence[LaunchGroup]) -> list[Mark]:
 
 
 def nearest(light: Sequence[Mark], x: float, y: float) -> LaunchGroup | None:
-    """The group of the mark under a point, of those without a spot; None if there is none."""
+    """The group of the mark under a point, among marks without a spot, or None."""
     if not light:
         return None
     away = [hypot(at[0] - x, at[1] - y) - max(radius, 6.0) - 2 for _, at, radius in light]
@@ -55,7 +55,7 @@ def nearest(light: Sequence[Mark], x: float, y: float) -> LaunchGroup | None:
 
 
 def spots(drawn: Sequence[Mark]) -> tuple[Spot, ...]:
-    """The spots for the pointer: each mark with a margin, and its figures as tooltip."""
+    """The spots for the pointer: each mark with a margin, and its figures as a tooltip."""
     return tuple(
         Spot(group, Box.around(*at, max(radius, 6.0) + 2), sentence(group), round=True)
         for group, at, radius in drawn[:FEW]

@@ -57,7 +57,7 @@ class Planning(QObject):
         return self._pause.isActive() or self.worker.busy(_KEY)
 
     def watch(self, watched: bool) -> None:
-        """Plan from now on, first the current draft; or pause until it is watched again."""
+        """Compute plans while `watched`, beginning with the current draft; otherwise pause."""
         self.watched = watched
         if watched:
             self._follow_session()

@@ -116,7 +116,7 @@ class Worker(QObject):
             job.cancelled.set()
             if job.on_traced is not None:
                 self.tracing.drop(job.on_traced)
-                job.on_traced = None  # it refers to the job
+                job.on_traced = None  # the callback refers to the job
 
     def cancel_all(self) -> None:
         """Cancel all jobs and the running trace."""
@@ -177,7 +177,7 @@ class Worker(QObject):
             )
         finally:
             RUNNING.reset(token)
-            job.report.show = _nobody  # it refers to the job
+            job.report.show = _nobody  # the callback refers to the job
 
     def _on_part(self, job: Job, part: Any) -> None:
         if self.jobs.get(job.key) is job and job.on_part is not None:

@@ -109,7 +109,7 @@ class Goals(QWidget):
         return row
 
     def _figures(self) -> Choice:
-        """The figure of the free question, whose unit stands beside its target."""
+        """The choice of the figure to limit; the unit of the figure is shown beside the limit."""
         self.figure = Choice(self.theme, "Figure under a limit")
         # elided where there is little room, so that it does not widen the inspector
         policy = Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -163,7 +163,7 @@ class Goals(QWidget):
         if goal in UNITS:
             box = self.boxes[goal]
             if not box.hasAcceptableInput():
-                self.labels[goal].say("enter > 0")
+                self.labels[goal].say("expected a number above 0; enter one", "enter > 0")
                 box.setFocus()
                 return
             target = float(box.text())

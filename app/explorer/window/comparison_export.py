@@ -26,7 +26,7 @@ def export_comparison(window: Window) -> None:
         return
 
     def render(cancelled: Callable[[], bool]) -> str:
-        from app.html.compared import compared_page  # late: slows the start
+        from app.html.compared import compared_page  # its import slows the start
 
         def predict_unless_cancelled(scenario: Scenario) -> Prediction:
             if cancelled():

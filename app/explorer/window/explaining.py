@@ -30,7 +30,7 @@ class Explanation(QFrame):
         sheet: str = "",
     ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
-        self.setStyleSheet(sheet)  # before its height is computed
+        self.setStyleSheet(sheet)  # the height below depends on the style
         self.setProperty("look", "offer")
         self.setAccessibleName(formula.name)
         self.setAccessibleDescription(formula.text)

@@ -113,7 +113,7 @@ class Head(QWidget):
         super().resizeEvent(event)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())  # as wide as its window
+        return QSize(0, super().minimumSizeHint().height())  # never wider than the window
 
 
 def subject_lines(answer: Answer) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class Window(QMainWindow):
         self.workspaces.fill(placed)
         self.beside = [Panel("Shelf", self.shelf, theme), Panel("Scenario", self.inspector, theme)]
         for child in (self.answering, self.advising, self.panels):
-            child.setParent(self)  # ends their timers with the window
+            child.setParent(self)  # their timers end with the window
         self._place()
         self.layout_ = Layout(self, self.workspaces, self.beside)
         self.files = Files(

@@ -29,7 +29,8 @@ def usual(side: Side) -> list[str]:
 
 
 def axes_of(side: Side, names: Sequence[str]) -> dict[str, list[Value]]:
-    """The named axes that a side has, with their values, in at most `MOST_POINTS` combinations."""
+    """Those of the named axes that the side has, with their values. Values are left out until there
+    are at most `MOST_POINTS` combinations."""
     axis_values = values(side)
     axes = {name: axis_values[name] for name in names if name in axis_values}
     while prod(map(len, axes.values())) > MOST_POINTS:

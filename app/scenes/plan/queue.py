@@ -14,7 +14,7 @@ from simulator.planning.spec import Spec
 Floats = NDArray[np.float64]
 _BINS = 36
 _REACH = 1.25
-"""The end of a histogram, as a factor of its percentile or its limit."""
+"""The end of a histogram, as a multiple of its percentile or its limit."""
 
 
 @dataclass(frozen=True)

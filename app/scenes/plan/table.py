@@ -12,7 +12,8 @@ from simulator.planning.spec import Spec, WorkloadKind
 from simulator.planning.wording import duration, latency
 
 _NEEDED = 1
-"""Columns of at most this rank take precedence over intervals."""
+"""If the columns of at most this rank do not all fit, every column is shown without its secondary
+texts, such as intervals."""
 Cell = tuple[str, str]
 """A figure and its secondary text, such as the ends of its interval."""
 

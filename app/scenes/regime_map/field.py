@@ -64,7 +64,8 @@ class MapField:
         return centres
 
     def equal_times(self) -> list[tuple[float, tuple[Floats, ...]]]:
-        """Round times in seconds, each with its lines [n, 2] in values of the axes."""
+        """Round times in seconds, each with the lines on which a step takes that time; a line is an
+        array [n, 2] of values on both axes."""
         period = self.mapped.map.period_s
         finite = period[np.isfinite(period)]
         if not finite.size or not self.smooth:

@@ -221,8 +221,8 @@ def exact(
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice with the columns of simulator.analysis.sweep, or the reason why it has none, and its
-    index on the axis."""
+    """A choice on an axis, such as a GPU: its name, its index on the axis, and its columns of
+    simulator.analysis.sweep. If it has no columns, `why` is the reason."""
 
     name: str
     place: int

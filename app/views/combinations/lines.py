@@ -45,7 +45,7 @@ def ordered_styles(count: int) -> Styles:
 
 
 class Lines:
-    """The lines of one table; `groups` holds an index into the styles per row. Painted pixmaps are
+    """The lines of one table; `groups` holds the index of each row's style. Painted pixmaps are
     cached, so that moving a brush repaints the matching lines only."""
 
     def __init__(self, groups: NDArray[np.int64], styles: Styles = regime_styles) -> None:

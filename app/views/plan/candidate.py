@@ -40,7 +40,7 @@ class CandidateWidget(QFrame):
         self.title, self.source = Elided(), Elided()
         self.title.setProperty("tone", "title")
         self.source.setProperty("tone", "label")
-        self.switch = Switch(theme, f"{card.title} takes part")
+        self.switch = Switch(theme, f"{card.title} is a candidate")
         self.switch.clicked.connect(lambda on: self.switched.emit(card.id, on))
         self.price = TextField(_price(card))
         self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))

@@ -140,7 +140,7 @@ class PlanVerdict(PlanView):
         count = len(planned.rows)
         if count == 1:
             return "1 candidate"
-        return f"{count:,} candidates, the cheapest that surely fits first"
+        return f"{count:,} candidates, the cheapest that fits is first"
 
     def rows(self) -> list[list[str]]:
         planned = self.planned

@@ -196,7 +196,7 @@ class Number(QWidget):
 
 class Segments(QFrame):
     """Buttons side by side, one of which is chosen. Unavailable buttons are disabled, with the
-    reason as tooltip."""
+    reason as a tooltip."""
 
     chosen = Signal(str)
 

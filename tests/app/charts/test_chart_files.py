@@ -143,7 +143,7 @@ def test_a_field_between_its_points() -> None:
     finer = fine(grid, x, y)
     assert x.smooth and not y.smooth
     assert finer[0, 0] == pytest.approx(0, abs=0.01) and finer[0, -1] == pytest.approx(2, abs=0.01)
-    assert finer[0, finer.shape[1] // 2] == pytest.approx(1, abs=0.01)  # batch 2, by factors
+    assert finer[0, finer.shape[1] // 2] == pytest.approx(1, abs=0.01)  # batch 2: √(1 · 4)
     assert np.isnan(finer[1]).all() and np.isfinite(finer[0]).all()
     assert middle(np.zeros((4, 4), bool), x, y) is None
 

@@ -39,13 +39,13 @@ def test_a_whatif_is_each_alone_and_all_together(run: Run) -> None:
 
 
 def test_the_table_agrees_with_the_document(run: Run) -> None:
-    text, found = table(run(*WHATIF)), document(run, *WHATIF)
-    for step in found["steps"]:
+    text, written = table(run(*WHATIF)), document(run, *WHATIF)
+    for step in written["steps"]:
         (line,) = [each for each in text.splitlines() if each.startswith(step["change"])]
         assert signed_seconds(step["change_s"]) in line and seconds(step["period_s"]) in line
-    assert f"{seconds(found['before']['period_s'])} → " in " ".join(text.split())
+    assert f"{seconds(written['before']['period_s'])} → " in " ".join(text.split())
     listed = csv_rows(run, *WHATIF)
-    assert [float(r["change_s"]) for r in listed] == [s["change_s"] for s in found["steps"]]
+    assert [float(r["change_s"]) for r in listed] == [s["change_s"] for s in written["steps"]]
     assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet reads it as a formula
 
 

@@ -128,10 +128,10 @@ class User:
     def _control(self) -> str:
         kinds = (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QTabBar, QAbstractItemView)
         kind = self.chance.choice(kinds)
-        found = self._seen(kind)
-        if not found:
+        seen = self._seen(kind)
+        if not seen:
             return "none"
-        widget = self.chance.choice(found)
+        widget = self.chance.choice(seen)
         name = f"{type(widget).__name__} {widget.accessibleName()!r}"
         if isinstance(widget, QToolButton) and widget.menu() is not None:
             self._entry(widget.menu())
@@ -169,8 +169,8 @@ class User:
         return f"{card.key} on {place}: {offer.words}"
 
     def _pointer(self) -> str:
-        found = self._seen(QWidget)
-        widget = self.chance.choice(found)
+        seen = self._seen(QWidget)
+        widget = self.chance.choice(seen)
         chance, kinds = self.chance, QEvent.Type
         name = f"{type(widget).__name__} {widget.accessibleName()!r}"
 
@@ -231,10 +231,10 @@ class User:
         )
 
     def _key(self) -> str:
-        found = [w for w in self._seen(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
-        if not found:
+        focusable = [w for w in self._seen(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        if not focusable:
             return "none"
-        widget = self.chance.choice(found)
+        widget = self.chance.choice(focusable)
         if isinstance(widget, (QMenu, QToolButton)) or not widget.isVisible():
             return "left alone"
         widget.setFocus()

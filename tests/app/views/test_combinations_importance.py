@@ -30,24 +30,24 @@ def test_shares_by_hand():
     """Shares 1, 3, 5, 9: mean 4.5, total 12.25 + 2.25 + 0.25 + 20.25 = 35. By One the means are 2
     and 7: 2 · 2.5² + 2 · 2.5² = 25. By Other they are 3 and 6: 4 · 1.5² = 9. One is left."""
     table = _table([1, 3, 5, 9], [0, 0, 1, 1], [0, 1, 0, 1])
-    found = importance(table, "Share", np.ones(4, bool))
-    assert found.shares == pytest.approx({"One": 25 / 35, "Other": 9 / 35})
-    assert found.together == pytest.approx(1 / 35)
-    assert found.words == "One 71%, Other 26%, several axes together 3%"
+    result = importance(table, "Share", np.ones(4, bool))
+    assert result.shares == pytest.approx({"One": 25 / 35, "Other": 9 / 35})
+    assert result.together == pytest.approx(1 / 35)
+    assert result.words == "One 71%, Other 26%, several axes together 3%"
 
 
 def test_times_are_compared_by_their_logarithms():
     """One multiplies by 16 (two steps of 4), Other by 4: variances are as 4² to 2²; no rest."""
     table = _table([1, 4, 16, 64], [0, 0, 1, 1], [0, 1, 0, 1])
-    found = importance(table, "Time", np.ones(4, bool))
-    assert found.shares == pytest.approx({"One": 0.8, "Other": 0.2})
-    assert found.together == pytest.approx(0.0, abs=1e-12)
+    result = importance(table, "Time", np.ones(4, bool))
+    assert result.shares == pytest.approx({"One": 0.8, "Other": 0.2})
+    assert result.together == pytest.approx(0.0, abs=1e-12)
 
 
 def test_without_all_combinations_there_is_no_share_of_interactions():
     table = _table([1, 4, 16, 64], [0, 0, 1, 1], [0, 1, 0, 1])
-    found = importance(table, "Time", np.array([True, True, True, False]))
-    assert found.together is None and set(found.shares) == {"One", "Other"}
+    result = importance(table, "Time", np.array([True, True, True, False]))
+    assert result.together is None and set(result.shares) == {"One", "Other"}
     one = importance(table, "Time", np.array([True, True, False, False]))
     assert one.shares == pytest.approx({"Other": 1.0})  # the axis "One" has one value in these rows
     assert importance(table, "Time", np.array([True, False, False, False])).words == ""
@@ -73,8 +73,8 @@ def test_shares_agree_with_an_analysis_of_variance():
 def test_groups_have_medians_of_their_matching_rows():
     table = _table([1, 3, 5, 9], [0, 0, 1, 1], [0, 1, 0, 1])
     one, _, time, _ = table.columns
-    found = group_summaries(one, time, np.array([True, True, False, True]))
-    assert [(g.text, g.count, g.median) for g in found] == [("a", 2, 2.0), ("b", 1, 9.0)]
+    summaries = group_summaries(one, time, np.array([True, True, False, True]))
+    assert [(g.text, g.count, g.median) for g in summaries] == [("a", 2, 2.0), ("b", 1, 9.0)]
     assert [g.text for g in group_summaries(one, time, np.array([True, True, False, False]))] == [
         "a"
     ]
@@ -142,12 +142,12 @@ def test_lines_that_groups_share_have_no_colour_of_a_group(shown: Any, side: Sid
     def coloured(first: int) -> int:
         """The pixels between two axes that are closer to a group's colour than to grey."""
         left, right = int(canvas.across(first)) + 20, int(canvas.across(first + 1)) - 20
-        found = 0
+        count = 0
         for x in range(left, right, 6):
             for y in range(60, canvas.height() - 45):
                 pixel = image.pixelColor(x, y)
-                found += pixel.saturation() > 130 and pixel.value() > 70
-        return found
+                count += pixel.saturation() > 130 and pixel.value() > 70
+        return count
 
     assert len({*colours}) == 2
     assert names[:4] == ["Batch", "GPU", "Mode", "Host speed"]

@@ -194,7 +194,7 @@ def test_bytes_are_labelled_where_they_leave_a_block(view: FusionView, tmp_path:
     flows = {data(f.bytes) for f in view.canvas.scene.flows if f.bytes}
     text = svg(view.canvas, tmp_path / "f.svg")
     written = {words for words in flows if f">{words}<" in text}
-    assert written and len(written) >= len(flows) / 2  # limited by the room
+    assert written and len(written) >= len(flows) / 2  # the others do not fit
 
 
 def test_the_page_names_the_trace_that_it_waits_for(application: Any, bert: Side) -> None:

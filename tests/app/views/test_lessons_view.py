@@ -87,7 +87,7 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     )
     view.go(1)
     assert attempt.step == "predict"
-    assert view.outcomes == {} and view.question((), 0) is None  # no simulation starts before
+    assert view.outcomes == {} and view.question((), 0) is None  # no simulation before the guess
     at = page.guess.point("b")
     pointer(page.guess, QEvent.Type.MouseButtonPress, at)
     pointer(page.guess, QEvent.Type.MouseMove, at + QPointF(0, 30))

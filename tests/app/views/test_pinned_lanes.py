@@ -26,10 +26,10 @@ def _click(canvas: Any, at: QPointF) -> None:
 def test_only_predicted_sides_have_pinned_lanes(side: Side, variant: Side) -> None:
     pins = (_HOST_OF_B, Pin("rank", "0"), _GPU_OF_A, Pin("gpu", "C"))
     drawn = lanes(side.prediction)
-    found = pinned_lanes(pins, (side, variant), [drawn])
-    assert [lane.pin for lane in found] == [_HOST_OF_B, _GPU_OF_A]
-    assert found[1].lanes is drawn and found[0].lanes.prediction is variant.prediction
-    assert found[0].slices is found[0].lanes.host and found[1].slices is drawn.gpu
+    pinned = pinned_lanes(pins, (side, variant), [drawn])
+    assert [lane.pin for lane in pinned] == [_HOST_OF_B, _GPU_OF_A]
+    assert pinned[1].lanes is drawn and pinned[0].lanes.prediction is variant.prediction
+    assert pinned[0].slices is pinned[0].lanes.host and pinned[1].slices is drawn.gpu
 
 
 def test_pins_follow_their_scenarios_when_one_is_removed() -> None:

@@ -43,7 +43,7 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
     QTest.keyClick(view.map, Qt.Key.Key_Return)
-    assert emitted == []  # it is there
+    assert emitted == []  # the scenario is already at the cursor
     QTest.keyClick(view.map, Qt.Key.Key_Right)
     QTest.keyClick(view.map, Qt.Key.Key_Up)
     assert view.through.slices[1].head == ("Along host speed", "at batch 64")

@@ -129,7 +129,7 @@ def test_the_place_of_a_side_and_the_subject_of_a_map(side: Side) -> None:
     assert elsewhere(one, "batch") == elsewhere(other, "batch") != elsewhere(one, "bandwidth")
     line = values(side, "batch", 0, (1, 64))
     assert line.values == (1, 2, 4, 8, 16, 32, 64)
-    assert values(side, "batch", 0, (64, 256)).values[0] == 1  # it has left those ends
+    assert values(side, "batch", 0, (64, 256)).values[0] == 1  # the side's batch 32 is outside
 
 
 def test_table_and_svg(shown: Any, side: Side, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_batch_takes_the_place_of_the_one_before() -> None:
     assert predict(twice).trace.samples == 16
 
 
-def test_the_switch_wonders_and_a_late_answer_is_dropped(shown: Any, side: Side) -> None:
+def test_the_switch_asks_again_and_a_late_answer_is_dropped(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     late = view.canvas.sweep
     emitted: list[str] = []

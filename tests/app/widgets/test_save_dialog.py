@@ -1,4 +1,4 @@
-"""The dialog for a file's place adds the suffix that a name lacks."""
+"""The dialog that asks where to write a file adds the suffix if a name has none."""
 
 from pathlib import Path
 

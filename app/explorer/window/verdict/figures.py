@@ -53,7 +53,7 @@ def _regime(paint: Paint, x: float, wide: float, answer: Answer) -> None:
     paint.text(at, 26, title, ink, px, 600, room=room)
     _shares(paint, QRectF(at, 45, room, 9), p)
     words = [f"{percent(p.shares[r])} {r}" for r in REGIMES]
-    if _marked_width(words) + 2 * 6 > wide:  # the title names the ruling regime
+    if _marked_width(words) + 2 * 6 > wide:  # the title names the regime of the step
         words = [
             text if r != p.regime else percent(p.shares[r])
             for r, text in zip(REGIMES, words, strict=True)

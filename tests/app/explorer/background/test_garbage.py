@@ -62,7 +62,7 @@ def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     application()
-    gc.unfreeze()  # the tests leave out objects too
+    gc.unfreeze()  # tests/conftest.py freezes objects too
     parent = QObject()
     collector = Collector(parent)
     survivor = Cycle()

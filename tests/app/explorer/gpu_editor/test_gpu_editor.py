@@ -102,7 +102,7 @@ def test_a_peak_is_held_against_its_parts() -> None:
     peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and not peak.agrees and peak.off == pytest.approx(0.0764, abs=1e-4)
     fp64 = form_sheet.peak("tensor", "fp64")
-    assert fp64 is not None and fp64.agrees  # of the boost clock
+    assert fp64 is not None and fp64.agrees  # its parts have the boost clock
     form_sheet.type("units", "")
     assert form_sheet.peak("tensor", "bf16") is None
 

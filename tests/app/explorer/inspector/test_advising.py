@@ -107,7 +107,8 @@ def test_goals_are_found_and_applied(advising: Advising):
     advising.set_scenario(FIRST)
     goals.buttons["regime"].click()
     goals.buttons["under"].click()
-    assert goals.labels["under"].accessibleName() == "enter > 0"
+    refused = "expected a number above 0; enter one"
+    assert goals.labels["under"].accessibleName() == refused
     wait(advising)
     assert goals.results["regime"].value == batch_out_of_overhead(FIRST).value
     assert goals.buttons["regime"].text() == "Apply" and "under" not in goals.results

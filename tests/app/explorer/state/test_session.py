@@ -112,9 +112,9 @@ def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
         "Map",
     )
     save(tmp_path / "one.ridge", state, {"Explore": "AAEC"})
-    found, docks = load(tmp_path / "one.ridge")
-    assert (found, docks) == (state, {"Explore": "AAEC"})
-    assert text(found, docks) == (tmp_path / "one.ridge").read_text("utf-8")
+    loaded, docks = load(tmp_path / "one.ridge")
+    assert (loaded, docks) == (state, {"Explore": "AAEC"})
+    assert text(loaded, docks) == (tmp_path / "one.ridge").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("written", "said"), [

@@ -64,7 +64,7 @@ def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Win
 
 
 def test_a_file_that_is_offered_as_a_move_is_copied(window: Window, tmp_path: Path):
-    """A file manager deletes a file that its target moved."""
+    """A file manager deletes a dropped file if the target accepts it as a move."""
     path = tmp_path / "unknown.docx"
     path.write_text("text", "utf-8")
     data = QMimeData()

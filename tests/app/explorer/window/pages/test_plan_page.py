@@ -46,7 +46,7 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     shown = answer(planned)
     plan = planned.plan_page.planning.planned.plan
     assert plan is not None and shown.words.text() == plan.verdict
-    assert shown.subtitle() == "2 candidates, the cheapest that surely fits first"
+    assert shown.subtitle() == "2 candidates, the cheapest that fits is first"
     assert [row[0] for row in shown.rows()] == [
         "Configuration",
         "1 × L40S, vllm, bf16",
