@@ -190,7 +190,8 @@ def _money(row: Row, currency: Currency) -> str:
 
 def skipped(plan: Plan) -> list[str]:
     """A line for each reason to skip candidates, the most frequent first, with their number and
-    one of them: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer of them meet every limit"."""
+    one of them: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer GPUs of this kind meet every
+    limit"."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in plan.pruned.items():
         by_reason.setdefault(reason, []).append(name)

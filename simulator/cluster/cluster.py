@@ -183,12 +183,13 @@ def _link(path: Path, card: GPU, table: LinkTable) -> Link:
     if table.kind == "nvlink" and speed > most * 1.001:
         raise InputError(
             f"{path}: link.bandwidth_gbytes_per_s = {table.bandwidth_gbytes_per_s:g} contradicts "
-            f"{card.name}, whose links have {most / 1e9:g} GB/s in one direction; correct either"
+            f"{card.name}, whose links have {most / 1e9:g} GB/s in one direction; correct "
+            "one of them"
         )
     if table.multicast and table.topology != "nvswitch":
         raise InputError(
             f'{path}: link.multicast = true with topology = "{table.topology}": expected '
-            '"nvswitch", since only a switch can reduce; correct either'
+            '"nvswitch", since only a switch can reduce; correct one of them'
         )
     return Link(
         table.kind,

@@ -23,8 +23,8 @@ def unreadable(network: str) -> str:
     """The child was killed because it wrote something other than messages."""
     return (
         f"the process that traced {Path(network).name} wrote to the pipe that returns its trace, "
-        "and was killed: expected code that prints, or writes to files that it opens; correct the "
-        f"network, {_DEBUG}"
+        "and was killed: expected writes to standard output and to the network's own files only; "
+        f"correct the network, {_DEBUG}"
     )
 
 

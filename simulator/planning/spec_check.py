@@ -81,7 +81,7 @@ def check(spec: Spec) -> None:
     if work.batch_window_s and spec.rate_per_s is None:
         raise InputError(
             "workload.batch_window means nothing without load.rate, since batches are then always "
-            "full: expected a rate, or no such key; add one or remove the other"
+            "full: expected both keys or neither; add load.rate, or remove workload.batch_window"
         )
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):
@@ -92,7 +92,8 @@ def check(spec: Spec) -> None:
         if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
             raise InputError(
                 f"workload.checkpoint takes {work.checkpoint_s:g} s and is written every "
-                f"{work.checkpoint_every_s:g} s: expected less; write checkpoints less often"
+                f"{work.checkpoint_every_s:g} s: expected less time than between two "
+                "checkpoints; write checkpoints less often"
             )
     if limits.first_token_s and limits.latency_s and limits.first_token_s > limits.latency_s:
         raise InputError(

@@ -80,8 +80,8 @@ def test_loading_and_predicting_need_no_torch(saved: Path) -> None:
 import sys
 from simulator import predict_trace
 from simulator.formats.trace_file import load
-found = predict_trace(load(sys.argv[1]), gpu="a100")
-assert found.period_s > 0 and found.kernels and found.peak_memory_bytes > 0
+p = predict_trace(load(sys.argv[1]), gpu="a100")
+assert p.period_s > 0 and p.kernels and p.peak_memory_bytes > 0
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code, str(saved)], check=True)

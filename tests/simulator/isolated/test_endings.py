@@ -115,8 +115,8 @@ while True: pass
 """
     assert refusal(without_torch, writes) == (
         "the process that traced nets.py:Net wrote to the pipe that returns its trace, and was "
-        "killed: expected code that prints, or writes to files that it opens; correct the network, "
-        "or run it with --no-sandbox, where a debugger can follow it"
+        "killed: expected writes to standard output and to the network's own files only; correct "
+        "the network, or run it with --no-sandbox, where a debugger can follow it"
     )
 
 

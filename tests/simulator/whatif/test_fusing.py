@@ -64,9 +64,9 @@ def test_the_host_pays_one_eager_op_and_a_graph_nothing() -> None:
     product = max(i for i in up if i < first)
     text = f"+fuse={product}+{first}"
     trace = predict(changed(BERT, text)).trace
-    made = next(op for op in trace.ops if op.name == "fused.product.default")
+    fused = next(op for op in trace.ops if op.name == "fused.product.default")
     old = predict(BERT).trace.ops[product]
-    assert (made.python_calls, made.module_calls) == (old.python_calls, old.module_calls)
+    assert (fused.python_calls, fused.module_calls) == (old.python_calls, old.module_calls)
     graph, both = predict(changed(BERT, "+cuda_graph")), predict(changed(BERT, "+cuda_graph", text))
     assert both.host_s == graph.host_s and both.kernel_count == graph.kernel_count - 1
 
