@@ -108,8 +108,8 @@ class Cluster(msgspec.Struct, frozen=True):
         nodes = count // per_node
         if nodes > 1 and self.network is None:
             raise InputError(
-                f"{count} GPUs of {self.id}: it has {self.gpus_per_node} in one node and no "
-                "network: expected at most those; name a cluster of several nodes"
+                f"{count} GPUs of {self.id}: it has no network between nodes: expected at "
+                f"most {self.gpus_per_node}, the GPUs of one node; name a cluster of several nodes"
             )
         return msgspec.structs.replace(self, nodes=nodes, gpus_per_node=per_node)
 

@@ -14,8 +14,8 @@ def overran(network: str, limit_s: float) -> str:
     """The child was killed because the time limit did not stop its code."""
     return (
         f"tracing {Path(network).name} took more than {limit_s:g} s and blocked the signal that "
-        "stops it; its process was killed: expected it to end by then; correct the network, give "
-        "smaller sizes, or allow more with --time-limit"
+        "stops it; its process was killed: expected the code to end by then; correct the network, "
+        "give smaller sizes, or allow more with --time-limit"
     )
 
 

@@ -25,7 +25,8 @@ def check(spec: Spec) -> None:
     """Raise InputError if a key is missing, out of bounds, or contradicts another one."""
     if not 1 <= spec.requests <= _MOST_REQUESTS:
         raise InputError(
-            f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
+            f"simulation.requests = {spec.requests}: expected 1 to "
+            f"{_MOST_REQUESTS:,}; change the number"
         )
     work, limits = spec.workload, spec.limits
     if not 1 <= limits.percentile < 100:
@@ -71,7 +72,7 @@ def check(spec: Spec) -> None:
     if work.lora_modules and work.lora_rank is None:
         raise InputError(
             "workload.lora_rank is missing: expected the rank of the adapters of lora_modules; "
-            "write 16"
+            "add it, such as lora_rank = 16"
         )
     if work.lora_rank is not None and work.network not in CATALOGUE:
         raise InputError(
@@ -132,5 +133,5 @@ def _check_experts(spec: Spec) -> None:
     if work.attention_dp and spec.candidates.disaggregated:
         raise InputError(
             "workload.attention_dp = true with candidates.disaggregated: expected one of the two, "
-            "since separate pools of such servers are not planned; remove one"
+            "since plans do not cover separate pools of such servers; remove one"
         )
