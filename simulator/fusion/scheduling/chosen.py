@@ -95,8 +95,8 @@ class Chosen:
         if cycle := detour(members, self.needed):
             first, outside, second = map(self.label, cycle)
             raise InputError(
-                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs it; "
-                "choose it too, or a shorter chain"
+                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs "
+                f"{outside}; choose {outside} too, or a shorter chain"
             )
         return self._kernel_of(members, nodes, product)
 

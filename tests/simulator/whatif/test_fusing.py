@@ -113,9 +113,10 @@ def test_impossible_fusions_are_refused_with_the_reason() -> None:
     plain = predict(BERT)
     adds, norms = numbers(plain, "add"), numbers(plain, "native_layer_norm")
     between = [i for i in adds if i > norms[0]][:2]
+    norm = f"native_layer_norm (op {between[0] + 1})"
     assert reason(f"+fuse={between[0]}+{between[1]}") == (
-        f"fuse: a cycle: native_layer_norm (op {between[0] + 1}) is not chosen, but needs add (op "
-        f"{between[0]}), and add (op {between[1]}) needs it; choose it too, or a shorter chain"
+        f"fuse: a cycle: {norm} is not chosen, but needs add (op {between[0]}), and add (op "
+        f"{between[1]}) needs {norm}; choose {norm} too, or a shorter chain"
     )
     products = numbers(plain, "addmm")
     assert reason(f"+fuse={products[0]}+{products[1]}") == (
