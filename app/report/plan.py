@@ -190,8 +190,8 @@ def _money(row: Row, currency: Currency) -> str:
 
 def skipped(plan: Plan) -> list[str]:
     """A line for each reason to skip candidates, the most frequent reason first, with the number of
-    skipped candidates and an example: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer of them meet
-    every limit"."""
+    skipped candidates and an example: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer GPUs of this
+    kind meet every limit"."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in plan.pruned.items():
         by_reason.setdefault(reason, []).append(name)

@@ -50,8 +50,8 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
     if not operations:
         raise InputError(
             f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "
-            "none could be imported; install what is missing (said above), or ask for another "
-            "--kind"
+            "but none could be imported; install what is missing (printed above), or ask for "
+            "another --kind"
         )
     return operations
 

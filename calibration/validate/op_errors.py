@@ -77,8 +77,9 @@ def groups(recording: Recording, p: Prediction) -> dict[str, Group]:
     return by_text
 
 
-def kept_trace(recording: Recording, folder: Path | None) -> Trace:
-    """The trace of a recorded case, from the folder if it has it."""
+def case_trace(recording: Recording, folder: Path | None) -> Trace:
+    """The trace of a recorded case. With a folder, it is read from there, and first saved there if
+    it is missing."""
     if folder is None:
         return retrace(recording.case)
     path = folder / f"{recording.name.replace('/', '_')}.json"
@@ -100,7 +101,7 @@ def main() -> None:
     for recording in recordings(options.suite, options.gpu):
         if not re.search(options.pattern, recording.name):
             continue
-        p = predict_trace(kept_trace(recording, options.traces), gpu=options.gpu)
+        p = predict_trace(case_trace(recording, options.traces), gpu=options.gpu)
         ratio = p.gpu_busy_s / recording.gpu_busy_s
         print(f"{recording.name}: {p.gpu_busy_s * 1e3:.2f} ms predicted, {ratio:.2f} of recorded")
         ranked = sorted(groups(recording, p).items(), key=lambda item: -abs(item[1].error_s))

@@ -126,11 +126,11 @@ def unplanned(row: dict[str, str]) -> str:
     if row["mode"] != "agg":
         return "prefill and decode on separate GPUs"
     if int(row["tp_size"]) not in SPLITS or row["pp_size"] != "1":
-        return f"tp={row['tp_size']} pp={row['pp_size']} is not planned"
+        return f"plans do not cover tp={row['tp_size']} pp={row['pp_size']}"
     shared = layout(row)
     if shared is None or shared.gpus not in SPLITS:
-        return "this share of experts and sequences among GPUs is not planned"
+        return "plans do not cover this division of experts and sequences among GPUs"
     network = NETWORKS[row["model_path"]][0]
     if shared.experts and not can_divide_experts(network):
-        return f"whole experts of {network} on each GPU are not planned"
-    return "" if row["precision"] in PRECISIONS else f"{row['precision']} is not planned"
+        return f"plans do not cover whole experts of {network} on each GPU"
+    return "" if row["precision"] in PRECISIONS else f"plans do not cover {row['precision']}"

@@ -202,7 +202,7 @@ def why_alone(fusion: Fused, number: int) -> str:
         if not own and op.name in _ADDED:
             return _ADDED[op.name]
         if own and kind(op.signature) in ("pointwise", "reduction"):
-            return "the chosen fusion leaves it unchanged"
+            return "the chosen fusion leaves this op unchanged"
     return why_not(op.signature)
 
 

@@ -178,14 +178,16 @@ TRIALS: tuple[Trial, ...] = (
 
 UNTRIED = {
     "batch": "tried at two and four times its value",
-    "seq": "it changes the question", "size": "another network", "network": "another network",
+    "seq": "a different question", "size": "another network", "network": "another network",
     "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
-    "training": "it changes the question", "freeze": "it changes the question",
+    "training": "a different question", "freeze": "a different question",
     "remove": "it needs a choice of op",
     "fuse": "tried on the adjacent ops that save most (simulator.analysis.fusible)",
     "utilisation": "it asks about a kernel that does not exist yet",
-    "mode": "cuda_graph and fusion cover it", "host": "one host is known; host_speed covers it",
-    "memory": "it changes no time; use seek to find what fits", "rate": "the shares show it",
+    "mode": "tried as cuda_graph and as fusion",
+    "host": "only one host is known; tried as host_speed",
+    "memory": "a size of memory changes no time; use seek to find what fits",
+    "rate": "the shares show its effect",
     "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
 }  # fmt: skip
 """What-ifs that advice leaves out, each with its reason."""

@@ -108,8 +108,8 @@ class Cluster(msgspec.Struct, frozen=True):
         nodes = count // per_node
         if nodes > 1 and self.network is None:
             raise InputError(
-                f"{count} GPUs of {self.id}: it has {self.gpus_per_node} in one node and no "
-                "network: expected at most those; name a cluster of several nodes"
+                f"{count} GPUs of {self.id}: it has no network between nodes: expected at "
+                f"most {self.gpus_per_node}, the GPUs of one node; name a cluster of several nodes"
             )
         return msgspec.structs.replace(self, nodes=nodes, gpus_per_node=per_node)
 
@@ -183,12 +183,13 @@ def _link(path: Path, card: GPU, table: LinkTable) -> Link:
     if table.kind == "nvlink" and speed > most * 1.001:
         raise InputError(
             f"{path}: link.bandwidth_gbytes_per_s = {table.bandwidth_gbytes_per_s:g} contradicts "
-            f"{card.name}, whose links have {most / 1e9:g} GB/s in one direction; correct either"
+            f"{card.name}, whose links have {most / 1e9:g} GB/s in one direction; correct "
+            "one of them"
         )
     if table.multicast and table.topology != "nvswitch":
         raise InputError(
             f'{path}: link.multicast = true with topology = "{table.topology}": expected '
-            '"nvswitch", since only a switch can reduce; correct either'
+            '"nvswitch", since only a switch can reduce; correct one of them'
         )
     return Link(
         table.kind,

@@ -18,5 +18,7 @@ def opened(data: bytes, source: str) -> bytes:
     """The content of sealed data. Raises InputError, naming `source`, if its digest differs."""
     digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
     if sha256(content).digest() != digest:
-        raise InputError(f"{source} is damaged: its content does not have its digest; delete it")
+        raise InputError(
+            f"{source} is damaged: its content does not match its digest; delete the file"
+        )
     return content

@@ -77,7 +77,10 @@ def save(trace: Trace, path: Path | str) -> None:
     try:
         write_whole(path, data)
     except OSError as error:
-        raise InputError(f"cannot write the trace {path}: {error.strerror}") from error
+        raise InputError(
+            f"cannot write the trace {path}: {error.strerror}: expected a writable path; name "
+            "another"
+        ) from error
 
 
 def check_savable(trace: Trace) -> None:
@@ -101,10 +104,16 @@ def load(path: Path | str) -> Trace:
     try:
         size = path.stat().st_size
         if not (path.is_file() or path.is_dir()):  # reading a pipe would block
-            raise InputError(f"cannot read the trace {path}: {absence(path)}")
+            raise InputError(
+                f"cannot read the trace {path}: {absence(path)}: expected a saved trace; check "
+                "the path"
+            )
         data = path.read_bytes() if size <= _MAX_BYTES else b""
     except OSError as error:
-        raise InputError(f"cannot read the trace {path}: {error.strerror}") from error
+        raise InputError(
+            f"cannot read the trace {path}: {error.strerror}: expected a saved trace; check the "
+            "path"
+        ) from error
     if size > _MAX_BYTES:
         raise InputError(f"{path} is {size >> 20} MiB: expected a trace of at most 512 MiB")
     try:

@@ -34,9 +34,10 @@ def needs(trace: Trace, flow: Dataflow) -> Needs:
     return needed
 
 
-def way_round(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | None:
+def detour(members: Sequence[int], needed: Needs) -> tuple[int, int, int] | None:
     """(member, op outside, member): the outside op needs the first member, directly or through
-    others, and the second member needs the outside op; None if no path leaves a set and returns."""
+    others, and the second member needs the outside op. None if no path leaves the set and comes
+    back."""
     inside = set(members)
     source: dict[int, int] = {}  # an op outside that needs a member, and this member
     for index in range(members[0], members[-1] + 1):

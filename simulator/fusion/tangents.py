@@ -1,6 +1,6 @@
 """The gradients of results that a forward pass returns besides its loss. The user passes none, but
-AOTAutograd compiles a backward graph that takes one for each: autograd fills them with zeros in
-every step (`set_materialize_grads` of torch.autograd.Function), and the graph adds them."""
+the backward graph that AOTAutograd compiles has an input for each. Autograd passes zeros in every
+step (`set_materialize_grads` of torch.autograd.Function), and the graph adds them."""
 
 from __future__ import annotations
 

@@ -148,7 +148,9 @@ def _read(path: Path) -> Host:
             return _converted(header, path)
         host = msgspec.json.decode(data, type=Host)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path.name} is not a valid host profile: {error}") from error
+        raise InputError(
+            f"{path.name} is not a valid host profile: {error}; calibrate it again"
+        ) from error
     host = _filled(host)
     lacking = [each for each in COUNTS if each not in host.seconds]
     if lacking:
@@ -159,7 +161,8 @@ def _read(path: Path) -> Host:
     spreads = host.spread, *host.spread_with.values(), *(each[1:] for each in host.slowest.values())
     if any(low > high for low, high in spreads):
         raise InputError(
-            f"{path.name} is not a valid host profile: its spread ends before it begins"
+            f"{path.name} is not a valid host profile: its spread ends before it begins; "
+            "calibrate it again"
         )
     return host
 

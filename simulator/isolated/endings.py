@@ -14,8 +14,8 @@ def overran(network: str, limit_s: float) -> str:
     """The child was killed because the time limit did not stop its code."""
     return (
         f"tracing {Path(network).name} took more than {limit_s:g} s and blocked the signal that "
-        "stops it; its process was killed: expected it to end by then; correct the network, give "
-        "smaller sizes, or allow more with --time-limit"
+        "stops it; its process was killed: expected the code to end by then; correct the network, "
+        "give smaller sizes, or allow more with --time-limit"
     )
 
 
@@ -23,8 +23,8 @@ def unreadable(network: str) -> str:
     """The child was killed because it wrote something other than messages."""
     return (
         f"the process that traced {Path(network).name} wrote to the pipe that returns its trace, "
-        "and was killed: expected code that prints, or writes to files that it opens; correct the "
-        f"network, {_DEBUG}"
+        "and was killed: expected writes to standard output and to the network's own files only; "
+        f"correct the network, {_DEBUG}"
     )
 
 

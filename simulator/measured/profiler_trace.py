@@ -124,14 +124,20 @@ def read(path: Path) -> ProfiledStep:
 def _events(path: Path) -> list[_Event]:
     try:
         if path.exists() and not path.is_file():
-            raise InputError(f"cannot read the profiler trace {path}: {absence(path)}")
+            raise InputError(
+                f"cannot read the profiler trace {path}: {absence(path)}: expected a file of "
+                "torch.profiler; check the path"
+            )
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as file:
             raw = file.read(_MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         what = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read the profiler trace {path}: {what}") from None
+        raise InputError(
+            f"cannot read the profiler trace {path}: {what}: expected a file of torch.profiler; "
+            "check the path"
+        ) from None
     if len(raw) > _MAX_BYTES:
         raise InputError(f"{path}: over 512 MiB: expected a trace of a few steps; profile fewer")
     try:

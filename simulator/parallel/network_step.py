@@ -54,7 +54,7 @@ def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles
     if batch % microbatches:
         raise InputError(
             f"microbatches={microbatches} does not divide the batch {batch} of a replica: "
-            "expected a divisor; change either"
+            "expected a divisor of the batch; change one of them"
         )
     each = replace(step, batch=batch // microbatches)
     if spread.pp > 1:

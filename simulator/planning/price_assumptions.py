@@ -44,5 +44,5 @@ def of_unpriced(rows: Sequence[Row]) -> list[Assumption]:
         return []
     shown = ", ".join(names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    how = "ranked by GPU-hours, after those with a price; give theirs as prices.hourly"
+    how = "ranked by GPU-hours, after GPUs with a price; give their prices as prices.hourly"
     return [Assumption("no price is known for", shown + more, how)]

@@ -174,7 +174,7 @@ def _counts(
     for count in whole:
         if fits == 2:
             name = f"{count} × {card.name}{split}, {engine}, {precision}"
-            result.pruned[name] = "fewer of them meet every limit"
+            result.pruned[name] = "fewer GPUs of this kind meet every limit"
             continue
         row = candidate(quick, card, count, engine, precision, one, MIDDLE)
         result.rows.append(row)

@@ -25,7 +25,8 @@ def check(spec: Spec) -> None:
     """Raise InputError if a key is missing, out of bounds, or contradicts another one."""
     if not 1 <= spec.requests <= _MOST_REQUESTS:
         raise InputError(
-            f"simulation.requests = {spec.requests}: expected 1 to {_MOST_REQUESTS:,}; choose fewer"
+            f"simulation.requests = {spec.requests}: expected 1 to "
+            f"{_MOST_REQUESTS:,}; change the number"
         )
     work, limits = spec.workload, spec.limits
     if not 1 <= limits.percentile < 100:
@@ -71,7 +72,7 @@ def check(spec: Spec) -> None:
     if work.lora_modules and work.lora_rank is None:
         raise InputError(
             "workload.lora_rank is missing: expected the rank of the adapters of lora_modules; "
-            "write 16"
+            "add it, such as lora_rank = 16"
         )
     if work.lora_rank is not None and work.network not in CATALOGUE:
         raise InputError(
@@ -81,7 +82,7 @@ def check(spec: Spec) -> None:
     if work.batch_window_s and spec.rate_per_s is None:
         raise InputError(
             "workload.batch_window means nothing without load.rate, since batches are then always "
-            "full: expected a rate, or no such key; add one or remove the other"
+            "full: expected both keys or neither; add load.rate, or remove workload.batch_window"
         )
     if work.kind == "training":
         if (work.tokens is None) == (work.samples is None):
@@ -92,7 +93,8 @@ def check(spec: Spec) -> None:
         if work.checkpoint_every_s and work.checkpoint_s >= work.checkpoint_every_s:
             raise InputError(
                 f"workload.checkpoint takes {work.checkpoint_s:g} s and is written every "
-                f"{work.checkpoint_every_s:g} s: expected less; write checkpoints less often"
+                f"{work.checkpoint_every_s:g} s: expected less time than between two "
+                "checkpoints; write checkpoints less often"
             )
     if limits.first_token_s and limits.latency_s and limits.first_token_s > limits.latency_s:
         raise InputError(
@@ -131,5 +133,5 @@ def _check_experts(spec: Spec) -> None:
     if work.attention_dp and spec.candidates.disaggregated:
         raise InputError(
             "workload.attention_dp = true with candidates.disaggregated: expected one of the two, "
-            "since separate pools of such servers are not planned; remove one"
+            "since plans do not cover separate pools of such servers; remove one"
         )

@@ -126,7 +126,9 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
     values = _read("workload", table, _WORKLOAD, currencies)
     for needed in ("kind", "network"):
         if needed not in values:
-            raise InputError(f"workload.{needed} is missing: expected a value; add a line")
+            raise InputError(
+                f"workload.{needed} is missing: expected a value; add it under [workload]"
+            )
     one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
     one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
     one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))

@@ -109,7 +109,10 @@ def save(scenario: Scenario, path: Path | str) -> None:
     try:
         write_whole(path, text(scenario).encode())
     except OSError as error:
-        raise InputError(f"cannot write the scenario {path}: {error.strerror}") from error
+        raise InputError(
+            f"cannot write the scenario {path}: {error.strerror}: expected a writable path; name "
+            "another"
+        ) from error
 
 
 def load(path: Path | str) -> Scenario:

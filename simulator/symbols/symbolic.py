@@ -153,9 +153,9 @@ class Symbolic:
 
     def _point(self, batch: int, seq: int | None) -> Point:
         if self.has_seq and seq is None:
-            raise InputError("this network has a sequence: expected its length as seq")
+            raise InputError("this network has a sequence: expected its length; give seq")
         if not self.has_seq and seq is not None:
-            raise InputError("this network has no sequence: expected no seq")
+            raise InputError("this network has no sequence: expected no seq; leave it out")
         return batch, 1 if seq is None else seq
 
     def _family(self, batch: int, seq: int) -> Family | None:

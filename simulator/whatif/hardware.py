@@ -117,7 +117,7 @@ def power_limit(
     if resolved.gpu.tdp_w is not None and watts > resolved.gpu.tdp_w:
         raise InputError(
             f"power_limit: watts is {watts:g}: {resolved.gpu.name} has a TDP of "
-            f"{resolved.gpu.tdp_w:g} W: expected less; choose a lower limit"
+            f"{resolved.gpu.tdp_w:g} W: expected at most that; choose a lower limit"
         )
     limit_w = None if watts == resolved.gpu.tdp_w else watts
     card = replace(resolved.gpu, power_limit_w=limit_w)

@@ -80,7 +80,9 @@ def design(
     batch and sequence last. Raises InputError if it has no axis, no combination or too many, or a
     sample larger than the number of combinations."""
     if not axes:
-        raise InputError("a design without axes: expected one, such as batch=1:512; add it")
+        raise InputError(
+            "a design without axes: expected at least one, such as batch=1:512; add one"
+        )
     for name, values in axes.items():
         if not values:
             raise InputError(f"axis {name!r} has no values: expected some; add them")

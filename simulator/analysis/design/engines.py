@@ -153,7 +153,7 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
             raise EngineLostError(_first_line(error)) from error
         except ModuleNotFoundError as error:
             raise EngineLostError(
-                f"its workers lack {error.name}: install Ridgepoint there"
+                f"its workers cannot import {error.name}; install Ridgepoint on their machines"
             ) from error
 
 

@@ -55,7 +55,7 @@ class ReplayCosts:
     """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
 
     graph_s     the tree selects the next graph and returns its results
-    held_s      a tensor that a graph receives in its memory, copies included, or passes on
+    held_s      a tensor that a graph receives in its own memory (or copies there) or passes on
     gradient_s  a gradient assigned to its weight, and cleared; no result is allocated
     backward_s  the backward's node and the call of its graph
     """

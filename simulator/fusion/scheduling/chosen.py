@@ -11,7 +11,7 @@ from simulator.caches.derived import Derived
 from simulator.errors import InputError
 from simulator.fusion.costed import costed
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
-from simulator.fusion.dependencies import Needs, needs, way_round
+from simulator.fusion.dependencies import Needs, detour, needs
 from simulator.fusion.group import Group
 from simulator.fusion.kinds import kind, why_not
 from simulator.fusion.lowering.arithmetic import arithmetic
@@ -92,11 +92,11 @@ class Chosen:
         loops = tuple(index for index in members if index != product)
         nodes = Lowering(self.trace, REFERENCE, only=frozenset(members), flow=self.flow).of(loops)
         self._check_space(nodes, product)
-        if cycle := way_round(members, self.needed):
+        if cycle := detour(members, self.needed):
             first, outside, second = map(self.label, cycle)
             raise InputError(
-                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs it; "
-                "choose it too, or a shorter chain"
+                f"a cycle: {outside} is not chosen, but needs {first}, and {second} needs "
+                f"{outside}; choose {outside} too, or a shorter chain"
             )
         return self._kernel_of(members, nodes, product)
 

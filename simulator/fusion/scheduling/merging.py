@@ -19,7 +19,7 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
     run = order([kernel.members for kernel in kernels], chosen.needed)
     if run is None:
         raise InputError(
-            "two of the kernels depend on each other, though each is valid alone; choose fewer"
+            "two of the kernels depend on each other, though each is valid alone; choose fewer ops"
         )
     whole = {kernel.members[-1]: kernel.op for kernel in kernels}
     inside = {value for kernel in kernels for value in kernel.inside}

@@ -104,7 +104,7 @@ def read(path: Path) -> Requests:
         if name is None:
             raise InputError(
                 f"{path}: no column {names[0]!r}: expected arrival_s, prompt_tokens "
-                "and output_tokens; rename it"
+                "and output_tokens; rename the column, or add it"
             )
         values: list[float] = []
         for line, row in enumerate(rows, 2):

@@ -52,7 +52,7 @@ _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
 _MIXTURES = ("gpt-oss-20b", "gpt-oss-120b", "qwen3-30b", "minimax-m2")
 OMITTED = {
     "mamba2-130m.*.training.*": "a fit takes 51 traces and minutes",
-    "deepseek-v3*": "served over several GPUs only; a fit takes minutes",
+    "deepseek-v3*": "served on several GPUs only; a fit takes minutes",
     **{
         f"{name}*.{rest}": "served in bf16; a fit takes a minute"
         for name in _MIXTURES

@@ -91,7 +91,8 @@ def of_table(keys: dict[str, Any]) -> Scenario:
     """The scenario of a file's keys. Raises InputError for unknown keys or another version."""
     if keys.get("version") != VERSION and keys.get("format") == "ridgepoint-scenario":
         raise InputError(
-            f"scenario version {shown(keys.get('version'))}: expected {VERSION}; save it again"
+            f"scenario version {shown(keys.get('version'))}: expected {VERSION}; save the "
+            "scenario again"
         )
     try:
         file = msgspec.convert(keys, _File)
@@ -112,7 +113,8 @@ def read(path: Path) -> Scenario:
     version = table.get("version")
     if table.get("format") == "ridgepoint-scenario" and version != VERSION:
         raise InputError(
-            f"{path} has scenario version {shown(version)}: expected {VERSION}; save it again"
+            f"{path} has scenario version {shown(version)}: expected {VERSION}; save the scenario "
+            "again"
         )
     try:
         file = msgspec.convert(table, _File)

@@ -73,7 +73,7 @@ class TraceFamilies:
     """The traces of one network at many points.
 
     `tracer` takes a batch, a sequence and whether a trace from disk is accepted: a fit traces a
-    point again if only host counts differ, since a process does some work once.
+    point again if only host counts differ, since a process does some work only once.
     """
 
     def __init__(

@@ -23,7 +23,8 @@ def unknown_host() -> str:
         (["bert"], "unknown network 'bert': did you mean 'bert-base' or 'bert-large'? "
          "`ridgepoint networks` lists all"),
         (["nope.py:make"], "no such file 'nope.py': expected FILE.py:FACTORY; check the path"),
-        (["nope.rpt.json"], "cannot read the trace nope.rpt.json: No such file or directory"),
+        (["nope.rpt.json"], "cannot read the trace nope.rpt.json: No such file or directory: "
+         "expected a saved trace; check the path"),
         (["mlp-tiny", "--host", "nope"],
          unknown_host()),
         (["mlp-tiny", "--batch", "0"], "batch is 0: expected 1 or more"),

@@ -117,12 +117,12 @@ def test_rows_that_no_plan_stands_for_are_counted(
     left_out: dict[str, int] = {}
     by_figure = {row.figure: row for row in loops(path, left_out)}
     assert left_out == {
-        "tp=16 pp=1 is not planned": 1,
+        "plans do not cover tp=16 pp=1": 1,
         "prefill and decode on separate GPUs": 1,
         "x/y: no network of the catalogue": 1,
         "the same run as another row's": 1,
-        "whole experts of llama3-8b on each GPU are not planned": 1,
-        "this share of experts and sequences among GPUs is not planned": 1,
+        "plans do not cover whole experts of llama3-8b on each GPU": 1,
+        "plans do not cover this division of experts and sequences among GPUs": 1,
     }
     assert by_figure["time per token"].error == pytest.approx(0)
     assert by_figure["first token"].predicted == pytest.approx(1.0)

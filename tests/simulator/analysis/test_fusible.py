@@ -62,8 +62,8 @@ def test_no_pair_of_ops_gains_more_than_the_tried_ones() -> None:
 
 
 def test_its_stated_gain_is_that_of_a_fresh_prediction_and_its_command_asks_for_it() -> None:
-    before, found = predict(BERT), advise(BERT, trials=())
-    each = [a for a in found.advice if a.whatif.startswith("+fuse=")]
+    before, advised = predict(BERT), advise(BERT, trials=())
+    each = [a for a in advised.advice if a.whatif.startswith("+fuse=")]
     assert "+fuse=addmm+gelu" in {a.whatif for a in each}
     for a in each:
         again = predict(apply(BERT, *parse(a.command.split()[-1])))

@@ -1,4 +1,4 @@
-"""Where a search for the next regime starts, steps and ends, in a world whose shares are known."""
+"""Where a search for the next regime starts, steps and ends, with shares that the test sets."""
 
 from __future__ import annotations
 
@@ -143,16 +143,16 @@ def test_a_search_starts_at_one_if_neither_scenario_nor_catalogue_names_a_value(
 def test_a_search_announces_its_points_along_batch_and_sequence(
     monkeypatch: pytest.MonkeyPatch, along: str, announced: tuple[int, int]
 ) -> None:
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
 
     @contextmanager
     def expecting(batches: int, seqs: int = 1) -> Generator[None]:
-        told.append((batches, seqs))
+        calls.append((batches, seqs))
         yield
 
     monkeypatch.setattr(regimes, "expecting", expecting)
     next_shift(small_scenario("bert-base"), along, limit=8, predictor=lambda s: PLAIN)
-    assert told == [announced]
+    assert calls == [announced]
 
 
 def test_the_last_value_before_a_refusal_is_found_by_halving() -> None:

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from simulator.caches.garbage import MemoryReturn
 from simulator.scenario.scenario import Scenario
 
 AXES = {"batch": (1, 2, 4, 8), "queue_depth": (64, 512)}
+_CACHED = type(lru_cache(int))
 
 
 class Clock:
@@ -108,7 +110,7 @@ def cached_values() -> dict[str, int]:
             vars(value) if type(value).__module__.startswith("simulator.caches") else {"": value}
         )
         for part, each in parts.items():
-            if hasattr(each, "cache_info"):
+            if isinstance(each, _CACHED):
                 values[f"{module}.{name}"] = each.cache_info().currsize
             elif isinstance(each, dict | list | set):
                 values[f"{module}.{name}.{part}"] = len(each)

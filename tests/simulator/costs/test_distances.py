@@ -28,21 +28,21 @@ def test_distances_of_few_points_are_a_block_each() -> None:
 def test_distances_of_many_points_are_one_product() -> None:
     x, y, out = ((3, 30, 6), F32), ((3, 20, 6), F32), ((3, 30, 20), F32)
     kernels = launched(sig("aten._cdist_forward.default", out, None, {"p": 2.0}, x1=x, x2=y))
-    found = sums(kernels)
+    launches = sums(kernels)
     # 540 coordinates of 90 points, squared and summed; a one for each point
-    assert found[:3] == [
+    assert launches[:3] == [
         ("pointwise", 540, 2160, 2160, 1620),
         ("reduction", 540, 2160, 360, 1080),
         ("fill", 0, 0, 360, 180),
     ]
     # 90 rows of 6 + 2 are put together
-    assert found[3][:4] == ("copy", 0, 2880, 2880)
-    assert [one[1] for one in found[4:7]] == [360, 360, 0]
-    assert found[8] == ("gemm", 28800, 3 * 50 * 8 * 4, 7200, 14400)  # 2·3·30·20·8
+    assert launches[3][:4] == ("copy", 0, 2880, 2880)
+    assert [one[1] for one in launches[4:7]] == [360, 360, 0]
+    assert launches[8] == ("gemm", 28800, 3 * 50 * 8 * 4, 7200, 14400)  # 2·3·30·20·8
     assert kernels[8].dims == {
         "b": 3, "m": 30, "n": 20, "k": 8, "transa": False, "transb": True, "epilogue": None,
     }  # fmt: skip
-    assert found[9:] == [
+    assert launches[9:] == [
         ("pointwise", 1800, 7200, 7200, 5400), ("pointwise", 1800, 7200, 7200, 21600),
     ]  # fmt: skip
 

@@ -12,10 +12,10 @@ B = ((4, 60, 5), "float32")
 CODES = ((4,), "int32")
 
 
-def algorithms(found: tuple[Work, ...]) -> list[tuple[str, int, int]]:
+def algorithms(works: tuple[Work, ...]) -> list[tuple[str, int, int]]:
     return [
         (w.dims["algorithm"], w.flops, w.dims["steps"])
-        for w in found
+        for w in works
         if w.family == "factorization"
     ]
 

@@ -42,9 +42,9 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
     ],
 )
 def test_launches(numels: list[int], depth: int, launches: int) -> None:
-    found = multi_tensor_launches(numels, depth)
-    assert len(found) == launches
-    assert sum(launch.elements for launch in found) == sum(numels)
+    planned = multi_tensor_launches(numels, depth)
+    assert len(planned) == launches
+    assert sum(launch.elements for launch in planned) == sum(numels)
 
 
 def test_tensors_of_each_launch() -> None:

@@ -10,8 +10,8 @@ HALF = ((4, 8, 513), "complex64")
 WHOLE = ((4, 8, 1024), "complex64")
 
 
-def kinds(found: tuple[Work, ...]) -> list[str]:
-    return [work.dims["kind"] for work in found if work.family == "fft"]
+def kinds(works: tuple[Work, ...]) -> list[str]:
+    return [work.dims["kind"] for work in works if work.family == "fft"]
 
 
 def test_a_real_signal_is_read_once_and_its_half_written_once() -> None:

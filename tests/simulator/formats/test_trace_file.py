@@ -80,8 +80,8 @@ def test_loading_and_predicting_need_no_torch(saved: Path) -> None:
 import sys
 from simulator import predict_trace
 from simulator.formats.trace_file import load
-found = predict_trace(load(sys.argv[1]), gpu="a100")
-assert found.period_s > 0 and found.kernels and found.peak_memory_bytes > 0
+p = predict_trace(load(sys.argv[1]), gpu="a100")
+assert p.period_s > 0 and p.kernels and p.peak_memory_bytes > 0
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code, str(saved)], check=True)
@@ -94,7 +94,10 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "trace.json"
     with pytest.raises(InputError) as caught:
         save(step(), path)
-    assert str(caught.value) == f"cannot write the trace {path}: No such file or directory"
+    assert str(caught.value) == (
+        f"cannot write the trace {path}: No such file or directory: expected a writable path; "
+        "name another"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -111,7 +114,10 @@ def test_a_write_that_fails_leaves_the_old_file(
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InputError) as caught:
         save(step("bert-base"), saved)
-    assert str(caught.value) == f"cannot write the trace {saved}: No space left on device"
+    assert str(caught.value) == (
+        f"cannot write the trace {saved}: No space left on device: expected a writable path; "
+        "name another"
+    )
     assert saved.read_bytes() == before and list(saved.parent.iterdir()) == [saved]
 
 
@@ -125,8 +131,11 @@ def test_a_write_leaves_one_file(saved: Path) -> None:
 
 def test_no_file(tmp_path: Path) -> None:
     missing = tmp_path / "missing.json"
-    assert refused(missing) == f"cannot read the trace {missing}: No such file or directory"
-    assert refused(tmp_path) == f"cannot read the trace {tmp_path}: Is a directory"
+    remedy = "expected a saved trace; check the path"
+    assert refused(missing) == (
+        f"cannot read the trace {missing}: No such file or directory: {remedy}"
+    )
+    assert refused(tmp_path) == f"cannot read the trace {tmp_path}: Is a directory: {remedy}"
 
 
 @pytest.mark.parametrize(

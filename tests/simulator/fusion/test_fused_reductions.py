@@ -14,7 +14,7 @@ from simulator.records import Tensor
 
 
 @pytest.mark.parametrize(
-    ("rows", "cols", "inner", "found"),
+    ("rows", "cols", "inner", "expected"),
     [
         (768, 1024, False, 8),  # a part has 4 · 32 elements: 1024 / 128
         (3072, 2048, False, 16),
@@ -27,8 +27,8 @@ from simulator.records import Tensor
         (1, 1 << 20, True, 128),  # 1,048,576 / (32·256)
     ],
 )
-def test_parts(rows: int, cols: int, inner: bool, found: int) -> None:
-    assert parts(rows, cols, inner, gpu("h200")) == found
+def test_parts(rows: int, cols: int, inner: bool, expected: int) -> None:
+    assert parts(rows, cols, inner, gpu("h200")) == expected
 
 
 X, Y = (0, 1), (0, 2)  # values: a storage and its version

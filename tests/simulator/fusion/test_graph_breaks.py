@@ -37,12 +37,12 @@ CASES: dict[type[breaking.Two], tuple[int, str]] = {
 }
 
 
-def step(made: nn.Module, phase: str = "inference") -> Trace:
-    return trace(made, made.example_inputs(8, 0), phase=phase)  # pyright: ignore
+def step(module: nn.Module, phase: str = "inference") -> Trace:
+    return trace(module, module.example_inputs(8, 0), phase=phase)  # pyright: ignore
 
 
-def compiled(made: nn.Module, phase: str = "inference") -> Prediction:
-    return predict_trace(step(made, phase), mode="compiled")
+def compiled(module: nn.Module, phase: str = "inference") -> Prediction:
+    return predict_trace(step(module, phase), mode="compiled")
 
 
 def launches(p: Prediction) -> list[str]:
@@ -59,11 +59,11 @@ def launches(p: Prediction) -> list[str]:
     return [" ".join(word) for word in words]
 
 
-@pytest.mark.parametrize("made", CASES)
-def test_each_break_is_named_with_its_line(made: type[breaking.Two]) -> None:
-    line, reason = CASES[made]
+@pytest.mark.parametrize("module", CASES)
+def test_each_break_is_named_with_its_line(module: type[breaking.Two]) -> None:
+    line, reason = CASES[module]
     note = f"torch.compile breaks its graph at breaking.py, line {line}: {reason}"
-    assert compiled(made()).notes[-2] == note
+    assert compiled(module()).notes[-2] == note
 
 
 def test_remaining_graphs_are_reported() -> None:
@@ -188,8 +188,8 @@ def test_graph_breaks_do_not_prevent_fusion_by_hand() -> None:
 
 
 def test_no_break_is_beyond_the_step() -> None:
-    for made in CASES:
-        own = step(made(), "training")
+    for module in CASES:
+        own = step(module(), "training")
         assert all(0 <= b.op <= b.until <= len(own.ops) for b in own.breaks)
         assert all(b.back <= b.back_until <= len(own.ops) for b in own.breaks)
 

@@ -24,8 +24,8 @@ def step(module: nn.Module, *args: Tensor) -> Trace:
     return trace(module, args, phase="training", optimizer=None)
 
 
-def launches(found: Trace, phase: str, part: str) -> list[Op]:
-    ops = [op for op in fused(found, H200).trace.ops if op.phase == phase]
+def launches(traced: Trace, phase: str, part: str) -> list[Op]:
+    ops = [op for op in fused(traced, H200).trace.ops if op.phase == phase]
     return [op for op in ops if part in op.signature.args.get("ops", op.name)]
 
 
@@ -89,9 +89,10 @@ def test_a_clamp_in_place_becomes_one_out_of_place() -> None:
     names = [op.name for op in plain.ops]
     assert "aten.hardtanh.default" in names and "aten.hardtanh_.default" not in names
     at = names.index("aten.hardtanh.default")
-    read, made = plain.ops[at].storages
-    assert read != made and plain.ops[at + 1].storages[0] == made  # the convolution reads the copy
-    assert plain.storages[made].born == at
+    read, written = plain.ops[at].storages
+    assert read != written
+    assert plain.ops[at + 1].storages[0] == written  # the convolution reads the copy
+    assert plain.storages[written].born == at
     assert len(plain.ops) == len(row.ops)
 
 

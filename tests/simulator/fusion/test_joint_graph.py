@@ -151,7 +151,9 @@ def test_a_sum_that_the_level_leaves_as_it_is_adds_up_no_parts():
     report = explain(predict(apply(scenario, "fusion", {"level": "pointwise"})))
     reasons = {left.op: left.reason for left in report.unfused}
     assert (
-        reasons["sum"] == reasons["native_layer_norm"] == ("the chosen fusion leaves it unchanged")
+        reasons["sum"]
+        == reasons["native_layer_norm"]
+        == "the chosen fusion leaves this op unchanged"
     )
     beginning = "autograd creates the gradient with which the backward pass begins"
     assert reasons["ones_like"] == reasons["zeros"] == beginning

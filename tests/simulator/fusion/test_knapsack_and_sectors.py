@@ -51,7 +51,7 @@ def test_the_most_valuable_set(
     ((8, 100), "float32", (200, 1), 3200),  # packed rows
     ((8, 100), "float32", (200, 2), 6400),  # every other element: 8 bytes for 4
     ((8, 100), "float32", (800, 8), 25_600),  # one element of each sector of 32 bytes
-    ((8, 100), "float32", (1600, 16), 25_600),  # a sector for each, though two lie between
+    ((8, 100), "float32", (1600, 16), 25_600),  # still one sector for each element
     ((8, 100), "bfloat16", (1600, 16), 25_600), ((8, 100), "bfloat16", (800, 8), 12_800),
     ((8, 100), "float32", (2, 16), 6400),  # by the smallest stride
     ((8, 1), "float32", (1, 9), 32),  # the stride of a single element is none

@@ -214,7 +214,7 @@ IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
 
 
 @pytest.mark.parametrize(
-    ("made", "shape", "stride", "wanted"),
+    ("source", "shape", "stride", "wanted"),
     [
         # the channels of a pixel have a stride of 16, with the images between them
         (IMAGE, (32, 6), (6, 1), True),
@@ -226,6 +226,6 @@ IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
     ],
 )
 def test_a_view_across_needs_a_copy(
-    made: Shape, shape: tuple[int, ...], stride: tuple[int, ...], wanted: bool
+    source: Shape, shape: tuple[int, ...], stride: tuple[int, ...], wanted: bool
 ) -> None:
-    assert crosses(made, Shape(shape, "float32", stride)) == wanted
+    assert crosses(source, Shape(shape, "float32", stride)) == wanted

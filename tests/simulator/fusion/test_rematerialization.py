@@ -87,16 +87,16 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
     )
 
 
-def cut(found: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
+def cut(traced: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
     """The stored bytes (without the 4 of the loss), the new trace, and the recomputed ops without
     views.
     """
-    joint = Joint(found)
+    joint = Joint(traced)
     saved = saved_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
-    nbytes = sum(found.storages[v[0]].nbytes for v in values if joint.computed_forward(v)) - 4
+    nbytes = sum(traced.storages[v[0]].nbytes for v in values if joint.computed_forward(v)) - 4
     new = repeated(joint, saved)
-    return nbytes, new, again(found, new)
+    return nbytes, new, again(traced, new)
 
 
 def again(before: Trace, after: Trace) -> list[str]:
@@ -104,8 +104,8 @@ def again(before: Trace, after: Trace) -> list[str]:
     return sorted(name.split(".")[1] for name in extra.elements())
 
 
-def _computing(found: Trace) -> list[str]:
-    return [op.name for op in found.ops if not is_view(op)]
+def _computing(traced: Trace) -> list[str]:
+    return [op.name for op in traced.ops if not is_view(op)]
 
 
 # -- by hand ---------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ def test_only_recomputed_ops_are_new(name: str, budget: float):
         present.update(op.storages)
 
 
-def flops(found: Trace) -> int:
-    return sum(w.flops for op in found.ops for w in works(op.signature) or ())
+def flops(traced: Trace) -> int:
+    return sum(w.flops for op in traced.ops for w in works(op.signature) or ())
 
 
 def test_a_smaller_budget_keeps_no_more():

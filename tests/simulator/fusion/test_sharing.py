@@ -64,13 +64,13 @@ def test_a_read_in_another_order_of_dimensions() -> None:
 
 
 def test_a_loop_is_turned_to_join_the_one_that_makes_what_it_reads() -> None:
-    made = loop(32, {(1, 0): 128}, (5, 0))
+    first = loop(32, {(1, 0): 128}, (5, 0))
     read = loop(32, {Part(5, 0, 0, ((8, 1), (4, 8))): 128}, (6, 0))
     gaps = loop(32, {Part(5, 0, 3, ((4, 16), (8, 1))): 128}, (7, 0))
-    assert len(groups([made, read], ["forward"])) == 1
-    assert len(groups([made, gaps], ["forward"])) == 2
+    assert len(groups([first, read], ["forward"])) == 1
+    assert len(groups([first, gaps], ["forward"])) == 2
     both = loop(32, {(5, 0): 128, Part(5, 0, 0, ((8, 1), (4, 8))): 128}, (8, 0))
-    assert len(groups([made, both], ["forward"])) == 2  # no order suits both reads
+    assert len(groups([first, both], ["forward"])) == 2  # no order suits both reads
 
 
 class Activated(nn.Module):

@@ -41,8 +41,8 @@ def step(
     return trace(module, (torch.zeros(4, 128, 256, dtype=dtype),), gpu=card)
 
 
-def launches(found: Trace, card: str = "h200") -> list[str]:
-    ops = fused(found, gpu(card)).trace.ops
+def launches(traced: Trace, card: str = "h200") -> list[str]:
+    ops = fused(traced, gpu(card)).trace.ops
     return [op.name.split(".")[0 if op.name.startswith("fused") else 1] for op in ops]
 
 

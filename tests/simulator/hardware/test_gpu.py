@@ -94,7 +94,7 @@ def test_no_peak_counts_sparsity() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
-    # Read from the file itself, because the record treats every figure without a source as
+    # Read from the file itself: a GPU that is loaded marks every figure without a source as
     # unsourced.
     table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
     sources: dict[str, list[str]] = table.pop("sources")
@@ -145,7 +145,7 @@ def test_ridge_point(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [
         ("h200_sxm", "h200_sxm"),
         ("H200-SXM", "h200_sxm"),
@@ -168,8 +168,8 @@ def test_ridge_point(tmp_path: Path) -> None:
         ("H100 SXM5 80GB", "h100_sxm"),
     ],
 )
-def test_names(name: str, found: str) -> None:
-    assert gpu(name).id == found
+def test_names(name: str, expected: str) -> None:
+    assert gpu(name).id == expected
 
 
 def test_aliases_are_unique() -> None:

@@ -118,7 +118,7 @@ def test_a_line_too_long_to_be_read_again_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [
         ("My H200, faster", "my_h200_faster"),
         ("×2", "2"),
@@ -126,8 +126,8 @@ def test_a_line_too_long_to_be_read_again_is_refused(folder: Path) -> None:
         ("a" * 80, "a" * 60),
     ],
 )
-def test_an_id_of_a_name(name: str, found: str) -> None:
-    assert id_of(name) == found
+def test_an_id_of_a_name(name: str, expected: str) -> None:
+    assert id_of(name) == expected
 
 
 def test_a_peak_of_its_parts() -> None:

@@ -81,8 +81,9 @@ def test_an_op_of_the_host_that_launches_is_neither() -> None:
 def test_an_op_is_as_cold_as_the_kinds_since_its_last_call_are_many() -> None:
     names = ["a", "b", "c", "d", "e", "f"]
     called = "a a b a b c d a e b f c f"
-    # since the last call of the same kind: 0 others for the second a, then 1, 1, for the fourth a
-    # b, c and d, and for the third b all four that count; the second c came after five others
+    # kinds called since the last call of the same kind, at most four: none before the second a; one
+    # before the second b and the third a; b, c and d before the fourth a; four before the third b,
+    # and five, which count as four, before the second c
     cold = [1, 0, 1, 0.25, 0.25, 1, 1, 0.75, 1, 1, 1, 1, 0.25]
     rows = [names.index(each) for each in called.split()]
     assert coldness(names, rows).tolist() == cold

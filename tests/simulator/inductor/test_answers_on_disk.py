@@ -32,12 +32,12 @@ def test_an_answer_is_read_back_unchanged(tmp_path: Path, answer: Answer) -> Non
     assert cache.get("name") == answer
 
 
-@pytest.mark.parametrize("found", [b"", b"\xc1", msgspec.msgpack.encode(WHOLE)])
-def test_a_truncated_or_invalid_file_is_ignored(tmp_path: Path, found: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"\xc1", msgspec.msgpack.encode(WHOLE)])
+def test_a_truncated_or_invalid_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     cache = ScheduleCache(tmp_path)
     cache.put("name", Answer(WHOLE))
     (path,) = cache.folder.iterdir()
-    path.write_bytes(found)
+    path.write_bytes(content)
     assert cache.get("name") is None
 
 

@@ -20,8 +20,8 @@ EDGE = Piece(False, [])
 BLOCK = [Piece(True, [*UP, SUM], *ASKS), Piece(False, [ITEM]), Piece(True, [*UP, SCALE])]
 
 
-def step(made: nn.Module, phase: str = "inference") -> Trace:
-    return trace(made, made.example_inputs(8, 0), phase=phase)  # pyright: ignore
+def step(module: nn.Module, phase: str = "inference") -> Trace:
+    return trace(module, module.example_inputs(8, 0), phase=phase)  # pyright: ignore
 
 
 def places(breaks: list[Break]) -> list[tuple[int, int, int, int]]:
@@ -43,11 +43,11 @@ UNROLLED = [
 
 
 @pytest.mark.parametrize(
-    ("made", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
+    ("module", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
 )
-def test_the_eager_trace_has_the_same_breaks(made: type[nn.Module], pieces: list[Piece]) -> None:
+def test_the_eager_trace_has_the_same_breaks(module: type[nn.Module], pieces: list[Piece]) -> None:
     """The breaks found without a compiler are those of Dynamo."""
-    own = step(made())
+    own = step(module())
     parts = broken(own, pieces)
     assert places(parts.breaks) == places(own.breaks)
     assert [(b.where, b.reason) for b in parts.breaks if b.reason] == [ASKS, ASKS]

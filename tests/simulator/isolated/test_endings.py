@@ -96,7 +96,7 @@ def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
     blocks = "import signal; signal.pthread_sigmask(0, [signal.SIGALRM])\n    while True: pass"
     assert refusal(without_torch, WATCHED.format(blocks)) == (
         "tracing nets.py:Net took more than 1 s and blocked the signal that stops it; its process "
-        "was killed: expected it to end by then; correct the network, give smaller sizes, "
+        "was killed: expected the code to end by then; correct the network, give smaller sizes, "
         "or allow more with --time-limit"
     )
 
@@ -115,8 +115,8 @@ while True: pass
 """
     assert refusal(without_torch, writes) == (
         "the process that traced nets.py:Net wrote to the pipe that returns its trace, and was "
-        "killed: expected code that prints, or writes to files that it opens; correct the network, "
-        "or run it with --no-sandbox, where a debugger can follow it"
+        "killed: expected writes to standard output and to the network's own files only; correct "
+        "the network, or run it with --no-sandbox, where a debugger can follow it"
     )
 
 

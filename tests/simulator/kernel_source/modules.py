@@ -129,9 +129,9 @@ def compiled(
     return prediction.fusion
 
 
-def numbers(found: Fused) -> list[int]:
+def numbers(step: Fused) -> list[int]:
     """The indices of the groups that are not library calls."""
-    return [number for number, group in enumerate(found.groups) if not group.library]
+    return [number for number, group in enumerate(step.groups) if not group.library]
 
 
 def only(module: nn.Module | Callable[..., object], *inputs: Tensor) -> FusedGroup:

@@ -68,11 +68,11 @@ TRAINED: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def _sources(name: str, found: Fused, others: tuple[tuple[str, Fused], ...] = ()) -> dict[str, str]:
+def _sources(name: str, step: Fused, others: tuple[tuple[str, Fused], ...] = ()) -> dict[str, str]:
     written: dict[str, str] = {}
-    for number in m.numbers(found):
+    for number in m.numbers(step):
         try:
-            exported = kernel(fused_group(found, number, others))
+            exported = kernel(fused_group(step, number, others))
         except InputError:
             continue
         written[f"{name}__{number}"] = source(exported, TOLD)

@@ -103,8 +103,8 @@ def test_conversions_read_and_write_a_tensor_once() -> None:
 def test_forward(op: Signature, expected: str) -> None:
     assert families(op) == expected.split()
     # a conversion after the product goes back to NCHW
-    found = kernels(op)
-    for before, work in zip(("", *(one.family for one in found)), found, strict=False):
+    works = kernels(op)
+    for before, work in zip(("", *(one.family for one in works)), works, strict=False):
         if work.family == "layout":
             assert work.dims["back"] == (before in ("conv", "reduction"))
 

@@ -125,8 +125,8 @@ def test_a_group_has_its_share_of_the_work() -> None:
 
 
 def test_the_gradient_of_a_first_layers_weight_has_whole_loads_of_channels() -> None:
-    found = kernels(backward(F16, (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
-    of_weight = [work for work in found if work.family == "conv"][-1]
+    works = kernels(backward(F16, (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2))
+    of_weight = [work for work in works if work.family == "conv"][-1]
     # 3 channels are loaded as 8: 7·7·8 columns, over 32·112·112 pixels
     assert (of_weight.dims["variant"], of_weight.dims["columns"]) == ("wgrad_first", 392)
     assert (of_weight.dims["positions"], of_weight.dims["depth"]) == (64, 401408)
@@ -145,18 +145,18 @@ def test_the_gradient_of_a_first_layers_weight_has_whole_loads_of_channels() -> 
 def test_small_gradients_of_weights_run_on_vector_lanes(
     x: tuple[int, ...], w: tuple[int, ...], direct: bool
 ) -> None:
-    found = kernels(backward(F32, x, w, x[-1]))
-    of_weight = [work for work in found if work.family == "conv"][-1]
+    works = kernels(backward(F32, x, w, x[-1]))
+    of_weight = [work for work in works if work.family == "conv"][-1]
     assert (of_weight.engine == "vector") == direct
 
 
 def test_gradients_are_converted_there_and_back() -> None:
     x, w = (32, 128, 28, 28), (128, 128, 3, 3)
-    found = kernels(backward(F16, x, w, 28))
-    assert [work.dims.get("back") for work in found if work.family == "layout"] == [
+    works = kernels(backward(F16, x, w, 28))
+    assert [work.dims.get("back") for work in works if work.family == "layout"] == [
         False, False, True, False, False, True,
     ]  # fmt: skip
-    of_input, of_weight = (work for work in found if work.family == "conv")
+    of_input, of_weight = (work for work in works if work.family == "conv")
     assert sizes(of_input) == {
         "positions": 25088, "columns": 128, "depth": 1152, "blocks": 196, "channel_align": 64,
     }  # fmt: skip
@@ -164,8 +164,8 @@ def test_gradients_are_converted_there_and_back() -> None:
     assert sizes(of_weight) == {
         "positions": 128, "columns": 1152, "depth": 25088, "blocks": 9, "channel_align": 64,
     }  # fmt: skip
-    (parts,) = (work for work in found if work.family == "reduction")
+    (parts,) = (work for work in works if work.family == "reduction")
     # 132 / 9 tiles are 15 parts, of 147,456 numbers
     assert sums([parts]) == [("reduction", 15 * 147456, 60 * 147456, 2 * 147456, 15 * 147456)]
-    (counter,) = (work for work in found if work.family == "fill")
+    (counter,) = (work for work in works if work.family == "fill")
     assert counter.write_bytes == 4

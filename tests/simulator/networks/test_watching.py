@@ -62,13 +62,13 @@ def stopped(place: Path, name: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(("name", "line"), [("endless", r"(9|10|11|12)"), ("sleeps", "18")])
 def test_slow_code_is_stopped_with_its_line(place: Path, name: str, line: str) -> None:
     trace_imports()
-    text, told = stopped(place, name)
+    text, messages = stopped(place, name)
     remedy = (
         "expected it to end by then; correct the network, give smaller sizes, or allow more with "
         "--time-limit"
     )
     assert text.startswith("it took more than 1 s; it was at nets.py:") and text.endswith(remedy)
-    assert told[0].startswith("it (1 s, at nets.py:")
+    assert messages[0].startswith("it (1 s, at nets.py:")
 
 
 def trace_imports() -> None:

@@ -260,7 +260,7 @@ def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
 @pytest.mark.parametrize(("changed", "message"), [
     ({"lora_rank": 1.5}, "workload.lora_rank = 1.5: expected a whole number from 1; correct it"),
     ({"lora_modules": "qkv"}, "workload.lora_rank is missing: expected the rank of the adapters of "
-     "lora_modules; write 16"),
+     "lora_modules; add it, such as lora_rank = 16"),
     ({"lora_rank": 4, "network": "mine.py:make"}, "workload.lora_rank: mine.py:make is not in the "
      "catalogue: expected a network of `ridgepoint networks`; choose one, or add the adapters in "
      "your own network"),

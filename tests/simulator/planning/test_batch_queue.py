@@ -132,7 +132,7 @@ def test_an_overloaded_service_names_the_cards_that_it_needs():
 
 @pytest.mark.parametrize(("changed", "message"), [
     ({"load": {}}, "workload.batch_window means nothing without load.rate, since batches are then "
-     "always full: expected a rate, or no such key; add one or remove the other"),
+     "always full: expected both keys or neither; add load.rate, or remove workload.batch_window"),
     ({"workload": {"kind": "serving", "network": "llama3-8b", "batch_window": "1 ms"}},
      "workload.batch_window means nothing for serving: expected no such key; remove it"),
 ])  # fmt: skip

@@ -219,7 +219,7 @@ def test_only_whole_replicas_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = of_card(spec(splits=[2, 4]), SIZE, ("bf16", gpu("h100")))
     assert [(row.count, row.split) for row in tried.rows] == [(2, 2), (4, 2), (4, 4), (8, 4)]
     assert tried.pruned == {
-        "8 × H100 SXM5 80GB, tp=2, vllm, bf16": "fewer of them meet every limit"
+        "8 × H100 SXM5 80GB, tp=2, vllm, bf16": "fewer GPUs of this kind meet every limit"
     }
     few = of_card(spec(counts=[1, 2], splits=[4]), SIZE, ("bf16", gpu("h100")))
     assert few.pruned == {"H100 SXM5 80GB, tp=4, bf16": "no count of 1, 2 is a multiple of 4"}

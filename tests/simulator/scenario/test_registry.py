@@ -98,7 +98,7 @@ def test_every_whatif_is_tried_or_left_out_with_a_reason():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "found"),
+    ("pattern", "path", "expected"),
     [
         ("layers.*", "layers.0.attention.query", "layers.0"),
         ("layers.*", "layers", None),
@@ -110,5 +110,5 @@ def test_every_whatif_is_tried_or_left_out_with_a_reason():
         ("lay*", "layers.2", "layers"),
     ],
 )
-def test_patterns_name_modules(pattern: str, path: str, found: str | None):
-    assert block(pattern, path) == found
+def test_patterns_name_modules(pattern: str, path: str, expected: str | None):
+    assert block(pattern, path) == expected

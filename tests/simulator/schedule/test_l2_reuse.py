@@ -14,7 +14,7 @@ from tests.simulator.conftest import Calls
 
 def slow(traced: Trace, launching: list[bool]) -> list[tuple[int, int, int]]:
     """Op, bytes and distance of each access, one op at a time."""
-    traffic, last, found = 0, dict[int, int](), list[tuple[int, int, int]]()
+    traffic, last, reuses = 0, dict[int, int](), list[tuple[int, int, int]]()
     for place, op in enumerate(traced.ops):
         if not launching[place]:
             continue
@@ -25,14 +25,14 @@ def slow(traced: Trace, launching: list[bool]) -> list[tuple[int, int, int]]:
             distance = tensor.nbytes
             if i < len(signature.inputs):
                 distance = before - last[storage] + distance if storage in last else int(NEVER)
-            found.append((place, tensor.nbytes, distance))
+            reuses.append((place, tensor.nbytes, distance))
         traffic += sum(tensor.nbytes for tensor in tensors)
         last |= dict.fromkeys(op.storages, traffic)
-    return found
+    return reuses
 
 
-def listed(found: Accesses) -> list[tuple[int, int, int]]:
-    return list(zip(found.op.tolist(), found.bytes.tolist(), found.distance.tolist(), strict=True))
+def listed(each: Accesses) -> list[tuple[int, int, int]]:
+    return list(zip(each.op.tolist(), each.bytes.tolist(), each.distance.tolist(), strict=True))
 
 
 X = torch.ones(100)  # 400 bytes
@@ -57,11 +57,11 @@ def test_distances_are_those_of_a_loop(skipped: tuple[int, ...]) -> None:
 
 
 def test_l2_serves_what_fits() -> None:
-    found = accesses(STEP, np.ones(4, bool))
-    assert found.hot_share(400).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
-    assert found.hot_share(1199).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
-    assert found.hot_share(1200).tolist() == pytest.approx([0.5, 1, 1, 1])
-    assert found.hot_share(399).tolist() == [0, 0, 0, 0]
+    reuses = accesses(STEP, np.ones(4, bool))
+    assert reuses.hot_share(400).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
+    assert reuses.hot_share(1199).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
+    assert reuses.hot_share(1200).tolist() == pytest.approx([0.5, 1, 1, 1])
+    assert reuses.hot_share(399).tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

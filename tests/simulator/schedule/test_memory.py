@@ -199,14 +199,14 @@ def test_a_network_without_ops() -> None:
 def test_a_pool_of_graphs_keeps_its_largest_size_over_the_step() -> None:
     module = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64))
     traced = trace(module, (torch.ones(32, 256),))
-    made = [n for n, s in enumerate(traced.storages) if s.role == "activation"]
+    activations = [n for n, s in enumerate(traced.storages) if s.role == "activation"]
     start, hidden, out = 690688, 32 * 512 * 4, 32 * 64 * 4  # as by hand above
     # all activations: two hidden tensors at the most, beside weights and input at every op
-    usage = memory(traced, frozenset(made))
+    usage = memory(traced, frozenset(activations))
     assert usage.bytes_at.tolist() == [start + 2 * hidden] * 5
     assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 2 * hidden}
     # the first hidden tensor alone: beside it, the second one and the output
-    usage = memory(traced, frozenset(made[:1]))
+    usage = memory(traced, frozenset(activations[:1]))
     assert usage.bytes_at.tolist() == [
         start + hidden,
         start + hidden,

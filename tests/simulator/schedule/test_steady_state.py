@@ -32,8 +32,8 @@ def launches(rows: list[tuple[float, float, bool]], tail: float, synced: bool) -
     return Launches(host, duration, syncs & synced, tail)
 
 
-def same(found: Steady, expected: tuple[float, float, float]) -> None:
-    got = float(found.period_s), float(found.idle_s), float(found.after_sync_s)
+def same(result: Steady, expected: tuple[float, float, float]) -> None:
+    got = float(result.period_s), float(result.idle_s), float(result.after_sync_s)
     assert got == pytest.approx(expected, rel=1e-9, abs=1e-13)
 
 

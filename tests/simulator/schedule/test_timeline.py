@@ -86,9 +86,9 @@ def test_twice_as_long_everything_is_twice_as_long(
     assert twice.host_end_s == 2 * once.host_end_s
 
 
-def in_us(found: Schedule) -> dict[str, list[float]]:
+def in_us(timeline: Schedule) -> dict[str, list[float]]:
     names = ("issue_s", "start_s", "end_s", "idle_s")
-    return {name: np.round(getattr(found, name) / US, 6).tolist() for name in names}
+    return {name: np.round(getattr(timeline, name) / US, 6).tolist() for name in names}
 
 
 def test_a_slow_host_leaves_the_gpu_idle() -> None:

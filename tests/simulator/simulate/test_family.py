@@ -87,10 +87,10 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
 def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> None:
     known = family(small_scenario("mlp-tiny"), None)
     drives = [Drive(host(), "graph"), Drive(host(), "eager")]
-    refused, found = at_points(known, [2, 3], [1, 1], gpu("h200"), learned("h200"), drives)
+    refused, predicted = at_points(known, [2, 3], [1, 1], gpu("h200"), learned("h200"), drives)
     assert list(refused[1]) == [0, 1] and "unknown mode 'graph'" in refused[1][0]
     assert np.isnan(refused[0][:, 0]).all() and (refused[0][:, -1] == -1).all()
-    assert not found[1] and (found[0][:, 0] > 0).all()
+    assert not predicted[1] and (predicted[0][:, 0] > 0).all()
 
 
 def test_a_card_that_shares_residuals_has_its_own_times() -> None:

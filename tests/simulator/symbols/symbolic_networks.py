@@ -70,8 +70,8 @@ def fitted(name: str, training: bool, dtype: str, **limits: Any) -> Symbolic:
     return Symbolic.fit(tracer(name, training, dtype), batch=4, seq=seq, **limits)
 
 
-def kernels(found: Trace) -> list[tuple[str, float, float]]:
-    lowered = lower(found, H200)
+def kernels(step: Trace) -> list[tuple[str, float, float]]:
+    lowered = lower(step, H200)
     each = [(w.family, float(w.flops), float(w.bytes)) for w in lowered.works]
     return [each[k] for k in lowered.work_of]
 

@@ -138,7 +138,9 @@ def test_the_last_position_is_found_and_refused_beyond() -> None:
 
 
 def test_a_sequence_is_given_where_there_is_one() -> None:
-    with pytest.raises(InputError, match="this network has a sequence: expected its length as seq"):
+    with pytest.raises(
+        InputError, match="this network has a sequence: expected its length; give seq"
+    ):
         Symbolic.fit(of(torch.exp), seq=64).at(3)
     images = fitted("convnet-tiny", False, "fp32")
     with pytest.raises(InputError, match="this network has no sequence: expected no seq"):

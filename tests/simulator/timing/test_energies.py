@@ -14,9 +14,9 @@ H200 = gpu("h200")
 
 
 def known(name: str) -> Energies:
-    found = energies(gpu(name))
-    assert found is not None
-    return found
+    fitted = energies(gpu(name))
+    assert fitted is not None
+    return fitted
 
 
 @pytest.mark.parametrize(

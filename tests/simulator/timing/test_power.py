@@ -223,8 +223,8 @@ def test_a_limit_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError) as high:
         apply(WIDE, *parse("+power_limit=800"))
     assert str(high.value) == (
-        "power_limit: watts is 800: H200 SXM 141GB has a TDP of 700 W: expected less; choose a "
-        "lower limit"
+        "power_limit: watts is 800: H200 SXM 141GB has a TDP of 700 W: expected at most that; "
+        "choose a lower limit"
     )
     with pytest.raises(InputError, match="the power draw of Intel Gaudi 3 OAM is unknown"):
         apply(Scenario("mlp-wide", gpu="gaudi3"), *parse("+power_limit=500"))

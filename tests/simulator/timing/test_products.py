@@ -1,4 +1,4 @@
-"""Products of matrices in parts: as numpy's, by one thread."""
+"""Matrix products that one thread computes in parts equal those of numpy."""
 
 from __future__ import annotations
 

@@ -106,11 +106,11 @@ def test_of_is_kept_and_the_same() -> None:
 
 
 def test_a_full_cache_is_emptied_before_it_would_hold_too_many() -> None:
-    kept = {1: np.zeros(1), 2: np.zeros(1)}
-    assert list(_add(kept, 3, [(3, np.ones(1))])) == [3]
-    assert list(kept) == [1, 2, 3]
-    _add(kept, 3, [(4, np.ones(1))])
-    assert list(kept) == [4]
+    cached = {1: np.zeros(1), 2: np.zeros(1)}
+    assert list(_add(cached, 3, [(3, np.ones(1))])) == [3]
+    assert list(cached) == [1, 2, 3]
+    _add(cached, 3, [(4, np.ones(1))])
+    assert list(cached) == [4]
 
 
 def test_choices_lists_and_nothing_are_coordinates() -> None:

@@ -124,8 +124,8 @@ def test_a_tensor_made_on_the_gpu(make: Callable[[Tensor], Tensor]) -> None:
     ],
 )
 def test_a_tensor_moved_to_the_gpu_is_one_copy(move: Callable[[Tensor], Tensor]) -> None:
-    made, copied, added = ops(lambda _, x: move(torch.ones(8)) + x)
-    assert made.outputs[0].device == "cpu"
+    created, copied, added = ops(lambda _, x: move(torch.ones(8)) + x)
+    assert created.outputs[0].device == "cpu"
     assert copied.name == "aten._to_copy.default"
     assert (copied.inputs[0].device, copied.outputs[0].device) == ("cpu", "cuda")
     assert {t.device for t in (*added.inputs, *added.outputs)} == {"cuda"}
@@ -145,5 +145,5 @@ def test_the_default_device_may_be_the_gpu() -> None:
         with torch.device("cuda"):
             return torch.zeros(8) + x
 
-    made, _ = ops(forward)
-    assert made.outputs[0].device == "cuda"
+    created, _ = ops(forward)
+    assert created.outputs[0].device == "cuda"

@@ -140,7 +140,7 @@ def kept_rows(forward: Any) -> int:
 
 
 def test_an_argmax_without_a_dimension_is_one_of_all() -> None:
-    # 4·8 indices, one in 8 equals 3 along the rows; of the one index among all 32 one in 32 does
+    # mask of 4·8: an index along a row equals 3 with a chance of 1 in 8, one into all 32 of 1 in 32
     assert kept_rows(lambda x: x.argmax(1, keepdim=True).expand(4, 8) == 3) == 4
     assert kept_rows(lambda x: x.argmax().expand(4, 8) == 3) == 1
     assert kept_rows(lambda x: x.argsort(dim=0, stable=True) == 3) == 8  # one in 4

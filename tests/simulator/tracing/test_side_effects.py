@@ -165,9 +165,9 @@ from simulator.networks.loading.load import load
 from simulator.tracing import trace
 
 def traced():
-    made = load("resnet18", batch=32)
-    found = trace(made.module, made.args, made.kwargs)
-    return found.ops, found.storages
+    loaded = load("resnet18", batch=32)
+    traced = trace(loaded.module, loaded.args, loaded.kwargs)
+    return traced.ops, traced.storages
 
 assert traced() == traced()
 """

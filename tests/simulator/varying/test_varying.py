@@ -16,17 +16,17 @@ from simulator.varying import Varying, at_each, walked
 
 def everywhere(ask: Callable[..., Any], columns: list[list[int]]) -> list[Any]:
     """The result of `walked` at each point, as plain numbers."""
-    found: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     for answer, points in walked(lambda numbers: ask(*numbers), np.array(columns, np.int64)):
         for place, point in enumerate(points.tolist()):
-            found[point] = (
+            values[point] = (
                 answer.values[place].item()
                 if type(answer) is Varying and answer.values.dtype != object
                 else answer.values[place]
                 if type(answer) is Varying
                 else answer
             )
-    return [found[point] for point in range(len(columns[0]))]
+    return [values[point] for point in range(len(columns[0]))]
 
 
 OPERATIONS = (

@@ -64,9 +64,9 @@ def test_the_host_pays_one_eager_op_and_a_graph_nothing() -> None:
     product = max(i for i in up if i < first)
     text = f"+fuse={product}+{first}"
     trace = predict(changed(BERT, text)).trace
-    made = next(op for op in trace.ops if op.name == "fused.product.default")
+    fused = next(op for op in trace.ops if op.name == "fused.product.default")
     old = predict(BERT).trace.ops[product]
-    assert (made.python_calls, made.module_calls) == (old.python_calls, old.module_calls)
+    assert (fused.python_calls, fused.module_calls) == (old.python_calls, old.module_calls)
     graph, both = predict(changed(BERT, "+cuda_graph")), predict(changed(BERT, "+cuda_graph", text))
     assert both.host_s == graph.host_s and both.kernel_count == graph.kernel_count - 1
 
@@ -113,9 +113,10 @@ def test_impossible_fusions_are_refused_with_the_reason() -> None:
     plain = predict(BERT)
     adds, norms = numbers(plain, "add"), numbers(plain, "native_layer_norm")
     between = [i for i in adds if i > norms[0]][:2]
+    norm = f"native_layer_norm (op {between[0] + 1})"
     assert reason(f"+fuse={between[0]}+{between[1]}") == (
-        f"fuse: a cycle: native_layer_norm (op {between[0] + 1}) is not chosen, but needs add (op "
-        f"{between[0]}), and add (op {between[1]}) needs it; choose it too, or a shorter chain"
+        f"fuse: a cycle: {norm} is not chosen, but needs add (op {between[0]}), and add (op "
+        f"{between[1]}) needs {norm}; choose {norm} too, or a shorter chain"
     )
     products = numbers(plain, "addmm")
     assert reason(f"+fuse={products[0]}+{products[1]}") == (

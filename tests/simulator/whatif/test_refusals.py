@@ -71,7 +71,11 @@ def test_an_axis_without_meaning_is_refused_with_those_that_have_one() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
-        ("version = 1", "version = 9", "has scenario version 9: expected 1; save it again"),
+        (
+            "version = 1",
+            "version = 9",
+            "has scenario version 9: expected 1; save the scenario again",
+        ),
         (
             "version = 1",
             "version = 1\ncolour = 3",

@@ -120,7 +120,8 @@ def test_a_later_failure_is_shown_in_the_page(window: Window, predictor: Predict
     typed(split.more.field("Other options of the split"), "microbatches=3")
     settled(window)
     assert split.message.text() == (
-        "microbatches=3 does not divide the batch 4 of a replica: expected a divisor; change either"
+        "microbatches=3 does not divide the batch 4 of a replica: expected a divisor of the "
+        "batch; change one of them"
     )
     assert clustering.clustered.answer == former and clustering.clustered.stale
     assert split.retry.isVisibleTo(split)

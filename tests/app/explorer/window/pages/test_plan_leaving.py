@@ -105,7 +105,7 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
     planned.opening.open([tmp_path / "wrong.toml"])
     assert planned.banner.label.text() == (
-        "workload.network is missing: expected a value; add a line"
+        "workload.network is missing: expected a value; add it under [workload]"
     )
     assert planned.plan_page.text == of_table(SMALL_PLAN).text
 
