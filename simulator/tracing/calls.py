@@ -40,8 +40,8 @@ def trace_call(
             raise
         except Exception as error:
             raise InputError(
-                f"the call cannot be traced: {type(error).__name__}: {error}. Expected a call "
-                "that runs on tensors of the meta device, which have no data"
+                f"the call cannot be traced: {type(error).__name__}: {error}: expected a call "
+                "that runs on tensors of the meta device, which have no data; read values before it"
             ) from error
     storages = [
         msgspec.structs.replace(s, role="input") if s.born < 0 and s.role == "activation" else s

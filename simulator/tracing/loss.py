@@ -50,6 +50,6 @@ def default_loss(output: Any) -> torch.Tensor:
     if not floating:
         raise InputError(
             "the network returns no floating-point tensor to compute a loss from: return one, or "
-            "an output with a .loss; in Python, loss=callable(output) -> scalar tensor works too"
+            "an output with a .loss; in Python, loss= also takes a function of the output"
         )
     return floating[0].float().pow(2).mean()

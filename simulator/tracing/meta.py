@@ -29,8 +29,8 @@ def weightless(module: nn.Module) -> nn.Module:
             return copy.deepcopy(module, memo)
     except (RuntimeError, TypeError) as reason:
         raise InputError(
-            f"{type(module).__name__} cannot be copied: {reason}. Expected a module whose tensors "
-            "are parameters or buffers; register the others with register_buffer()."
+            f"{type(module).__name__} cannot be copied: {reason}: expected a module whose tensors "
+            "are parameters or buffers; register the others with register_buffer()"
         ) from reason
 
 

@@ -81,7 +81,7 @@ class DataSizes:
         shown = [f"{key} as {taken}" for key, taken in [*self.assumed.items()][-_SHOWN:]]
         key = next(reversed(self.assumed))
         return (
-            f", so this was assumed: {'; '.join(shown)}. If that contradicts the network, give "
+            f", so this was assumed: {'; '.join(shown)}. If this contradicts the network, give "
             f"another value: --data-size {key}=N, or sizes={{{key!r}: N}} in Python"
         )
 
@@ -252,7 +252,7 @@ def left_aligned(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tensor
     """False; `nn.TransformerEncoder` would create nested tensors if the result were True."""
     if _on_host(x):
         return func(x, mask), None
-    return False, "padding not at the end of each row, so that no nested tensor is created"
+    return False, "padding assumed not to end each row, so that no nested tensor is created"
 
 
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:

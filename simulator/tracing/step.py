@@ -65,7 +65,9 @@ def trace(
     network cannot be run.
     """
     if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputError(f"expected an nn.Module to trace, got {type(module).__name__}")
+        raise InputError(
+            f"cannot trace {type(module).__name__}: expected an nn.Module; pass the module itself"
+        )
     if phase not in PHASES:
         raise InputError(f"unknown phase {phase!r}: expected 'inference' or 'training'")
     if optimizer is not None and optimizer not in OPTIMIZERS:

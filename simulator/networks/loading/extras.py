@@ -133,5 +133,5 @@ def _configuration(transformers: Any, file: Path) -> Any:
             raise
         raise InputError(
             f"{file} names code of its own (auto_map), which is not run: expected a network of "
-            "transformers; give a file, FILE.py:FACTORY, that imports that code"
+            "transformers; give a FILE.py:FACTORY that imports this code"
         ) from None

@@ -60,7 +60,8 @@ def from_file(wanted: Wanted) -> Loaded:
     if make is None and next(iter(accepted), "") in ("batch", "seq", "training"):
         raise InputError(
             f"example_inputs of {path.name} takes no module: expected "
-            "example_inputs(module, batch, seq); add it, or make it a method of the network"
+            "example_inputs(module, batch, seq); add module, or make the function a method of the "
+            "network"
         )
     batch = wanted.batch or _own(accepted, "batch") or DEFAULT_BATCH
     seq = wanted.seq or _own(accepted, "seq") or DEFAULT_SEQ
@@ -156,8 +157,8 @@ def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, An
     unknown = [name for name in sizes if name not in names and not takes_any]
     if unknown:
         raise InputError(
-            f"{label}{signature} has no argument {unknown[0]!r}; "
-            f"its arguments are: {', '.join(names) or 'none'}"
+            f"{label}{signature} has no argument {unknown[0]!r}: "
+            f"expected {', '.join(names) or 'no argument'}; correct the name"
         )
     try:
         signature.bind(**sizes)

@@ -71,8 +71,8 @@ def watched(what: str, place_of: Callable[[FrameType | None], str]) -> Generator
             except _TimeUpError:
                 at = f"; it was at {places[0]}" if places[0] else ""
                 raise InputError(
-                    f"{what} took more than {watch.limit_s:g} s{at}: expected it to end by then; "
-                    "correct the network, give smaller sizes, or allow more with --time-limit"
+                    f"{what} took more than {watch.limit_s:g} s{at}: expected the code to end by "
+                    "then; correct the network, give smaller sizes, or allow more with --time-limit"
                 ) from None
             finally:
                 over.set()

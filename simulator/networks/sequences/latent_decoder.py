@@ -69,7 +69,9 @@ class LatentDecoder(nn.Module):
             if ranks < 1 or size % ranks:
                 raise ValueError(f"ranks = {ranks} does not divide {name} = {size}: use a divisor")
         if attention_dp and not expert_parallel:
-            raise ValueError("attention_dp needs expert_parallel: set it, or leave both out")
+            raise ValueError(
+                "attention_dp needs expert_parallel: set expert_parallel, or leave both out"
+            )
         if expert_parallel and not attention_dp and top % ranks:
             raise ValueError(f"ranks = {ranks} does not divide top = {top}: use a divisor")
         split = 1 if attention_dp else ranks

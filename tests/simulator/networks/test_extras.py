@@ -136,7 +136,7 @@ def test_code_beside_a_configuration_is_not_run(
     (tmp_path / "own" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", "utf-8")
     assert refused(spec) == (
         f"{tmp_path / 'own' / 'config.json'} names code of its own (auto_map), which is not run: "
-        "expected a network of transformers; give a file, FILE.py:FACTORY, that imports that code"
+        "expected a network of transformers; give a FILE.py:FACTORY that imports this code"
     )
     assert not (tmp_path / "ran").exists()
 

@@ -169,7 +169,7 @@ def test_a_function_beside_needs_the_module(tmp_path: Path) -> None:
     )
     assert refused(f"{tmp_path / 'own.py'}:make") == (
         "example_inputs of own.py takes no module: expected example_inputs(module, batch, seq); "
-        "add it, or make it a method of the network"
+        "add module, or make the function a method of the network"
     )
 
 
@@ -202,7 +202,8 @@ def test_errors_of_a_file(nets: str, factory: str, text: str) -> None:
 
 def test_a_size_that_the_factory_lacks(nets: str) -> None:
     assert refused(f"{nets}:Net", sizes={"depth": 2}) == (
-        "nets.py:Net(width=16, bias=True) has no argument 'depth'; its arguments are: width, bias"
+        "nets.py:Net(width=16, bias=True) has no argument 'depth': "
+        "expected width, bias; correct the name"
     )
 
 

@@ -64,8 +64,8 @@ def test_slow_code_is_stopped_with_its_line(place: Path, name: str, line: str) -
     trace_imports()
     text, messages = stopped(place, name)
     remedy = (
-        "expected it to end by then; correct the network, give smaller sizes, or allow more with "
-        "--time-limit"
+        "expected the code to end by then; correct the network, give smaller sizes, or allow "
+        "more with --time-limit"
     )
     assert text.startswith("it took more than 1 s; it was at nets.py:") and text.endswith(remedy)
     assert messages[0].startswith("it (1 s, at nets.py:")

@@ -198,7 +198,7 @@ def test_a_value_that_contradicts_the_network_is_named_by_its_place() -> None:
     with pytest.raises(InputError) as caught:
         run(forward)
     assert str(caught.value).endswith(
-        f"so this was assumed: item@{place} as the value 1.0. If that contradicts the network, "
+        f"so this was assumed: item@{place} as the value 1.0. If this contradicts the network, "
         f"give another value: --data-size item@{place}=N, or sizes={{'item@{place}': N}} in Python"
     )
     assert run(forward, **{f"item@{place}": 4}).ops[-1].outputs[0].shape == (4, 8)

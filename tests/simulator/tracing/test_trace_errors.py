@@ -46,9 +46,11 @@ def error_text(module: Any, *args: Tensor, **options: Any) -> str:
 
 def test_no_module() -> None:
     assert error_text(torch.relu, X) == (
-        "expected an nn.Module to trace, got builtin_function_or_method"
+        "cannot trace builtin_function_or_method: expected an nn.Module; pass the module itself"
     )
-    assert error_text(nn.Linear, X) == "expected an nn.Module to trace, got type"
+    assert error_text(nn.Linear, X) == (
+        "cannot trace type: expected an nn.Module; pass the module itself"
+    )
 
 
 def test_unknown_phase() -> None:
@@ -114,7 +116,7 @@ def test_an_output_without_a_loss() -> None:
     module = Calls(lambda self, x: x.argmax(-1))
     assert error_text(module, X, phase="training") == (
         "the network returns no floating-point tensor to compute a loss from: return one, or an "
-        "output with a .loss; in Python, loss=callable(output) -> scalar tensor works too"
+        "output with a .loss; in Python, loss= also takes a function of the output"
     )
 
 
@@ -128,8 +130,8 @@ def test_a_network_that_cannot_be_copied() -> None:
     text = error_text(Cached(), X)
     assert text.startswith("Cached cannot be copied: Only Tensors created explicitly by the user ")
     assert text.endswith(
-        "Expected a module whose tensors are parameters or buffers; register the others with "
-        "register_buffer()."
+        ": expected a module whose tensors are parameters or buffers; register the others with "
+        "register_buffer()"
     )
 
 
