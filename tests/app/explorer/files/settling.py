@@ -27,3 +27,4 @@ def until(done: Callable[[], bool]) -> None:
     while not done() and clock.elapsed() < 60_000:
         QCoreApplication.processEvents()
         time.sleep(0.005)
+    assert done()
