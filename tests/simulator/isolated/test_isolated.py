@@ -130,8 +130,8 @@ def test_a_loop_ends_at_the_time_limit(child: IsolatedProcess) -> None:
     token = WATCH.set(Watch(1.0, messages.append))
     try:
         assert error(child, "Loops") == (
-            "tracing nets.py:Loops took more than 1 s; it was at nets.py:29: expected it to end by "
-            "then; correct the network, give smaller sizes, or allow more with --time-limit"
+            "tracing nets.py:Loops took more than 1 s; it was at nets.py:29: expected the code to "
+            "end by then; correct the network, give smaller sizes, or allow more with --time-limit"
         )
     finally:
         WATCH.reset(token)
