@@ -40,8 +40,8 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """The values at which the search had to trace the network again, with the reasons; empty if
-        there are none."""
+        """The values at which the search traced the network again, with the reasons; "" without
+        any."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 

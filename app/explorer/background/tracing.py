@@ -54,7 +54,7 @@ class _Request:
         if not self.traces:
             return ""
         if self.traces > self.expected:
-            return f"{self.traces} traces, "
+            return f"{self.traces} trace{'s' if self.traces > 1 else ''}, "
         words = (f"{self.traces} of about {self.expected} traces", self.left.words())
         return ", ".join(filter(None, words)) + ", "
 

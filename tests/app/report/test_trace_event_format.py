@@ -35,7 +35,7 @@ class Metadata(msgspec.Struct, tag_field="ph", tag="M", forbid_unknown_fields=Tr
     args: dict[str, str | int]
 
 
-class FlowStart(msgspec.Struct, tag_field="ph", tag="s", forbid_unknown_fields=True):
+class Flow(msgspec.Struct, tag_field="ph", forbid_unknown_fields=True):
     name: str
     cat: str
     id: Count
@@ -44,13 +44,11 @@ class FlowStart(msgspec.Struct, tag_field="ph", tag="s", forbid_unknown_fields=T
     ts: Stamp
 
 
-class FlowEnd(msgspec.Struct, tag_field="ph", tag="f", forbid_unknown_fields=True):
-    name: str
-    cat: str
-    id: Count
-    pid: Count
-    tid: Count
-    ts: Stamp
+class FlowStart(Flow, tag="s"):
+    pass
+
+
+class FlowEnd(Flow, tag="f"):
     bp: Literal["e"]
 
 

@@ -54,7 +54,7 @@ def test_the_most_valuable_set(
     ((8, 100), "float32", (1600, 16), 25_600),  # still one sector for each element
     ((8, 100), "bfloat16", (1600, 16), 25_600), ((8, 100), "bfloat16", (800, 8), 12_800),
     ((8, 100), "float32", (2, 16), 6400),  # by the smallest stride
-    ((8, 1), "float32", (1, 9), 32),  # the stride of a single element is none
+    ((8, 1), "float32", (1, 9), 32),  # the stride of a dimension of size 1 does not count
     ((8, 1), "float32", (3, 1), 96), ((8, 100), "float32", (2, 0), 64),
     ((1, 1), "float32", (9, 9), 4),
 ])  # fmt: skip

@@ -59,34 +59,37 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
     assert [one for one in seen if one.startswith("cat")] == ["cat [[64, 33], [64, 7], [64, 40]]"]
 
 
+def past_multiple_of_8(op: Signature) -> float:
+    """A time that is 0 for rows of a multiple of 8 elements, and else grows with the rest."""
+    return float(op.inputs[0].shape[1] % 8)
+
+
 @pytest.mark.parametrize(("dtype", "many"), [
     ("float8_e4m3fn", 16), ("bfloat16", 8), ("float32", 4),
 ])  # fmt: skip
 def test_rows_are_padded_to_sixteen_bytes(dtype: str, many: int) -> None:
-    seconds: Callable[[Signature], float] = lambda op: 1.0 / op.inputs[0].numel  # noqa: E731
     op = mm(many * 2, many + 1, many * 3, dtype)
     wide = padded(op, (True, True), lambda op: 99.0 if op.inputs[0].shape[1] % many else 1.0)
     assert wide is not None
     assert [t.shape for t in wide.inputs] == [(2 * many, 2 * many), (2 * many, 3 * many)]
-    assert padded(mm(many * 2, many, many * 3, dtype), BUSY, seconds) is None  # nothing to pad
+    aligned = mm(many * 2, many, many * 3, dtype)
+    assert padded(aligned, BUSY, lambda op: 1.0 / op.inputs[0].numel) is None  # nothing to pad
 
 
 def test_a_dimension_of_one_is_not_padded_and_turned_operands_stay_turned() -> None:
-    cheap: Callable[[Signature], float] = lambda op: float(op.inputs[0].shape[1] % 8)  # noqa: E731
-    wide = padded(mm(1, 33, 96), (True, True), cheap)
+    wide = padded(mm(1, 33, 96), (True, True), past_multiple_of_8)
     assert wide is not None and wide.inputs[0].shape == (1, 40)
-    wide = padded(mm(60, 33, 96, turned=True), (True, True), cheap)
+    wide = padded(mm(60, 33, 96, turned=True), (True, True), past_multiple_of_8)
     assert wide is not None
     assert (wide.inputs[0].shape, wide.inputs[0].stride) == ((64, 40), (1, 64))
     assert (wide.inputs[1].shape, wide.inputs[1].stride) == ((40, 96), (96, 1))
 
 
 def test_other_ops_and_double_precision_are_not_padded() -> None:
-    cheap: Callable[[Signature], float] = lambda op: float(op.inputs[0].shape[1] % 8)  # noqa: E731
-    assert padded(mm(60, 33, 96, "float64"), BUSY, cheap) is None
+    assert padded(mm(60, 33, 96, "float64"), BUSY, past_multiple_of_8) is None
     x, y = ((2, 60, 33), "bfloat16"), ((2, 33, 96), "bfloat16")
     bmm = sig("aten.bmm.default", ((2, 60, 96), "bfloat16"), self=x, mat2=y)
-    assert padded(bmm, BUSY, cheap) is None
+    assert padded(bmm, BUSY, past_multiple_of_8) is None
     row = ((96,), "bfloat16")
     added = sig("aten.addmm.default", ((60, 96), "bfloat16"), self=row,
                 mat1=((60, 33), "bfloat16"), mat2=((33, 96), "bfloat16"))  # fmt: skip

@@ -74,7 +74,7 @@ CONVERTED, PLAIN = ["layout", "conv", "layout"], ["conv"]
     (dict(adds=1e9, cout=248), PLAIN), (dict(adds=1e9, cout=264), CONVERTED),
     (dict(adds=1e9, cout=260), PLAIN), (dict(adds=1e9, cout=260, dtype="tf32"), CONVERTED),
     (dict(adds=1e9, cout=262, dtype="tf32"), PLAIN), (dict(adds=1e9, dims=1), PLAIN),
-    # an even number of pixels that is no multiple of 8: from 1e10 on in half precision
+    # an even number of pixels, not a multiple of 8: converted from 1e10 on, in half precision
     (dict(adds=1e10, spatial_out=(2, 25)), CONVERTED),
     (dict(adds=1e10 - 1, spatial_out=(2, 25)), PLAIN),
     (dict(adds=1e11, spatial_out=(8, 7)), PLAIN),
