@@ -16,6 +16,7 @@ from calibration.cases.networks.layer_stacks import STACKS
 from calibration.cases.networks.own.networks import OWN
 from calibration.cases.networks.package_mixtures import MIXTURES
 from calibration.cases.networks.packages import SIZED
+from calibration.cases.networks.packages_fifth import SIZED_FIFTH
 from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
 from calibration.cases.networks.packages_small import PACKAGED
@@ -72,7 +73,7 @@ COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **SIZED_FOURTH,
-    **MIXTURES, **OWN, **STACKS,
+    **SIZED_FIFTH, **MIXTURES, **OWN, **STACKS,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""
 

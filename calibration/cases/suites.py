@@ -13,6 +13,7 @@ from calibration.cases.steps.eager import BATCHES, CASES, HOST_CASES, VALIDATION
 from calibration.cases.steps.experts import EXPERTS, MIXTURES
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
 from calibration.cases.steps.packages import PACKAGES, PACKAGES_COMPILED
+from calibration.cases.steps.packages_fifth import PACKAGES_FIFTH
 from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 from calibration.cases.steps.packages_third import (
@@ -29,7 +30,7 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "packages": PACKAGES, "packages_compiled": PACKAGES_COMPILED,
           "packages_second": PACKAGES_SECOND,
           "packages_second_compiled": PACKAGES_SECOND_COMPILED,
-          "packages_fourth": PACKAGES_FOURTH, "packages_third": PACKAGES_THIRD,
+          "packages_fifth": PACKAGES_FIFTH, "packages_fourth": PACKAGES_FOURTH, "packages_third": PACKAGES_THIRD,
           "packages_third_compiled": PACKAGES_THIRD_COMPILED,
           "packages_further": PACKAGES_FURTHER,
           "packages_further_compiled": PACKAGES_FURTHER_COMPILED,
