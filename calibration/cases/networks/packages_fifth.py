@@ -43,7 +43,7 @@ SPECS: dict[str, Spec] = {
     "llama": ("Llama", "LlamaForCausalLM", _layers(4), IDS, ids),
     "gemma": ("Gemma", "GemmaForCausalLM", _layers(4), IDS, ids),
     "nemotron": ("Nemotron", "NemotronForCausalLM",
-                 {"num_hidden_layers": 2, "num_key_value_heads": 48, "vocab_size": 32000}, IDS, ids),
+                 {**_layers(2), "num_key_value_heads": 48, "vocab_size": 32000}, IDS, ids),
     "olmo": ("Olmo", "OlmoForCausalLM", _layers(6), MASKED, masked),
     "granite-moe": ("GraniteMoe", "GraniteMoeForCausalLM", _layers(2), IDS, ids),
     "umt5": ("UMT5", "UMT5ForConditionalGeneration", {}, PAIRS, pairs),

@@ -3,7 +3,7 @@ and predicted before they were measured."""
 
 from __future__ import annotations
 
-from calibration.cases.networks.packages_fifth import DECODERS, SIZED_FIFTH
+from calibration.cases.networks.packages_fifth import SIZED_FIFTH
 from calibration.cases.steps.drawn import Draw
 
 _DRAW = Draw(
