@@ -106,15 +106,16 @@ def chains() -> Iterator[Compiled]:
 def wrapped() -> Iterator[Compiled]:
     """The networks whose wrappers were timed statement by statement. Statements without work give
     the time of a reading of the clock in that step, which is subtracted from each."""
-    with gzip.open(MEASUREMENTS / "h200_sxm" / "wrapper_lines.jsonl.gz", "rt") as rows:
-        for row in map(json.loads, rows):
-            if "lines" not in row:
-                continue
-            empty = [seconds for text, seconds in row["lines"] if _WORKLESS.match(text)]
-            clock_s = median(empty) - _WORKLESS_S
-            seconds = sum(each - clock_s for _, each in row["lines"])
-            name = f"{row['case']['name']} by statements"
-            yield Compiled(name, retrace(row["case"]), seconds, beside(row["probes"]))
+    for machine in MACHINES:
+        with gzip.open(MEASUREMENTS / machine / "wrapper_lines.jsonl.gz", "rt") as rows:
+            for row in map(json.loads, rows):
+                if "lines" not in row:
+                    continue
+                empty = [seconds for text, seconds in row["lines"] if _WORKLESS.match(text)]
+                clock_s = median(empty) - _WORKLESS_S
+                seconds = sum(each - clock_s for _, each in row["lines"])
+                name = f"{row['case']['name']} by statements"
+                yield Compiled(name, retrace(row["case"]), seconds, beside(row["probes"]))
 
 
 def unprofiled() -> Iterator[Compiled]:

@@ -58,6 +58,7 @@ PHASES = {
 }
 """The measured times of each phase of a trace; `clear` is `zero_grad`."""
 THREADS = "h100_sxm"
+THREADS_FILES = ("host_threads", "host_threads_fourth")
 """The machine on which the threads of steps were timed."""
 _AT_REFERENCE = Parts(1.0, 1.0, 1.0)
 _LAUNCHING = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
@@ -149,18 +150,23 @@ def _phases() -> Iterator[Row]:
 
 def _threads() -> Iterator[Row]:
     """Three rows for each training step and placement of its threads."""
-    with gzip.open(MEASUREMENTS / THREADS / "host_threads.jsonl.gz", "rt") as lines:
-        for timed in map(json.loads, lines):
-            if "phases_s" not in timed or _starved(timed):
-                continue
-            counted = counts_by_phase(retrace(timed["case"]))
-            medians = np.median(timed["phases_s"], axis=0)
-            seconds: dict[str, float] = dict(zip(TIMED, medians, strict=True))
-            for (phase, names), counts in zip(PHASES.items(), counted, strict=True):
-                thread = timed["backward" if phase == "backward" else "main"]
-                host = sharing(float(np.median([each_s for _, each_s in thread])))
-                rounds = (Round(float(sum(seconds[name] for name in names)), host),)
-                yield _row(Step(THREADS, timed["case"], rounds), counts, phase)
+    for file in THREADS_FILES:
+        with gzip.open(MEASUREMENTS / THREADS / f"{file}.jsonl.gz", "rt") as lines:
+            for timed in map(json.loads, lines):
+                if "phases_s" in timed and not _starved(timed):
+                    yield from _on_threads(timed)
+
+
+def _on_threads(timed: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each phase of a step, at the speed of the thread that ran it."""
+    medians = np.median(timed["phases_s"], axis=0)
+    seconds: dict[str, float] = dict(zip(TIMED, medians, strict=True))
+    counted = counts_by_phase(retrace(timed["case"]))
+    for (phase, names), counts in zip(PHASES.items(), counted, strict=True):
+        thread = timed["backward" if phase == "backward" else "main"]
+        host = sharing(float(np.median([each_s for _, each_s in thread])))
+        rounds = (Round(float(sum(seconds[name] for name in names)), host),)
+        yield _row(Step(THREADS, timed["case"], rounds), counts, phase)
 
 
 def _starved(timed: Mapping[str, Any]) -> bool:

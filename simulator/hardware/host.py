@@ -20,20 +20,20 @@ from simulator.hardware.host_speed import PYTHON, Parts, parts
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
-_LATER = "recurrent_weight"
-"""A count that came later than the others; files without it are valid."""
+_LATER = ("recurrent_weight", "further_kernel", "trained_convolution")
+"""Counts that came later than the others; files without them are valid."""
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
 
 _MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
-    "cpu_op", "recurrent_kernel", "recurrent_weight", "foreach_tensor", "forward_node",
-    "backward_node", "backward_call", "optimizer_call",
+    "cpu_op", "recurrent_kernel", "recurrent_weight", "further_kernel", "trained_convolution",
+    "foreach_tensor", "forward_node", "backward_node", "backward_call", "optimizer_call",
 )  # fmt: skip
 _CALLED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-    "recurrent_kernel", "recurrent_weight",
+    "recurrent_kernel", "recurrent_weight", "further_kernel", "trained_convolution",
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """The counted work, in the order of the columns of `counts`; the schedule adds launches."""
@@ -170,11 +170,13 @@ def _read(path: Path) -> Host:
 def _filled(read: Host) -> Host:
     """A host completed with the times that its older file lacks: those of the default host, scaled
     by the time of an op."""
-    if _LATER in read.seconds or "op" not in read.seconds or read.id == DEFAULT:
+    lacking = [name for name in _LATER if name not in read.seconds]
+    if not lacking or "op" not in read.seconds or read.id == DEFAULT:
         return read
     known = host().seconds
-    later_s = known[_LATER] * read.seconds["op"] / known["op"]
-    return msgspec.structs.replace(read, seconds={**read.seconds, _LATER: later_s})
+    times = read.seconds["op"] / known["op"]
+    later = {name: known[name] * times for name in lacking}
+    return msgspec.structs.replace(read, seconds={**read.seconds, **later})
 
 
 class _Header(msgspec.Struct, frozen=True):

@@ -81,11 +81,15 @@ def counts(
     """The host's work for each op, without launches [ops, len(COUNTS) − 1]. `inner_ops` is how many
     other ops each op calls [ops]: they cost as much as ops called from Python, and are as cold as
     the op that calls them. A view counts once for each tensor that it returns; each tensor that
-    `cat` and `stack` join counts as one more."""
+    `cat` and `stack` join counts as one more. An op's kernels are further ones but for its first
+    and those of the ops that it calls. A convolution of a training step counts as trained in both
+    passes."""
     ops = _OPS.get(trace, lambda: _ops(trace))
     launching = (launches > 0) & ~ops.on_cpu
     nodes = ops.python[:, -1]
     viewing = ~launching & ~ops.on_cpu
+    convolution = launching & (ops.kinds == "convolution_op")
+    called_once = launching & ~ops.recurrent & (ops.listed == 0)
     columns = {
         **{kind: launching & (ops.kinds == kind) for kind in _KINDS},
         "op": (launching & (ops.kinds == "op")) + np.where(launching, inner_ops, 0),
@@ -95,6 +99,8 @@ def counts(
         "cpu_op": ops.on_cpu,
         "recurrent_kernel": np.where(ops.recurrent, launches, 0),
         "recurrent_weight": ops.placed,
+        "further_kernel": np.where(called_once, np.maximum(launches - 1 - inner_ops, 0), 0),
+        "trained_convolution": convolution & (trace.phase == "training"),
         "foreach_tensor": ops.listed,
         **dict(zip(PYTHON, ops.python.T, strict=False)),
         "forward_node": np.where(ops.backward, 0, nodes),
