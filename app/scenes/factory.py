@@ -25,7 +25,7 @@ _DESKS: dict[str, tuple[str, ...]] = {
     "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op",
                    "view", "cold_view", "cpu_op", "recurrent_kernel", "recurrent_weight",
                    "further_kernel", "trained_convolution", "foreach_tensor"),
-    "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call"),
+    "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call", "gradient"),
 }  # fmt: skip
 """The desks that an order passes, by the counts of the host's profile."""
 

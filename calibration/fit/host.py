@@ -24,6 +24,8 @@ LAUNCH_S = 2.5e-6
 since few steps have such kernels, and since it is uncertain which kernels cuBLAS and cuDNN launch
 for the few rows of these steps.
 """
+_LEVELLINGS = 4
+"""Rounds after which the level of each process changes by less than a thousandth."""
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such
 loops, and all run with warm caches."""
@@ -43,6 +45,29 @@ def fit(of: Sequence[Row]) -> Floats:
     seconds = np.full(len(COUNTS), LAUNCH_S)
     seconds[free] = solution
     return seconds
+
+
+def levelled(of: Sequence[Row]) -> list[Row]:
+    """The rows, with the phases of all processes at their mean level. The neighbours of a machine
+    slow its work by more than the fixed steps show, all phases alike. Each process has one factor,
+    from the median of predicted over measured time."""
+    rows = list(of)
+    for _ in range(_LEVELLINGS):
+        fitted = fit(rows)
+        ratios: dict[str, list[float]] = {}
+        for row in rows:
+            if row.part != WHOLE:
+                ratios.setdefault(row.step.machine, []).append(row.ratio(fitted))
+        medians = {process: float(np.median(each)) for process, each in ratios.items()}
+        mean = float(np.exp(np.mean(np.log([*medians.values()]))))
+        print("predicted over measured phases:", {n: round(x, 3) for n, x in medians.items()})
+        rows = [
+            row
+            if row.part == WHOLE
+            else row._replace(times=row.times * mean / medians[row.step.machine])
+            for row in rows
+        ]
+    return rows
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
@@ -76,7 +101,7 @@ def report(title: str, ratios: Sequence[float]) -> str:
 def main() -> None:
     """Fit, report the errors of held-out groups, and write the profile."""
     reference = reference_index()
-    of = rows(reference)
+    of = levelled(rows(reference))
     fitted = fit(of)
     report("fitted, micro-cases", [row.ratio(fitted) for row in of if row.micro])
     report("fitted, networks", [row.ratio(fitted) for row in of if _whole_network(row)])

@@ -57,9 +57,8 @@ PHASES = {
     "optimizer": ("update_s", "clear_s"),
 }
 """The measured times of each phase of a trace; `clear` is `zero_grad`."""
-THREADS = "h100_sxm"
-THREADS_FILES = ("host_threads", "host_threads_fourth")
-"""The machine on which the threads of steps were timed."""
+THREADS = ("host_threads", "host_threads_fourth", "host_threads_fifth")
+"""Files of processes on H100s that timed the threads of their steps."""
 _AT_REFERENCE = Parts(1.0, 1.0, 1.0)
 _LAUNCHING = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _UNCOUNTED_LOOPS = (
@@ -150,15 +149,16 @@ def _phases() -> Iterator[Row]:
 
 def _threads() -> Iterator[Row]:
     """Three rows for each training step and placement of its threads."""
-    for file in THREADS_FILES:
-        with gzip.open(MEASUREMENTS / THREADS / f"{file}.jsonl.gz", "rt") as lines:
+    for file in THREADS:
+        with gzip.open(MEASUREMENTS / "h100_sxm" / f"{file}.jsonl.gz", "rt") as lines:
             for timed in map(json.loads, lines):
                 if "phases_s" in timed and not _starved(timed):
-                    yield from _on_threads(timed)
+                    yield from _on_threads(file, timed)
 
 
-def _on_threads(timed: Mapping[str, Any]) -> Iterator[Row]:
-    """A row for each phase of a step, at the speed of the thread that ran it."""
+def _on_threads(file: str, timed: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each phase of a step, at the speed of the thread that ran it. The process counts as
+    a machine."""
     medians = np.median(timed["phases_s"], axis=0)
     seconds: dict[str, float] = dict(zip(TIMED, medians, strict=True))
     counted = counts_by_phase(retrace(timed["case"]))
@@ -166,7 +166,7 @@ def _on_threads(timed: Mapping[str, Any]) -> Iterator[Row]:
         thread = timed["backward" if phase == "backward" else "main"]
         host = sharing(float(np.median([each_s for _, each_s in thread])))
         rounds = (Round(float(sum(seconds[name] for name in names)), host),)
-        yield _row(Step(THREADS, timed["case"], rounds), counts, phase)
+        yield _row(Step(file, timed["case"], rounds), counts, phase)
 
 
 def _starved(timed: Mapping[str, Any]) -> bool:

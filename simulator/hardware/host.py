@@ -20,7 +20,7 @@ from simulator.hardware.host_speed import PYTHON, Parts, parts
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
-_LATER = ("recurrent_weight", "further_kernel", "trained_convolution")
+_LATER = ("recurrent_weight", "further_kernel", "trained_convolution", "gradient")
 """Counts that came later than the others; files without them are valid."""
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
@@ -29,7 +29,8 @@ _MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
     "cpu_op", "recurrent_kernel", "recurrent_weight", "further_kernel", "trained_convolution",
-    "foreach_tensor", "forward_node", "backward_node", "backward_call", "optimizer_call",
+    "foreach_tensor", "gradient", "forward_node", "backward_node", "backward_call",
+    "optimizer_call",
 )  # fmt: skip
 _CALLED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",

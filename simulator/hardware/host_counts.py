@@ -34,8 +34,8 @@ class _Ops(NamedTuple):
     """The host's work for each op, whatever it launches [ops]: the kind of its launch, its
     coldness, the number of tensors that it handles in lists, returns and joins, and the number of
     places in cuDNN's buffer of weights that it asks for. Also whether it touches no tensor on the
-    GPU, is recurrent, or belongs to the backward pass or the optimizer; and Python's steps and
-    autograd's nodes [ops, len(PYTHON) + 1]."""
+    GPU, is recurrent, or belongs to the backward pass or the optimizer; Python's steps and
+    autograd's nodes [ops, len(PYTHON) + 1]; and the number of the step's gradients."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -48,6 +48,7 @@ class _Ops(NamedTuple):
     returned: NDArray[np.int64]
     joined: NDArray[np.int64]
     placed: NDArray[np.int64]
+    gradients: int
 
 
 _OPS = Derived[_Ops]()
@@ -67,6 +68,7 @@ def _ops(trace: Trace) -> _Ops:
         returned=np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows],
         joined=np.array([_joined(s) for s in signatures], np.int64)[rows],
         placed=np.array([_placed(op, trace) for op in trace.ops], np.int64),
+        gradients=sum(storage.role == "gradient" for storage in trace.storages),
     )
 
 
@@ -83,7 +85,8 @@ def counts(
     the op that calls them. A view counts once for each tensor that it returns; each tensor that
     `cat` and `stack` join counts as one more. An op's kernels are further ones but for its first
     and those of the ops that it calls. A convolution of a training step counts as trained in both
-    passes."""
+    passes. The optimizer's first op counts the gradients, which the optimizer collects and
+    `zero_grad` frees one by one."""
     ops = _OPS.get(trace, lambda: _ops(trace))
     launching = (launches > 0) & ~ops.on_cpu
     nodes = ops.python[:, -1]
@@ -102,6 +105,7 @@ def counts(
         "further_kernel": np.where(called_once, np.maximum(launches - 1 - inner_ops, 0), 0),
         "trained_convolution": convolution & (trace.phase == "training"),
         "foreach_tensor": ops.listed,
+        "gradient": np.where(_first(ops.update), ops.gradients, 0),
         **dict(zip(PYTHON, ops.python.T, strict=False)),
         "forward_node": np.where(ops.backward, 0, nodes),
         "backward_node": np.where(ops.backward, nodes, 0),
