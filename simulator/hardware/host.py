@@ -20,8 +20,10 @@ from simulator.hardware.host_speed import PYTHON, Parts, parts
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
-_LATER = ("recurrent_weight", "further_kernel", "trained_convolution", "gradient")
-"""Counts that came later than the others; files without them are valid."""
+_LATER = "recurrent_weight"
+"""A count that came later than the others; files without it are valid."""
+_SPLIT = ("further_kernel", "trained_convolution", "gradient")
+"""Counts of work that was part of other counts before; files without them are valid."""
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
 
@@ -169,15 +171,13 @@ def _read(path: Path) -> Host:
 
 
 def _filled(read: Host) -> Host:
-    """A host completed with the times that its older file lacks: those of the default host, scaled
-    by the time of an op."""
-    lacking = [name for name in _LATER if name not in read.seconds]
-    if not lacking or "op" not in read.seconds or read.id == DEFAULT:
-        return read
-    known = host().seconds
-    times = read.seconds["op"] / known["op"]
-    later = {name: known[name] * times for name in lacking}
-    return msgspec.structs.replace(read, seconds={**read.seconds, **later})
+    """A host completed with the times that its older file lacks: none for work that other counts
+    include there, and the default host's, scaled by the time of an op, for the rest."""
+    seconds = {**dict.fromkeys(_SPLIT, 0.0), **read.seconds}
+    if _LATER not in seconds and "op" in seconds and read.id != DEFAULT:
+        known = host().seconds
+        seconds[_LATER] = known[_LATER] * seconds["op"] / known["op"]
+    return msgspec.structs.replace(read, seconds=seconds)
 
 
 class _Header(msgspec.Struct, frozen=True):

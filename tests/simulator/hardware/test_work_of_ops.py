@@ -7,7 +7,7 @@ import pytest
 
 from simulator.hardware.host import COUNTS, host
 from simulator.hardware.host_counts import coldness, counts, tail_s
-from simulator.records import Op, Signature, Tensor, Trace
+from simulator.records import Op, Role, Signature, Storage, Tensor, Trace
 from simulator.records.op import Phase
 
 X, HOST = Tensor((4,), "float32", (1,)), Tensor((4,), "float32", (1,), "cpu")
@@ -27,7 +27,7 @@ STEP = (
     (op("aten.view.default"), 0, 0),
     (op("aten.split.Tensor", outputs=3), 0, 0),
     (op("aten.cat.default", inputs=3), 1, 0),
-    (op("aten.convolution.default"), 2, 1),
+    (op("aten.convolution.default"), 3, 1),
     (op("aten.native_layer_norm.default", outputs=3), 1, 0),
     (op("aten._scaled_dot_product_flash_attention.default"), 1, 0),
     (op("aten.add.Tensor", on=HOST), 0, 0),
@@ -49,6 +49,10 @@ EXPECTED = {
     "cpu_op":           [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     "recurrent_kernel": [0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0],
     "recurrent_weight": [0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0],
+    # of the first convolution's three kernels, one is that of the op that it calls
+    "further_kernel":   [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+    "trained_convolution": [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0],
+    "gradient":         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0],
     "foreach_tensor":   [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 4],
     "forward_node":     [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1],
     "backward_node":    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0],
@@ -60,7 +64,9 @@ EXPECTED = {
 
 
 def step(ops: list[Op]) -> Trace:
-    return Trace(ops, [], "training", None, 1, None, 0, 0, [], "", "")
+    roles: tuple[Role, ...] = ("gradient", "weight", "gradient")
+    storages = [Storage(4, -1, None, role) for role in roles]
+    return Trace(ops, storages, "training", None, 1, None, 0, 0, [], "", "")
 
 
 def test_the_work_of_each_kind_of_op() -> None:
@@ -92,7 +98,8 @@ def test_an_op_is_as_cold_as_the_kinds_since_its_last_call_are_many() -> None:
 def test_library_calls_leave_out_python_autograd_views_and_lists() -> None:
     xeon = host("xeon-h100")
     calls = ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-             "recurrent_kernel", "recurrent_weight")  # fmt: skip
+             "recurrent_kernel", "recurrent_weight", "further_kernel",
+             "trained_convolution")  # fmt: skip
     table = np.eye(len(COUNTS) - 1)  # an op for each kind of work
     seconds = dict(zip(COUNTS[:-1], xeon.library_call_s(table).tolist(), strict=True))
     assert seconds == {n: xeon.seconds[n] if n in calls else 0.0 for n in COUNTS[:-1]}
