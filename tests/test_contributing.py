@@ -30,7 +30,7 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.lowering.registry import RULES
 from simulator.whatif import whatifs
-from tests.simulator.costs.test_copies import test_jagged_rows_are_padded
+from tests.simulator.costs.movement.test_copies import test_jagged_rows_are_padded
 import sys
 
 test_jagged_rows_are_padded()
