@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOPS = ("app", "simulator", "calibration", "tests", "examples")
+TOPS = ("app", "simulator", "calibration", "docs", "tests", "examples")
 MODULES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
 
 
