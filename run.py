@@ -126,6 +126,7 @@ def docs() -> int:
     status = run(PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet")
     if not status:
         print(f"The documentation is in {HERE / 'site' / 'index.html'}")
+        print("Its search needs a server, such as `python -m http.server --directory site`")
     return status
 
 

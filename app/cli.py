@@ -179,7 +179,7 @@ def main() -> None:
         sys.stderr = StringIO()  # closed: discard messages
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
-            stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
+            stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     if sys.stdout is None and os.name != "nt":  # pyright: ignore[reportUnnecessaryComparison]
         _stop("standard output is closed: expected a terminal, a file or a pipe; open one")
     try:

@@ -1,8 +1,8 @@
 """Ridgepoint: how long a PyTorch network takes on a GPU, and why.
 
-from simulator import predict
-p = predict(module, (x,), gpu="h200")
-p.period_s, p.regime, p.shares
+    from simulator import predict
+    p = predict(module, (x,), gpu="h200")
+    p.period_s, p.regime, p.shares
 
 Imports neither the app nor calibration. Each function imports what it runs, so that importing this
 package is fast; torch is imported only when a network is traced.

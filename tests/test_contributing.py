@@ -30,10 +30,14 @@ from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.lowering.registry import RULES
 from simulator.whatif import whatifs
-from tests.simulator.costs.test_copies import test_jagged_rows_are_padded
+from tests.simulator.costs.movement.test_copies import test_jagged_rows_are_padded
+from tests.simulator.scenario.test_registry import (
+    test_every_whatif_is_tried_or_left_out_with_a_reason as every_whatif_is_tried,
+)
 import sys
 
 test_jagged_rows_are_padded()
+every_whatif_is_tried()
 print(COSTS["aten._jagged_to_padded_dense_forward.default"].__module__)
 print(RULES["fill"].__module__)
 print(gpu("acme_a1").name, gpu("acme_a1").unsourced)

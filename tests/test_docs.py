@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+import simulator
 from tests.benchmarks.import_graph import TOPS, floors, flowchart, graph, rings
 
 ROOT = Path(__file__).parent.parent
@@ -22,14 +23,29 @@ def test_an_api_page_names_what_can_be_imported(page: Path) -> None:
     names = re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
     assert names
     for name in names:
-        module, _, last = name.rpartition(".")
-        assert hasattr(import_module(module), last) if last[0].isupper() else import_module(name)
+        assert resolve_name(name)
+
+
+def test_the_api_pages_show_every_public_name() -> None:
+    pages = "\n".join(page.read_text("utf-8") for page in (DOCS / "api").glob("*.md"))
+    shown = set(re.findall(r"^::: (?:\S+\.)?(\w+)$", pages, re.MULTILINE))
+    for members in re.findall(r"members: \[(.*)\]", pages):
+        shown |= set(members.split(", "))
+    assert set(simulator.__all__) - shown == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_links_to_files_that_exist(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-        assert (page.parent / target).exists(), target
+def test_a_page_links_to_files_and_headings_that_exist(page: Path) -> None:
+    for target, heading in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text("utf-8")):
+        other = page.parent / target if target else page
+        assert other.exists(), target
+        assert not heading or heading in anchors(other), f"{target}#{heading}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub and MkDocs both make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 def test_the_menu_holds_every_page() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -55,7 +55,7 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
             raise InputError(f"{rejected}: expected a word, {example}; correct it")
         return
     if isinstance(default, tuple):
-        parts: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+        parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
         if not all(_whole(part) and part >= 1 for part in parts):
             raise InputError(
                 f"{rejected}: expected whole numbers of at least 1, {example}; correct it"

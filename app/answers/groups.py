@@ -93,7 +93,8 @@ def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[floa
     roof's name.
     """
     first = kernels[0]
-    works = [p.works[work] for work in p.columns.work_of[[k.index for k in kernels]].tolist()]
+    rows: list[int] = p.columns.work_of[[k.index for k in kernels]].tolist()
+    works = [p.works[row] for row in rows]
     computing = sum(w.computed_flops for w in works) / roof_flops_per_s(p.gpu, works[0])
     moving = sum(k.bytes for k in kernels) / p.gpu.bandwidth_bytes_per_s
     name = short_dtype(first.dtype) if computing > moving else "DRAM"

@@ -21,7 +21,9 @@ class Action(StrEnum):
 
 
 def cache(
-    action: Annotated[Action, typer.Argument(help="show; or clear, to delete all.")] = Action.SHOW,
+    action: Annotated[
+        Action, typer.Argument(help="show, or clear to delete all traces.")
+    ] = Action.SHOW,
 ) -> None:
     """Show or clear the traces on disk: their folder, number, size and age."""
     from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER

@@ -146,7 +146,8 @@ class Opening(Question):
 
 def opening(**options: Any) -> Opening:
     """Build the question from the shared options; BERT-base if they name no network."""
-    words = [word for word in (options["network"], *(options["whatifs"] or [])) if word is not None]
+    given: list[str | None] = [options["network"], *(options["whatifs"] or [])]
+    words = [word for word in given if word is not None]
     first = _path(words[0]) if words else ""
     file = first if _opens_in_window(first) else ""
     if file:

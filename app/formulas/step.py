@@ -110,8 +110,8 @@ def power(answer: Answer) -> Formula:
         return Formula("Power", "energy of a step / its time", power_sentence(p))
     limit = f"the limit of {number(drawn.limit_w)} W"
     means = (
-        f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, at which the mean power"
-        " is the limit: compute-bound kernels slow down, memory-bound kernels hardly do."
+        f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, where the mean power"
+        " reaches the limit: compute-bound kernels slow down, memory-bound kernels hardly do."
         if drawn.limited
         else f"Within {limit} at {clocks(drawn)}: nothing slows down."
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from app.lessons import lesson_file
 from app.lessons.lesson import Lesson
@@ -38,16 +38,20 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
         if name == "version" and value != VERSION:
             raise InputError(f"{path}: version is {shown(value)}: expected {VERSION}; set it")
     tables = pack.get("lesson")
-    if not isinstance(tables, list) or not 0 < len(tables) <= _MAX_LESSONS:
+    listed = cast("list[object]", tables) if isinstance(tables, list) else []
+    if not 0 < len(listed) <= _MAX_LESSONS:
         raise InputError(
-            f"{path}: lesson is {shown(tables)}: expected 1 to {_MAX_LESSONS} [[lesson]] tables"
+            f"{path}: lesson is {shown(pack.get('lesson'))}: expected 1 to {_MAX_LESSONS} "
+            "[[lesson]] tables"
         )
     head = {"format": lesson_file.FORMAT, "version": lesson_file.VERSION}
     return tuple(
-        of_table({**head, **each}, f"{path.stem}-{at:02}", f"{path}, lesson {at}")
+        of_table(
+            {**head, **cast("dict[str, Any]", each)}, f"{path.stem}-{at:02}", f"{path}, lesson {at}"
+        )
         if isinstance(each, dict)
         else _no_table(path, at, each)
-        for at, each in enumerate(tables, 1)
+        for at, each in enumerate(listed, 1)
     )
 
 
@@ -78,7 +82,7 @@ def _lesson_lines(lesson: Mapping[str, Any]) -> list[str]:
     lines += [f"{key(k)} = {literal(v)}" for k, v in lesson.items() if not _is_nested(v)]
     for name, value in lesson.items():
         if isinstance(value, Mapping):
-            lines += table(f"lesson.{key(name)}", value)
+            lines += table(f"lesson.{key(name)}", cast("Mapping[str, Any]", value))
         elif _is_nested(value):
             for each in value:
                 lines += ["", f"[[lesson.{key(name)}]]"]
@@ -89,7 +93,7 @@ def _lesson_lines(lesson: Mapping[str, Any]) -> list[str]:
 def _is_nested(value: object) -> bool:
     """Whether a value is a table or an array of tables."""
     if isinstance(value, list):
-        return bool(value) and isinstance(value[0], Mapping)
+        return isinstance(next(iter(cast("list[object]", value)), None), Mapping)
     return isinstance(value, Mapping)
 
 

@@ -14,7 +14,7 @@ from app.answers.figures import PRODUCTS
 from app.answers.groups import short_dtype
 from app.lessons.cluster_words import FIGURES, Figures
 from app.quantities import count_of, data, number, percent, plain, scaled, seconds
-from simulator.prediction import Prediction
+from simulator.prediction import Kernel, Prediction
 from simulator.timing.rates import peak_flops_per_s
 
 Figure = Callable[[Prediction], float]
@@ -141,7 +141,8 @@ def flops(p: Prediction) -> float:
 def traffic(p: Prediction) -> float:
     """Bytes that the kernels of a step read and write."""
     each = [float(w.bytes) for w in p.works]
-    return sum(each[row] for row in p.columns.work_of.tolist())
+    rows: list[int] = p.columns.work_of.tolist()
+    return sum(each[row] for row in rows)
 
 
 @_word(lambda v: f"{number(v)} FLOP/B")
@@ -185,7 +186,8 @@ def ridge(p: Prediction) -> float:
 def at_peak(p: Prediction) -> float:
     """Time of the FLOPs with every engine at its peak."""
     each = [w.computed_flops / peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in p.works]
-    return sum(each[row] for row in p.columns.work_of.tolist())
+    rows: list[int] = p.columns.work_of.tolist()
+    return sum(each[row] for row in rows)
 
 
 @_word(_percent, -1, share=True)
@@ -257,7 +259,7 @@ _of_cluster("communication", 0.0, _percent, "Share of the step limited by links 
 _of_cluster("bubble", 0.0, _percent, "Share of all GPUs' time in which they wait for each other")
 
 
-def _products(p: Prediction, of: Callable[..., float]) -> float:
+def _products(p: Prediction, of: Callable[[Kernel], float]) -> float:
     whole = sum(of(k) for k in p.kernels)
     return sum(of(k) for k in p.kernels if k.family in PRODUCTS) / whole if whole else 0.0
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 from app.answers.figures import totals
 from app.answers.power import power_summary
@@ -135,9 +135,9 @@ def json_text(document: Any) -> str:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _finite(each) for key, each in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_finite(each) for each in cast("Sequence[Any]", value)]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

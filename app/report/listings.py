@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from rich import box
 from rich.table import Table
@@ -125,7 +125,10 @@ def _figures(gpu: GPU) -> list[tuple[str, str, str]]:
         suffix, unit = next(((s, u) for s, u in _UNITS if key.endswith(s)), ("", ""))
         label = key.removesuffix(suffix).replace("_", " ") + " clock" * (unit == "Hz")
         if isinstance(value, Mapping) and unit:
-            figures += [(f"{key}.{d}", f"{label} {d}", _show(v, unit)) for d, v in value.items()]
+            figures += [
+                (f"{key}.{d}", f"{label} {d}", _show(v, unit))
+                for d, v in cast("Mapping[str, Any]", value).items()
+            ]
         elif isinstance(value, int | float):
             figures.append((key, label, _show(value, unit)))
     return figures
@@ -175,7 +178,9 @@ def all_networks() -> None:
 
 
 def _plain(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(str, cast("tuple[object, ...]", value)))
+    return str(value).lower()
 
 
 def all_hosts() -> None:

@@ -42,7 +42,7 @@ def across(line: AxisValues) -> MapAxis:
     count = len(line.values)
     if line.numeric and count > 1:
         at = np.array([place(float(v)) for v in line.values if isinstance(v, int | float)])
-        edges = np.linspace(at[0], at[-1], FINE + 1)
+        edges = np.linspace(float(at[0]), float(at[-1]), FINE + 1)
         centres = (edges[:-1] + edges[1:]) / 2
         left = np.clip(np.searchsorted(at, centres, side="right") - 1, 0, count - 2)
         part = (centres - at[left]) / (at[left + 1] - at[left])
@@ -94,7 +94,7 @@ def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, fl
     small region."""
     if inside.mean() < 0.03:
         return None
-    rows, columns = (np.arange(0, count, max(1, count // _POINTS)) for count in inside.shape)
+    rows, columns = (_every(count) for count in inside.shape)
     depth = _depth(inside[np.ix_(rows, columns)], 1 / len(rows), 1.4 / len(columns))
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
     places = ((x, columns[column]), (y, rows[row]))
@@ -102,12 +102,16 @@ def middle(inside: NDArray[np.bool_], x: MapAxis, y: MapAxis) -> tuple[float, fl
     return at[0], at[1]
 
 
+def _every(count: int) -> NDArray[np.int64]:
+    return np.arange(0, count, max(1, count // _POINTS))
+
+
 def _depth(inside: NDArray[np.bool_], high: float, wide: float) -> Floats:
     """The square of each cell's distance to the nearest cell that is not inside, or to the grid's
     border. Cells are `high` by `wide`; the distance is taken along each row first, then along each
     column."""
     padded = np.pad(inside, 1)
-    at = np.arange(padded.shape[1])
+    at = np.arange(int(padded.shape[1]))
     left = np.maximum.accumulate(np.where(padded, 0, at), axis=1)
     right = np.minimum.accumulate(np.where(padded, at[-1], at)[:, ::-1], axis=1)[:, ::-1]
     across_sq = (wide * np.minimum(at - left, right - at)) ** 2

@@ -119,7 +119,7 @@ def _launch_group(
         "overhead": float(c.fixed_s[rows].sum()),
     }
     total = float(duration[rows].sum())
-    ops = sorted(set(c.op_of[rows].tolist()))
+    ops: list[int] = sorted(set(c.op_of[rows].tolist()))
     modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
     peak = roof_flops_per_s(p.gpu, work)
     at_peak = work.computed_flops / peak

@@ -61,9 +61,8 @@ def module_tree(p: Prediction, alike: bool = True) -> ModuleNode:
     known: dict[tuple[str, ...], ModuleNode] = {(): step}
     paths: dict[tuple[str, bool], list[str]] = {}
     own, duration = parts_s(p), p.columns.duration_s
-    for op, spent, parts in zip(
-        p.columns.op_of.tolist(), duration.tolist(), own.tolist(), strict=True
-    ):
+    ops: list[int] = p.columns.op_of.tolist()
+    for op, spent, parts in zip(ops, duration.tolist(), own.tolist(), strict=True):
         call = p.trace.ops[op]
         whole = owner(call.module, call.phase)
         real = paths.setdefault((whole, alike), whole.split("."))

@@ -116,7 +116,8 @@ def _weighted(p: Prediction, phases: set[Phase]) -> list[tuple[int, str]]:
     """The ops of these passes that read weights in kernels, with their modules."""
     weights = {at for at, each in enumerate(p.trace.storages) if each.role == "weight"}
     candidates: list[tuple[int, str]] = []
-    for at in sorted(set(p.columns.op_of.tolist())):
+    launching: list[int] = p.columns.op_of.tolist()
+    for at in sorted(set(launching)):
         call = p.trace.ops[at]
         if call.phase in phases and weights.intersection(call.storages[: len(call.inputs)]):
             candidates.append((at, call.module))

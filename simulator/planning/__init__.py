@@ -1,8 +1,10 @@
 """Plans: which GPU, how many and at what cost, for a load and its limits.
 
-from simulator import plan
-p = plan("service.toml")
-p.verdict, p.rows, p.assumptions
+    from simulator import plan
+    p = plan("service.toml")
+    p.verdict, p.rows, p.assumptions
+
+May import analysis, whatif and their dependencies.
 """
 
 from simulator.planning.plan import plan

@@ -72,7 +72,7 @@ def _of_step(vary: _Variation) -> Assumption:
 
 
 def _of_load(vary: _Variation) -> list[Assumption]:
-    """The rate of requests and their lengths, of a recorded trace or of the spec."""
+    """The rate and the lengths of requests, from a recorded trace or from the spec."""
     work = vary.work
     if work.requests_csv is not None:
         return [

@@ -69,9 +69,9 @@ class Neighbours:
         return some[chosen], np.take_along_axis(further, chosen, axis=1)
 
     def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
-        """Candidates that may be among the `count` nearest of a member, given their squared
-        distances from each member and from the centre. Their distance from a member is at most that
-        of the furthest of the points nearest to the centre."""
+        """Candidates that may be among the `count` nearest of a member, given the squared distances
+        of all from each member and from the centre. The `count` points nearest to the centre are
+        candidates; any closer point is no further from the member than the furthest of these."""
         nearest = np.argpartition(from_centre, self.count - 1)[: self.count]
         reach = squares[:, nearest].max(axis=1, keepdims=True) + 2 * _SAME
         return np.flatnonzero((squares <= reach).any(axis=0))

@@ -57,7 +57,7 @@ class ClusterChoice:
         return replace(self, cluster=cluster)._filled(find_cluster(cluster).gpus)
 
     def of_gpu(self, gpu: str) -> ClusterChoice:
-        """The choice with another GPU, the same number in one node. Raises InputError for a cluster
+        """The choice with as many GPUs of another kind in one node. Raises InputError for a cluster
         of several nodes, because its network belongs to its GPUs."""
         machine = self.machine
         if gpu == machine.gpu.id:
@@ -181,7 +181,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
 
 @dataclass(frozen=True)
 class ClusterQuestion:
-    """A scenario on the GPUs of a cluster, which replace its own GPU, and the split."""
+    """A scenario on a cluster, whose GPUs replace the scenario's own, and its split."""
 
     scenario: Scenario
     choice: ClusterChoice

@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -101,14 +101,15 @@ def _values(scenario: Scenario, name: str, listed_values: Any) -> tuple[Value, .
     if listed_values is None or listed_values == _ALL:
         return line(scenario, name).values
     if isinstance(listed_values, list) and axis(scenario, name).kind == "choice":
-        listed = tuple(listed_values)  # pyright: ignore[reportUnknownArgumentType]
+        listed = tuple(cast("list[Value]", listed_values))
         if len(set(listed)) < len(listed):
             raise InputError(
                 f"axis {name!r}: duplicate value: expected each value once; remove one"
             )
         check_choices(axis(scenario, name), listed)
         return listed
-    text = ",".join(map(str, listed_values)) if isinstance(listed_values, list) else listed_values  # pyright: ignore[reportUnknownArgumentType]
+    many = isinstance(listed_values, list)
+    text = ",".join(map(str, cast("list[Value]", listed_values))) if many else listed_values
     return line(scenario, f"{name}={text}").values
 
 

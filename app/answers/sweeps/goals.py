@@ -34,7 +34,7 @@ class Search:
     axis: str
     target: float | None
     run: Callable[[Watch], SeekResult]
-    tried: list[tuple[float, Figures]] = field(default_factory=list)
+    tried: list[tuple[float, Figures]] = field(default_factory=list["tuple[float, Figures]"])
     sought: SeekResult | None = None
     reason: str = ""
 

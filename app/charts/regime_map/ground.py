@@ -44,12 +44,12 @@ def region(inside: NDArray[np.bool_], area: Box) -> tuple[Box, ...]:
     """The cells that are True in `inside` [y, x], y upwards, as boxes over an area. Each run of a
     row is a box, and equal runs of adjacent rows are merged; boxes have whole pixels, so that no
     seam shows."""
-    rows, columns = inside.shape
+    rows, columns = map(int, inside.shape)
     left = np.rint(np.linspace(area.left, area.right, columns + 1)).tolist()
     top = np.rint(np.linspace(area.bottom, area.top, rows + 1)).tolist()
     changes = np.diff(np.pad(inside.astype(np.int8), ((0, 1), (1, 1))), axis=1)
     places, columns_of = np.nonzero(changes)
-    ends = np.searchsorted(places, np.arange(rows + 2)).tolist()
+    ends: list[int] = np.searchsorted(places, np.arange(rows + 2)).tolist()
     pairs = columns_of.reshape(-1, 2).tolist()
     same = [False, *(inside[1:] == inside[:-1]).all(axis=1).tolist(), False]
     boxes: list[Box] = []

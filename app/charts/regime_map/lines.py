@@ -41,7 +41,7 @@ def time_names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
         points = points if points[0, 0] <= points[-1, 0] else points[::-1]
         way = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))))
         for share in _ALONG:
-            x, y = (float(np.interp(share * way[-1], way, points[:, i])) for i in (0, 1))
+            x, y = (float(np.interp(share * float(way[-1]), way, points[:, i])) for i in (0, 1))
             name = pill(metrics, x, y, trimmed(seconds(level)))
             if labels.free(name.box):
                 labels.take(name.box.grown(4, 2))

@@ -60,7 +60,8 @@ def gpu_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
     seen = visible(slices, x)
     items = columns(seen.runs, GPU_KINDS, row)
     names: list[Item] = []
-    kinds, of = slices.kind.tolist(), slices.of.tolist()
+    kinds: list[int] = slices.kind.tolist()
+    of: list[int] = slices.of.tolist()
     for begin, end, width, place in _wide(seen, slices, x):
         kind = kinds[place]
         name = GPU_KINDS[kind]
@@ -95,7 +96,8 @@ def host_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
     items = columns(seen.runs, HOST_KINDS, row)
     if not seen.wide.size and not seen.runs:
         items.append(Text(row.left + 4, centre, _launched(lanes), "ink3"))
-    kinds, of = slices.kind.tolist(), slices.of.tolist()
+    kinds: list[int] = slices.kind.tolist()
+    of: list[int] = slices.of.tolist()
     for begin, end, _, place in _wide(seen, slices, x):
         kind = HOST_KINDS[kinds[place]]
         box = Box(begin, row.top, max(1.0, end - begin - 1), row.height)

@@ -53,7 +53,10 @@ class Shortcuts:
                 f"{words} already belongs to “{holder}”: choose another, or change that one first"
             )
         if key != self.defaults[name] and _of_views(key):
-            return f"{words} alone is for the views: add Ctrl or Alt, or choose a function key"
+            return (
+                f"{words} alone is reserved for the views: add Ctrl or Alt, or choose a "
+                "function key"
+            )
         self._set(name, key)
         if key == self.defaults[name]:
             self.remembered.keys.pop(name, None)

@@ -79,7 +79,7 @@ def _compiled(one: Prediction, other: Prediction) -> str:
     if saved_s <= 0:
         return f"{once}."
     steps = _MINUTE_S / (saved_s * max(compiled.trace.samples, 1))
-    return f"{once}: each minute of it is repaid after {plain(_rounded(steps))} steps."
+    return f"{once}: each minute of it pays off after {plain(_rounded(steps))} steps."
 
 
 def _rounded(count: float) -> float:

@@ -21,7 +21,8 @@ def sample_s(p: Prediction) -> float:
 def dram_bytes(p: Prediction) -> float:
     """Bytes that the step's kernels read and write."""
     each = [float(w.bytes) for w in p.works]
-    return float(sum(each[row] for row in p.columns.work_of.tolist()))
+    rows: list[int] = p.columns.work_of.tolist()
+    return float(sum(each[row] for row in rows))
 
 
 def ratio(one: Prediction, other: Prediction) -> str:

@@ -21,10 +21,11 @@ def trade_text(fall: Waterfall) -> str:
     if peaks >= peak and fall.b.trace.ops[fall.b.memory.peak_op].phase == "optimizer":
         fallen += ", because it lies in the optimizer step"
     return (
-        f"Recomputation for memory: {scaled(exchange.flops, 'FLOP')} more "
-        f"({change(fall.a.flops, fall.b.flops)}) and {signed_seconds(exchange.seconds)} a step for "
-        f"{data(carried - carries)} less to carry into the backward pass ({data(carried)} → "
-        f"{data(carries)}), {scaled(exchange.flops_per_byte, 'FLOP')} per byte; {fallen}."
+        f"Recomputation for memory: a step does {scaled(exchange.flops, 'FLOP')} more "
+        f"({change(fall.a.flops, fall.b.flops)}), its time changes by "
+        f"{signed_seconds(exchange.seconds)}, and it stores {data(carried - carries)} less for the "
+        f"backward pass ({data(carried)} → {data(carries)}): "
+        f"{scaled(exchange.flops_per_byte, 'FLOP')} per byte; {fallen}."
     )
 
 

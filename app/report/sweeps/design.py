@@ -60,7 +60,7 @@ def write_parquet(path: Path, design: Design, rows: Rows) -> None:
     table: dict[str, list[Any]] = {}
     for name in columns(design):
         cells = [row[name] for row in listed]
-        kinds = {type(cell) for cell in cells if cell is not None}
+        kinds: set[type[object]] = {type(cell) for cell in cells if cell is not None}
         mixed = len(kinds) > 1 or kinds & {tuple}
         table[name] = [str(cell) for cell in cells] if mixed else cells
     parquet.write_table(arrow.table(table), path)

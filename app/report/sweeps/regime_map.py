@@ -32,7 +32,8 @@ def as_csv(mapped: Mapped) -> str:
 def document(mapped: Mapped, heading: str) -> dict[str, Any]:
     """The map as a JSON document: grids are [y][x], boundaries lines of [x, y]."""
     regimes = mapped.map
-    names = [[None if r < 0 else REGIMES[r] for r in row] for row in regimes.regime.tolist()]
+    rows: list[list[int]] = regimes.regime.tolist()
+    names = [[None if r < 0 else REGIMES[r] for r in row] for row in rows]
     return {
         "format": FORMAT,
         "version": VERSION,

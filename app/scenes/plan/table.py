@@ -34,7 +34,11 @@ class Column:
     @property
     def brief(self) -> Column:
         """The column without secondary texts."""
-        return replace(self, px=self.least_px or self.px, cell=lambda row: (self.cell(row)[0], ""))
+
+        def cell(row: Row) -> Cell:
+            return self.cell(row)[0], ""
+
+        return replace(self, px=self.least_px or self.px, cell=cell)
 
 
 def columns(spec: Spec) -> tuple[Column, ...]:

@@ -122,7 +122,9 @@ class Lanes:
     def kernel_label(self, kernel: int) -> str:
         """A short name of a launch."""
         c = self.prediction.columns
-        return self.label(int(c.op_of[kernel]), self.prediction.works[c.work_of[kernel]].family)
+        return self.label(
+            int(c.op_of[kernel]), self.prediction.works[int(c.work_of[kernel])].family
+        )
 
     def host_label(self, op: int) -> str:
         """A short name of the host's launch."""
@@ -221,7 +223,8 @@ def _modules(p: Prediction, host: Slices) -> tuple[Slices, Slices]:
     """The owners of the host's ops: a layer and the part of the layer."""
     owners: dict[tuple[str, str], tuple[str, str]] = {}
     pairs: list[tuple[str, str]] = []
-    for op in host.of.tolist():
+    ops: list[int] = host.of.tolist()
+    for op in ops:
         call = p.trace.ops[op]
         key = call.module, call.phase
         if key not in owners:

@@ -85,8 +85,8 @@ def _pieces(trace: Trace) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     ]
     if trace.assumptions and (notes or parts.cuts):
         notes.append(
-            "a graph is captured for each data-dependent size: predicted as if this size was "
-            "captured before"
+            "a graph is captured for each data-dependent size: predicted as if the graph of this "
+            "size had already been captured"
         )
     return piece, tuple(notes)
 

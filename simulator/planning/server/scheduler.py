@@ -1,7 +1,8 @@
 """A server of one model, iteration by iteration, by the rules of vLLM's v1 scheduler.
 
 Each iteration has a budget of tokens. Sequences that decode take one token each; the rest goes to
-prompts: first to the one that was cut, then to waiting ones in order of arrival (chunked prefill).
+prompts: first to one that the last budget cut, then to waiting ones in order of arrival (chunked
+prefill).
 A sequence holds cache for its tokens. If the cache is full, the newest sequence frees its cache and
 is prefilled again ("preempt"); or a request enters only if its whole length fits ("reserve").
 Between two events all decodes advance by one token per iteration, so that simulating an iteration

@@ -57,7 +57,7 @@ def _saved_s(kernel: Kernel, bytes_per_s: float) -> float:
 
 
 def _layers(scenario: Scenario, kernel: Kernel) -> float:
-    """The number of times that a kernel of the larger `few_layers` network runs in all layers."""
+    """How often the whole network runs a kernel of the larger network of `few_layers`."""
     layer = _LAYER.search(f".{kernel.module}.")
     first = few_layers(scenario)[0]
     return repeats(scenario) if layer is not None and int(layer[1]) >= first else 1.0

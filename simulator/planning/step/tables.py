@@ -57,7 +57,7 @@ graph except in "eager"."""
 KNEE = 1024  # tokens of mean context at which the slope in cached tokens changes
 FAR = 8192
 _BATCHES = (1, 16, 64, 256)
-"""Batches of decodes with the contexts that give the time of cached tokens."""
+"""Batches of decodes at which the time per cached token is computed."""
 _EMPTY_BATCHES = (1, 4, 16, 64, 256)
 _MIXTURE_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batches of decodes with an empty cache, and those of mixtures of experts, whose number of used

@@ -40,7 +40,7 @@ class TraceFolder:
         self._damaged.append(path)
 
     def reported(self) -> list[Path]:
-        """The damaged files since the last call."""
+        """The files that turned out to be damaged since the last call."""
         paths, self._damaged = self._damaged, []
         return paths
 

@@ -15,7 +15,7 @@ from simulator.whatif.edits.rewriting import call
 class Accumulated:
     """Run `steps` forward and backward passes of the batch, then one optimizer step.
 
-    The first backward leaves its gradients. Each later backward adds its gradients to them, weight
+    The first backward pass leaves its gradients. Each later pass adds its gradients to them, weight
     by weight (torch/csrc/autograd/functions/accumulate_grad.h), and frees its gradients.
     """
 

@@ -154,5 +154,5 @@ def test_recomputation_is_compared_with_the_saved_memory(run: Run) -> None:
     assert trade["flops_added"] == parsed["after"]["flops"] - parsed["before"]["flops"] > 0
     assert trade["carried_before_bytes"] > trade["carried_after_bytes"]
     text = " ".join(table(run(*network, "+recompute=mincut")).split())
-    assert "Recomputation for memory: " in text and "less to carry into the backward pass" in text
+    assert "Recomputation for memory: " in text and "less for the backward pass" in text
     assert document(run, *network, "+cuda_graph")["trade"] is None

@@ -10,6 +10,7 @@ import pytest
 
 from app.answers.groups import kernel_groups, module_groups
 from app.answers.subject import Scenario, Subject, predict, subject
+from app.charts.registry import prediction_charts
 from app.html.page import as_html
 from app.quantities import percent, seconds
 from simulator.prediction import REGIMES, Prediction
@@ -82,7 +83,7 @@ def test_the_page_shows_the_figures_of_the_prediction(
 
 def test_its_drawings_parse(page: str) -> None:
     drawings = re.findall(r"<svg viewBox.*?</svg>", page, re.S)
-    assert len(drawings) == 2
+    assert len(drawings) == len(prediction_charts())
     for each in drawings:
         ElementTree.fromstring(each)
 

@@ -75,7 +75,9 @@ def test_pictures_are_svg(tiny_prediction: Prediction) -> None:
 def test_another_picture_or_theme_is_refused(tiny_prediction: Prediction) -> None:
     with pytest.raises(InputError) as refused:
         tiny_prediction.plot("pie")
-    assert str(refused.value) == "unknown picture 'pie': expected one of roofline, timeline"
+    assert str(refused.value).startswith(
+        "unknown picture 'pie': expected one of roofline, timeline"
+    )
     with pytest.raises(InputError) as refused:
         tiny_prediction.plot(theme="blue")
     assert str(refused.value) == "unknown theme 'blue': expected dark or light"

@@ -63,7 +63,7 @@ def test_a_key_that_is_taken_is_refused(actions: list[QAction]) -> None:
 def test_keys_of_the_views_are_refused(actions: list[QAction], key: str) -> None:
     own = Shortcuts(actions, Remembered())
     assert own.assign("Undo", QKeySequence(key)) == (
-        f"{key} alone is for the views: add Ctrl or Alt, or choose a function key"
+        f"{key} alone is reserved for the views: add Ctrl or Alt, or choose a function key"
     )
     assert keys(actions)[1] == "Ctrl+Z"
     assert own.assign("Undo", QKeySequence("F7")) == ""

@@ -20,7 +20,7 @@ def test_the_steps_that_repay_compiling_are_stated():
     sentences = conclusion(A, b)
     assert sentences[-1] == (
         "torch.compile also takes compile time once, which is not predicted: each minute of it "
-        f"is repaid after {steps:,.0f} steps."
+        f"pays off after {steps:,.0f} steps."
     )
     assert sentences[0].startswith("B is ") and " times faster than A: " in sentences[0]
 

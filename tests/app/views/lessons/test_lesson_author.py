@@ -11,7 +11,7 @@ from app.lessons.pack import pack_text, read_all
 from app.views.lessons import writing
 from app.views.lessons.author import NAME, TEMPLATE
 from app.views.lessons.view import Lessons
-from tests.app.views.test_lessons_view import PAIR, TOP
+from tests.app.views.lessons.test_lessons_view import PAIR, TOP
 
 
 @pytest.fixture

@@ -164,8 +164,8 @@ def test_graphs_are_cut_where_the_size_depends_on_data():
     assert apart == [copy, "aten.nonzero.default", copy]
     assert plan.graph_of.max() == 1
     assert plan.notes == (
-        "a graph is captured for each data-dependent size: predicted as if this size was "
-        "captured before",
+        "a graph is captured for each data-dependent size: predicted as if the graph of this "
+        "size had already been captured",
     )
 
 

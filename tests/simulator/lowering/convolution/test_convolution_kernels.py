@@ -19,7 +19,7 @@ from simulator.lowering.layouts import (
 )
 from simulator.records import Signature
 from tests.simulator.costs.conftest import sums, tensor
-from tests.simulator.lowering.convolution_calls import backward, conv, kernels
+from tests.simulator.lowering.convolution.convolution_calls import backward, conv, kernels
 
 F16, F32 = "float16", "float32"
 IMAGE = tensor(((32, 100, 28, 28), F16))  # 2,508,800 elements

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.simulator.lowering.convolution_calls import conv, kernels
+from tests.simulator.lowering.convolution.convolution_calls import conv, kernels
 
 
 def run(

@@ -24,7 +24,7 @@ from simulator.records import Trace
 from simulator.schedule.memory import carried_bytes, memory
 from simulator.tracing import trace
 from tests.simulator.conftest import small
-from tests.simulator.fusion.torch_partition import loss_of, torch_keeps
+from tests.simulator.fusion.passes.torch_partition import loss_of, torch_keeps
 
 ROWS, WIDTH = 64, 32
 ONE = ROWS * WIDTH * 4  # bytes of an activation in fp32: 64·32·4 = 8192

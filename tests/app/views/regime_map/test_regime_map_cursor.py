@@ -15,7 +15,7 @@ from app.views.regime_map.view import RegimeMap
 from simulator.modes import MODES
 from simulator.scenario.scenario import Applied, Scenario, predict
 from tests.app.views.conftest import picture, pointer
-from tests.app.views.test_regime_map_view import WIDE, settled
+from tests.app.views.regime_map.test_regime_map_view import WIDE, settled
 
 
 def test_the_cursor_is_where_the_scenario_is_with_its_figures(

@@ -11,7 +11,7 @@ from simulator.lowering.convolution_pointwise import (
     _small_images,
     pointwise_convolution,
 )
-from tests.simulator.lowering.convolution_calls import one_way
+from tests.simulator.lowering.convolution.convolution_calls import one_way
 
 
 @pytest.mark.parametrize(("given", "lanes"), [

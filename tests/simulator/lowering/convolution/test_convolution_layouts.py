@@ -7,7 +7,13 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import sig, tensor
-from tests.simulator.lowering.convolution_calls import backward, conv, families, kernels, nhwc
+from tests.simulator.lowering.convolution.convolution_calls import (
+    backward,
+    conv,
+    families,
+    kernels,
+    nhwc,
+)
 
 V100 = gpu("v100_pcie_16")
 FORWARD = "aten.convolution.default"

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from simulator.hardware.gpu import gpu
-from tests.simulator.lowering.convolution_calls import conv, kernels
+from tests.simulator.lowering.convolution.convolution_calls import conv, kernels
 
 JOINED = {"conv fwd_joined": 1}
 PADDED = {"fill": 2, "padding generic": 3, "conv fwd_joined": 1}

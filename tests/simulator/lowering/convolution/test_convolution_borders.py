@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.lowering import convolution, convolution_widened
-from tests.simulator.lowering.convolution_calls import one_way
+from tests.simulator.lowering.convolution.convolution_calls import one_way
 
 
 @pytest.mark.parametrize(("given", "split"), [

@@ -10,7 +10,7 @@ from app.answers.side import Side
 from app.scenes.lessons.votes import ClassVotes
 from app.views.lessons.view import Lessons
 from tests.app.views.conftest import picture
-from tests.app.views.test_lessons_view import PAIR, TOP
+from tests.app.views.lessons.test_lessons_view import PAIR, TOP
 
 
 def test_a_histogram_has_each_answer_in_its_bin():

@@ -6,7 +6,7 @@ import pytest
 
 from simulator.hardware.gpu import gpu
 from simulator.records import Signature
-from tests.simulator.lowering.convolution_calls import backward, conv, families, kernels
+from tests.simulator.lowering.convolution.convolution_calls import backward, conv, families, kernels
 
 H200 = gpu("h200")
 
