@@ -127,6 +127,8 @@ def test_a_loss_reads_one_sector_of_each_row() -> None:
     (lambda x: x.sum(0), 384, 4, True),
     (lambda x: x.transpose(1, 2).sum(-1), 256, 6, True),  # across memory, of 16 elements or less
     (lambda x: x.view(24, 64).t().sum(-1), 64, 24, False),
+    (lambda x: x.view(24, 64).t().sum(0), 24, 64, True),
+    (lambda x: (x * 2).view(24, 64).t().sum(0), 24, 64, True),
 ])  # fmt: skip
 def test_rows_and_columns_of_a_reduction(
     function: Callable[[Tensor], Tensor], rows: int, cols: int, inner: bool
