@@ -93,8 +93,9 @@ def _step(op: Op, place: int) -> int:
 
 
 def _lines(name: str, args: dict[str, Any], size: int, place: int) -> int:
-    """The index along its dimension at which a view begins."""
-    if name in ("slice", "narrow"):
+    """The index along its dimension at which a view begins. (A trace has no `narrow` and `chunk`:
+    torch dispatches them as slices and splits.)"""
+    if name == "slice":
         start = int(args.get("start") or 0)
     elif name == "select":
         start = int(args.get("index", 0))
@@ -104,8 +105,6 @@ def _lines(name: str, args: dict[str, Any], size: int, place: int) -> int:
         start = [0, *accumulate(args.get("split_sizes", ()))][place]
     elif name == "unbind":
         start = place
-    elif name in ("chunk", "unsafe_chunk"):
-        start = place * -(-size // int(args.get("chunks", 1)))
     else:
         return 0
     return start + size if start < 0 else min(start, size)

@@ -113,6 +113,12 @@ def strides_apart(key: Key) -> bool:
     return bool(pairs) and pairs[-1][1] != 1
 
 
+def first_adjacent(key: Key) -> bool:
+    """Whether neighbours along the first dimension of a read are adjacent in memory."""
+    pairs = [each for each in key.way if _is_pair(each)] if isinstance(key, Part) else []
+    return bool(pairs) and pairs[0][1] == 1
+
+
 def _is_pair(each: Any) -> bool:
     return isinstance(each, tuple) and all(isinstance(number, int) for number in each)
 

@@ -152,12 +152,19 @@ def _channels(source: Tensor) -> tuple[int, int]:
     return channels, source.numel // max(channels, 1)
 
 
+def _in_images(lowering: Lowering, source: Tensor) -> bool:
+    """Whether the elements of a channel are adjacent in memory, as in row-major images."""
+    rows = len(source.shape) > 2 and source.shape[-1] > 1 and source.stride[-1] == 1
+    return rows and lowering.inductor and not lowering.calls.channels_last
+
+
 def _moments(lowering: Lowering, index: int, op: Op) -> None:
     """Mean and reciprocal deviation of each channel."""
     rows, cols = _channels(op.inputs[0])
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
     reads = lowering.inputs(index, op, "input")
-    reduce(lowering, index, rows, cols, False, reads, results, arithmetic(op.signature), True)
+    inner = _in_images(lowering, op.inputs[0])
+    reduce(lowering, index, rows, cols, inner, reads, results, arithmetic(op.signature), True)
 
 
 def _batch_norm(lowering: Lowering, index: int, op: Op) -> None:
@@ -177,7 +184,7 @@ def _batch_norm(lowering: Lowering, index: int, op: Op) -> None:
         index,
         rows,
         cols,
-        False,
+        _in_images(lowering, source),
         lowering.inputs(index, op, "input"),
         results,
         arithmetic(op.signature),
@@ -194,10 +201,9 @@ def _batch_norm_backward(lowering: Lowering, index: int, op: Op) -> None:
     affine = [(value, t.nbytes) for value, t in results[1:] if t.numel == rows]
     affine = affine or [(next(lowering.number), rows * 4) for _ in range(2)]
     matrix_reads = {k: v for k, v in reads.items() if v >= rows * 4}
-    reduce(
-        lowering, index, rows, cols, False, matrix_reads, affine, (flops // 2, instructions // 2)
-    )
-    lowering.make(index, reads | dict(affine), results[:1], flops // 2, instructions // 2)
+    inner, half = _in_images(lowering, op.inputs[0]), (flops // 2, instructions // 2)
+    reduce(lowering, index, rows, cols, inner, matrix_reads, affine, half)
+    lowering.make(index, reads | dict(affine), results[:1], *half)
 
 
 def _softmax(lowering: Lowering, index: int, op: Op) -> None:
@@ -261,11 +267,12 @@ def _reduction(lowering: Lowering, index: int, op: Op) -> None:
     inner = not dims or any(d % rank == rank - 1 for d in dims if rank)
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
+    first = not inner and len(op.inputs) == 1 and {d % rank for d in dims or ()} == {0}
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
     reads, (flops, slots) = lowering.inputs(index, op), arithmetic(op.signature)
     if cols > lowering.in_registers(rows, inner, reads) and _of_softmax(lowering, index):
         slots += _ONLINE * source.numel
-    reduce(lowering, index, rows, cols, inner, reads, results, (flops, slots))
+    reduce(lowering, index, rows, cols, inner, reads, results, (flops, slots), first=first)
 
 
 _ONLINE = 21

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simulator.fusion.lowering.access import strides_apart
+from simulator.fusion.lowering.access import first_adjacent, strides_apart
 from simulator.fusion.lowering.reductions import parts
 from simulator.fusion.node import Key
 
@@ -25,12 +25,17 @@ def reduce(
     results: Sequence[tuple[Key, int]],
     work: tuple[int, int],
     moments: bool = False,
+    first: bool = False,
 ) -> None:
     """Lower a reduction to `results` (value, bytes), in the number of steps that Inductor takes.
     For moments, each step is split again and carries three numbers; for sums, the second step is
-    the last, with one kernel per result."""
+    the last, with one kernel per result. If `first`, the reduced dimensions are the first ones of
+    the reads, else the last ones."""
     ops = (index,)
-    inner = inner and not _outer(lowering, rows * cols, reads)
+    if first:
+        inner = _along_first(lowering, rows * cols, reads)
+    else:
+        inner = inner and not _outer(lowering, rows * cols, reads)
     split = parts(rows, cols, inner, lowering.gpu)
     while split > 1:
         partial: list[tuple[Key, int]] = [
@@ -66,6 +71,15 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
         if size >= elements
     ]
     return any(outer) and 2 * sum(outer) >= len(outer)
+
+
+def _along_first(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
+    """Whether more than half of the whole reads go along memory in their first dimension, as those
+    of a transposed matrix do."""
+    whole = [key for key, size in lowering.through(reads)[0].items() if size >= elements]
+    if not lowering.inductor or lowering.calls.channels_last:
+        return False
+    return 2 * sum(map(first_adjacent, whole)) > len(whole)
 
 
 def _reads_across(lowering: Lowering, key: Key) -> bool:

@@ -1,0 +1,63 @@
+"""Loops in place and their out-of-place replacements: storages and lifetimes by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from msgspec.structs import replace
+
+from simulator.fusion.passes.functional import functional
+from simulator.fusion.passes.joint_graph import joint_graph
+from simulator.records import Trace
+from simulator.tracing import trace
+from tests.simulator.conftest import Calls
+
+
+def step(function: Callable[..., Any], *shape: int) -> Trace:
+    return trace(Calls(lambda _, x: function(x)), (torch.zeros(shape or (100,)),))
+
+
+def test_two_loops_in_place_write_two_new_storages() -> None:
+    row = step(lambda x: (x * 2).relu_().mul_(3).sin())
+    x, own, result = row.ops[0].storages[0], row.ops[0].storages[-1], row.ops[3].storages[-1]
+    assert [op.storages for op in row.ops] == [(x, own), (own, own), (own, own), (own, result)]
+    plain = functional(row)
+    first, second = len(row.storages), len(row.storages) + 1
+    assert [op.name for op in plain.ops] == [
+        "aten.mul.Tensor", "aten.relu.default", "aten.mul.Tensor", "aten.sin.default",
+    ]  # fmt: skip
+    assert [op.storages for op in plain.ops] == [
+        (x, own), (own, first), (first, second), (second, result),
+    ]  # fmt: skip
+    # each ends with its last use, but the newest where the old one ended
+    lives = [(plain.storages[s].born, plain.storages[s].freed) for s in (own, first, second)]
+    assert lives == [(0, 2), (1, 3), (2, row.storages[own].freed)]
+    assert [plain.storages[s].nbytes for s in (own, first, second)] == [400] * 3
+    # the result has memory of its own, so that the loop both reads and writes
+    for op in plain.ops[1:3]:
+        assert (op.signature.read_bytes, op.signature.write_bytes) == (400, 400)
+        assert op.signature.aliases[-1] not in op.signature.aliases[:-1]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.mul_(2) + 1,  # the caller sees it
+    lambda x: _half(x * 2),
+])  # fmt: skip
+def test_loops_on_inputs_and_on_parts_stay_in_place(function: Callable[..., Any]) -> None:
+    row = step(function, 10, 10)
+    assert functional(row) is row
+
+
+def _half(x: torch.Tensor) -> torch.Tensor:
+    x[:, :5].mul_(2)
+    return x.sin()
+
+
+def test_a_step_that_trains_nothing_has_no_joint_graph() -> None:
+    row = step(lambda x: (x * 2).relu_().sin())
+    assert joint_graph(row).trace is row
+    idle = replace(row, phase="training")
+    assert joint_graph(idle).trace is idle
