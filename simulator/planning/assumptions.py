@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpu
-from simulator.planning.price_assumptions import of_prices
+from simulator.planning.price_assumptions import of_eager_host, of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.server.replica import lengths, rules, simulate
 from simulator.planning.server.requests import requests
@@ -230,6 +230,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
         Assumption("cache full", work.admission, "vLLM's rule: the newest sequence starts again"),
+        *of_eager_host(spec, row),
         *of_prices(spec, row),
         Assumption(
             "not modelled",

@@ -12,6 +12,15 @@ NO_PRICE = "no price"
 """The source of the price of a GPU for which none is known."""
 
 
+def unpriced_limit(prices: Prices, limit_usd: float | None, usd: float | None) -> str:
+    """Why a limit on a cost cannot be checked: the price is not known. Empty without a limit, or
+    with a price."""
+    if limit_usd is None or usd is not None:
+        return ""
+    limit = prices.currency.text(limit_usd)
+    return f"no price is known, so that its cost cannot be compared with {limit}"
+
+
 @dataclass(frozen=True)
 class Bill:
     """Costs per hour of all GPUs of a candidate; None if not known."""

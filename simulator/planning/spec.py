@@ -52,6 +52,7 @@ class Workload:
     memory_share: float = 0.9
     admission: Literal["preempt", "reserve"] = "preempt"
     host_per_step_s: float = 1e-3
+    host: str | None = None
     kv_precision: str = ""
     kv_link_bytes_per_s: float = 50e9
     expert_parallel: bool = False

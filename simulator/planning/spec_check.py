@@ -64,6 +64,12 @@ def check(spec: Spec) -> None:
                 'load.rate is missing: expected requests a second, such as "20/s"; '
                 "add it under [load]"
             )
+        if work.requests_csv is not None and (work.prompt or work.output):
+            name = "prompt" if work.prompt else "output"
+            raise InputError(
+                f"workload.{name} and workload.requests_csv are both given: expected one of the "
+                "two, since the trace has the tokens of each request; remove one"
+            )
         if work.requests_csv is None and not (work.prompt and work.output):
             raise InputError(
                 "workload.prompt or workload.output is missing: expected tokens of "

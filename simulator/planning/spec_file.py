@@ -13,6 +13,7 @@ from simulator.formats.limited import LONGEST_LINE, absence, contents
 from simulator.formats.link import is_link
 from simulator.formats.toml import shown
 from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host as find_host
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
     ENGINES,
@@ -44,7 +45,8 @@ _WORKLOAD: dict[str, Kind | str] = {
     "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
     "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
-    "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
+    "host_per_step": "time", "host": "text", "kv_precision": "text", "kv_link": "bandwidth",
+    "tokens": "count",
     "expert_parallel": "flag", "attention_dp": "flag",
     "samples": "count", "accumulation": "count", "recompute": "flag", "optimizer": "text",
     "lora_rank": "count", "lora_modules": "names",
@@ -134,6 +136,13 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
     one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
     if "requests_csv" in values:
         values["requests_csv"] = folder / values["requests_csv"]
+    if (host := values.get("host")) is not None:
+        if host.endswith(".json"):
+            host = values["host"] = str(folder / host)
+        try:
+            find_host(host)
+        except InputError as error:
+            raise InputError(f"workload.host: {error}") from None
     return Workload(**values)
 
 

@@ -18,7 +18,7 @@ from simulator.planning.batches.search import (
     sample_tokens,
 )
 from simulator.planning.batches.served import simulated
-from simulator.planning.price_assumptions import of_prices
+from simulator.planning.price_assumptions import of_eager_host, of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import amount, duration, latency
@@ -232,5 +232,6 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         )
     if spec.workload.lora_rank is not None:
         yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
+    yield from of_eager_host(spec, row)
     yield from of_prices(spec, row)
     yield Assumption("not modelled", "data loading, network traffic, splits of one model", "")

@@ -76,7 +76,7 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
     """The scenario of a step, without its batch."""
     work = spec.workload
     training = work.kind == "training"
-    base = base_scenario(work.network, card, precision, _MODES[engine])
+    base = base_scenario(work.network, card, precision, _MODES[engine], work.host)
     base = replace(
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )

@@ -65,11 +65,7 @@ def lengths(spec: Spec) -> tuple[float, float, float]:
     work = spec.workload
     if work.requests_csv is not None or not (work.prompt and work.output):
         load = requests(spec, 0)
-        return (
-            spec.rate_per_s or load.rate_per_s,
-            float(load.prompt.mean()),
-            float(load.output.mean()),
-        )
+        return load.rate_per_s, float(load.prompt.mean()), float(load.output.mean())
     return spec.rate_per_s or 0.0, work.prompt.mean, work.output.mean
 
 
