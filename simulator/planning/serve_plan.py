@@ -58,7 +58,7 @@ def candidate(
     }
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
-    if within.cache_tokens < prompt + output:
+    if within.cache_tokens < prompt + output + within.cache_block - 1:
         costs = _costs_at_most(spec, gpu, count, machine, within)
         return Row(**names, **costs, **_without_memory(spec, gpu, machine))
     servers = count // machine.gpus * machine.queues

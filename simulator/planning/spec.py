@@ -51,6 +51,8 @@ class Workload:
     max_requests: int = 256
     memory_share: float = 0.9
     admission: Literal["preempt", "reserve"] = "preempt"
+    batching: Literal["continuous", "static"] = "continuous"
+    cache_block: int = 16
     host_per_step_s: float = 1e-3
     host: str | None = None
     kv_precision: str = ""

@@ -13,6 +13,8 @@ _MEANINGLESS = (
     ("workload", ("attention_dp", False), ("inference", "training")),
     ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
     ("workload", ("batch_window_s", 0.0), ("serving", "training")),
+    ("workload", ("batching", "continuous"), ("inference", "training")),
+    ("workload", ("cache_block", 16), ("inference", "training")),
     ("workload", ("seq", None), ("serving",)),
     ("workload", ("lora_rank", None), ("serving", "inference")),
     ("workload", ("lora_modules", ()), ("serving", "inference")),
@@ -56,6 +58,11 @@ def check(spec: Spec) -> None:
         raise InputError(
             f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
             "it"
+        )
+    if work.batching == "static" and every.disaggregated:
+        raise InputError(
+            'workload.batching = "static" with candidates.disaggregated: expected one of the two, '
+            "since separate decode servers batch continuously; remove one"
         )
     _check_experts(spec)
     if work.kind == "serving":

@@ -45,6 +45,7 @@ _WORKLOAD: dict[str, Kind | str] = {
     "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
     "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
+    "batching": "text", "cache_block": "count",
     "host_per_step": "time", "host": "text", "kv_precision": "text", "kv_link": "bandwidth",
     "tokens": "count",
     "expert_parallel": "flag", "attention_dp": "flag",
@@ -68,8 +69,10 @@ _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _TRIED = ("counts", "engines", "precisions", "splits")
-_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
-_MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16}
+_WHOLE = (
+    "batch", "seq", "token_budget", "max_requests", "cache_block", "accumulation", "lora_rank",
+)  # fmt: skip
+_MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16, "cache_block": 1 << 12}
 """The bounds of counts; a step is predicted for each count."""
 
 
@@ -133,6 +136,7 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
             )
     one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
     one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
+    one_of("workload.batching", values.get("batching", "continuous"), ("continuous", "static"))
     one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
     if "requests_csv" in values:
         values["requests_csv"] = folder / values["requests_csv"]

@@ -13,6 +13,7 @@ from simulator.hardware.gpu import GPU
 from simulator.planning.server.disaggregated import served
 from simulator.planning.server.requests import Requests, requests
 from simulator.planning.server.scheduler import Pools, Rules, Served, percentile
+from simulator.planning.server.static import longest
 from simulator.planning.spec import Spec
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import Machine
@@ -21,6 +22,7 @@ from simulator.planning.wording import above
 Floats = NDArray[np.float64]
 
 WARM_UP = 0.1  # share of the requests that percentiles leave out
+_DRAWN = 4000  # requests from which the lengths of static batches are taken
 _TAIL = NormalDist().inv_cdf(0.9)
 
 
@@ -57,6 +59,8 @@ def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
         work.prefix_hit,
         work.admission == "reserve",
         pools,
+        work.cache_block,
+        longest(requests(spec, _DRAWN)) if work.batching == "static" else None,
     )
 
 
