@@ -31,11 +31,13 @@ class Bill:
     co2_g_per_h: float | None
 
 
-def bill(gpu: GPU, count: int, watts_each: float | None, prices: Prices) -> Bill:
-    """The bill of `count` GPUs that draw `watts_each` on average, times the PUE of the building.
-    Energy that is not known is left out."""
+def bill(
+    gpu: GPU, count: int, watts_each: float | None, prices: Prices, run_s: float | None = None
+) -> Bill:
+    """The bill of `count` GPUs that draw `watts_each` on average, times the PUE of the building,
+    for a run of `run_s` seconds or a service. Energy that is not known is left out."""
     watts = None if watts_each is None else watts_each * count * prices.pue
-    gpu_price = price(gpu, prices)
+    gpu_price = price(gpu, prices, run_s)
     usd = None
     if gpu_price is not None:
         usd = gpu_price.usd_per_h * count + (watts or 0.0) / 1000 * prices.energy_usd_per_kwh

@@ -54,6 +54,7 @@ def check(spec: Spec) -> None:
             f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
             "GPU is a replica of its own; remove it"
         )
+    _check_sharding(spec)
     if work.kind != "serving" and every.disaggregated:
         raise InputError(
             f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
@@ -126,6 +127,27 @@ def check(spec: Spec) -> None:
             raise InputError(
                 f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
             )
+
+
+def _check_sharding(spec: Spec) -> None:
+    """Raise InputError if a step cannot be sharded over GPUs."""
+    work = spec.workload
+    if spec.candidates.parallel == ("replicas",):
+        return
+    if work.kind != "training":
+        raise InputError(
+            f"candidates.parallel means nothing for {work.kind}: expected no such key; remove it"
+        )
+    if work.lora_rank is not None and "fsdp" in spec.candidates.parallel:
+        raise InputError(
+            'candidates.parallel = "fsdp" with workload.lora_rank: expected one of the two, since '
+            "steps of sharded adapters are not predicted; remove one"
+        )
+    if work.batch is None and "fsdp" in spec.candidates.parallel:
+        raise InputError(
+            'workload.batch is missing: expected the batch of each GPU for parallel = "fsdp"; add '
+            "it"
+        )
 
 
 def _check_experts(spec: Spec) -> None:

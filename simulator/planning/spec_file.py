@@ -17,6 +17,7 @@ from simulator.hardware.host import host as find_host
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
     ENGINES,
+    PARALLEL,
     PRECISIONS,
     SPLITS,
     Candidates,
@@ -59,10 +60,10 @@ _LIMITS: dict[str, Kind | str] = {
     "deadline": "time", "cost": "price", "budget": "money",
 }  # fmt: skip
 _PRICES: dict[str, Kind | str] = {
-    "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
-    "co2_g_per_kwh": "number", "catalogue": "flag",
+    "term": "time", "lifetime": "time", "utilisation": "share", "energy": "power_price",
+    "pue": "number", "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
-_PRICE_TABLES = ("rates", "currency", "hourly", "purchase")
+_PRICE_TABLES = ("rates", "currency", "hourly", "reserved", "purchase")
 _MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
@@ -151,11 +152,15 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "per_gpu"))
+    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "parallel", "per_gpu"))
     values = _tried("candidates", table)
     if "disaggregated" in table:
         texts = words("candidates.disaggregated", table["disaggregated"])
         values["disaggregated"] = tuple(map(_pools, texts))
+    if "parallel" in table:
+        values["parallel"] = words("candidates.parallel", table["parallel"])
+        for way in values["parallel"]:
+            one_of("candidates.parallel", way, PARALLEL)
     values["gpus"] = words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
     listed = section("candidates.per_gpu", table.get("per_gpu", {}))
@@ -222,6 +227,7 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     values = _read("prices", plain, _PRICES, currencies, _PRICE_TABLES)
     tables: tuple[tuple[str, Kind, str], ...] = (
         ("hourly", "price", "hourly_usd"),
+        ("reserved", "price", "reserved_usd"),
         ("purchase", "money", "purchase_usd"),
     )
     for key, kind, into in tables:

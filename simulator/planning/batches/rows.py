@@ -92,7 +92,7 @@ def trained(
     share = waits_s / step
     ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
     drawn = mean_power(card, c["joules"] / c["period_s"], 1 - share)
-    paid = bill(card, count, drawn.watts, spec.prices)
+    paid = bill(card, count, drawn.watts, spec.prices, whole)
     total = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
     status, reason = "fits", ""
     deadline = limits.deadline_s
