@@ -167,7 +167,12 @@ def _add_sharded(
     if reason := shardable(engine, precision):
         result.pruned[name] = reason
         return
-    names = {"gpu": card.id, "name": card.name, "engine": engine, "precision": precision}
+    names: dict[str, Any] = {
+        "gpu": card.id,
+        "name": card.name,
+        "engine": engine,
+        "precision": precision,
+    }
     batch = spec.workload.batch or 1
     one = replace(batch_scenario(spec, card, engine, precision), batch=batch)
     tokens = sample_tokens(one) if spec.workload.tokens else 1

@@ -50,7 +50,7 @@ def sharded(
     layout = f"dp={count} fsdp{' recompute' if work.recompute else ''}"
     p = predict_network(step, layout, group, work.host, "eager")
     need = max(rank.needed_bytes for rank in p.ranks)
-    names = common | {"sharded": True}
+    names: dict[str, Any] = common | {"sharded": True}
     if need > card.memory_bytes:
         return Row(
             **names,
