@@ -184,5 +184,9 @@ def _none(spec: Spec, rows: Sequence[Row]) -> str:
     if over:
         row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)
         return f"No candidate carries the load. The nearest is {row.configuration}: {row.reason}."
+    large = [row for row in rows if row.memory_share is not None]
+    if large:
+        row = min(large, key=lambda r: r.memory_share or 0.0)
+        return f"No candidate can run this. The nearest is {row.configuration}: {row.reason}."
     reasons = next((row.reason for row in rows if row.reason), "every GPU was left out")
     return f"No candidate can run this. {reasons[:1].upper()}{reasons[1:]}."

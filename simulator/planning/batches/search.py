@@ -125,6 +125,7 @@ def _rows(
                 count=1,
                 status="no memory",
                 binds="capacity",
+                memory_share=need / card.memory_bytes,
                 reason=f"batch {batches[places[least]]} needs {need / 2**30:.1f} of "
                 f"{card.memory_bytes / 2**30:.1f} GiB"
                 f"{hint if shards and not shardable(engine, precision) else ''}",

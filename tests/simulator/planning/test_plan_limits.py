@@ -12,9 +12,11 @@ import pytest
 from simulator import plan
 from simulator.errors import InputError
 from simulator.hardware.host import DEFAULT, FOLDER
+from simulator.planning.quantities import quantity
 from simulator.planning.server.replica import lengths
 from simulator.planning.server.requests import requests
 from simulator.planning.spec_file import read
+from simulator.planning.wording import USD
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-1b", "prompt": 512, "output": 100},
@@ -106,3 +108,38 @@ def test_the_host_of_a_plan_is_the_users(tmp_path: Path):
     assert named["host"].source == "your spec; its spread is in the interval"
     with pytest.raises(InputError, match=r"workload\.host: unknown host 'nine'"):
         read(changed(VISION, workload={"host": "nine"}))
+
+
+@pytest.mark.parametrize(("text", "rate"), [
+    ("2M/s", 2e6),
+    ("2k samples/s", 2000.0),
+    ("20 requests/s", 20.0),
+    ("3 images/min", 0.05),
+    ("20 req / s", 20.0),
+])  # fmt: skip
+def test_a_rate_counts_what_it_says(text: str, rate: float):
+    assert quantity("load.rate", text, "rate", {}) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("text", ["20 tokens/s", "2 kB/s", "5 x/s", "2Mreqs/s"])
+def test_a_rate_of_something_else_is_refused(text: str):
+    """Tokens a second are not requests a second."""
+    with pytest.raises(
+        InputError, match=r"load\.rate = .*: unknown unit .*: expected a rate with its"
+    ):
+        quantity("load.rate", text, "rate", {})
+
+
+def test_without_memory_the_nearest_is_the_card_that_lacks_least():
+    spec = changed(VISION, workload={"batch": 100_000}, candidates={"gpus": ["l40s", "h200"]})
+    answer: Any = plan(spec)
+    start = (
+        "No candidate can run this. The nearest is 1 × H200 SXM 141GB, eager, fp16: batch 100000"
+    )
+    assert answer.verdict.startswith(start)
+
+
+def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
+    assert [USD.text(value) for value in (0.0999, 0.1004, 0.0354)] == [
+        "0.10 USD", "0.10 USD", "0.035 USD",
+    ]  # fmt: skip
