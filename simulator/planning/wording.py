@@ -50,7 +50,7 @@ class Currency(NamedTuple):
             return f"{value:,.0f} {self.name}"
         return (
             f"{value:.2f} {self.name}"
-            if round(value, 2) >= 0.1
+            if round(value, 3) >= 0.1
             else f"{short(value, 2)} {self.name}"
         )
 
