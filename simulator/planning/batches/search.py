@@ -16,6 +16,7 @@ from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batches.rows import inferred, trained
 from simulator.planning.batches.served import BatchTable, served
 from simulator.planning.batches.sharded import check_count, shardable, sharded
+from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import SERVERS, Spec, adapted
@@ -118,6 +119,7 @@ def _rows(
     if not fits or (work.batch and fits[-1] != places[-1]):
         need = float(swept.columns["memory_bytes"][places[least]])
         shards = training and spec.candidates.parallel == ("replicas",)
+        alone = bill(card, 1, None, spec.prices)
         hint = '; candidates.parallel = ["fsdp"] shards it over GPUs'
         return [
             Row(
@@ -126,6 +128,8 @@ def _rows(
                 status="no memory",
                 binds="capacity",
                 memory_share=need / card.memory_bytes,
+                usd_per_h=alone.usd_per_h,
+                price_source=alone.source,
                 reason=f"batch {batches[places[least]]} needs {need / 2**30:.1f} of "
                 f"{card.memory_bytes / 2**30:.1f} GiB"
                 f"{hint if shards and not shardable(engine, precision) else ''}",

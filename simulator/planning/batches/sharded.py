@@ -11,6 +11,7 @@ from typing import Any
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.batches.rows import trained
+from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
 from simulator.planning.step.rank_step import node
@@ -52,12 +53,15 @@ def sharded(
     need = max(rank.needed_bytes for rank in p.ranks)
     names: dict[str, Any] = common | {"sharded": True}
     if need > card.memory_bytes:
+        paid = bill(card, count, None, spec.prices)
         return Row(
             **names,
             count=count,
             status="no memory",
             binds="capacity",
             memory_share=need / card.memory_bytes,
+            usd_per_h=paid.usd_per_h,
+            price_source=paid.source,
             reason=f"batch {batch} needs {need / 2**30:.1f} of {card.memory_bytes / 2**30:.1f} GiB "
             "on each GPU",
         )

@@ -143,3 +143,10 @@ def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
     assert [USD.text(value) for value in (0.0999, 0.1004, 0.0354)] == [
         "0.10 USD", "0.10 USD", "0.035 USD",
     ]  # fmt: skip
+
+
+def test_a_card_without_room_has_its_price():
+    """It was listed as a GPU without a price."""
+    (row,) = plan(changed(VISION, workload={"batch": 100_000})).rows
+    assert (row.status, row.usd_per_h) == ("no memory", 3.5)
+    assert row.price_source.startswith("list, ")
