@@ -113,7 +113,8 @@ def show(plan: Plan, top: int) -> None:
     console.print(rests, width=wide)
     console.print()
     if plan.pruned:
-        console.print(Text(f"{len(plan.pruned)} candidates skipped:", "dim"))
+        noun = "candidate" if len(plan.pruned) == 1 else "candidates"
+        console.print(Text(f"{len(plan.pruned)} {noun} skipped:", "dim"))
         for text in skipped(plan):
             console.print(Text(text, "dim"), width=min(wide, 120))
 

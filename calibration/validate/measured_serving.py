@@ -16,8 +16,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace as with_fields
 
@@ -87,7 +89,7 @@ def steps(measured: list[Row], host: Host) -> Iterator[str]:
         yield f"inside the 80% interval: {np.mean(inside):.0%}"
 
 
-def server(engine: str, rules: Rules, host: Host) -> StepTime:
+def server(engine: str, rules: Rules, host: Host, host_file: str) -> StepTime:
     """The step of the measured server: decodes captured or eager, prompts eager, plus the time by
     which a step alone exceeds one of many steps back to back, since the server waits for its
     tokens."""
@@ -97,6 +99,7 @@ def server(engine: str, rules: Rules, host: Host) -> StepTime:
         token_budget=rules.token_budget,
         max_requests=rules.max_requests,
         host_per_step_s=0.0,
+        host=host_file,
     )
     eager = machine(work, gpu(CARD), "bf16", "eager").step
     mode = "cuda_graph" if engine == "graph" else "eager"
@@ -123,7 +126,10 @@ def loads(measured: list[Row], host: Host) -> Iterator[str]:
         if row.get("part") != "serving" or not row.get("answered"):
             continue
         rules = Rules(**row["rules"], cache_tokens=row["rules"]["max_requests"] * 4096)
-        priced = server(row["engine"], rules, host)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "host.json"  # a workload names a host by its file
+            file.write_bytes(msgspec.json.encode(host))
+            priced = server(row["engine"], rules, host, f"{file}")
         arrival, prompt, output = (np.array(row[n]) for n in ("arrival_s", "prompt", "output"))
         served = serve(Requests(arrival, prompt, output), priced, rules)
         done = np.array([s is not None for s in row["last_s"]])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simulator.errors import RidgepointError
 from simulator.hardware.gpu import GPU, gpu
-from simulator.planning.price_assumptions import of_prices
+from simulator.planning.price_assumptions import of_eager_host, of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.server.replica import lengths, rules, simulate
 from simulator.planning.server.requests import requests
@@ -161,6 +161,15 @@ def _of_server(vary: _Variation) -> list[Assumption]:
             vary.token_s(),
         ),
         Assumption(
+            "block of the cache",
+            f"{work.cache_block} tokens",
+            "vLLM's default" if work.cache_block == 16 else _YOURS,
+            "1 token",
+            "128 tokens",
+            vary.with_work(cache_block=1),
+            vary.with_work(cache_block=128),
+        ),
+        Assumption(
             "memory that may be used",
             f"{work.memory_share:.0%}",
             "vLLM's default",
@@ -229,7 +238,8 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
         *_split(row),
         Assumption("arrivals", "of the trace" if work.requests_csv else "Poisson", "queueing"),
         Assumption("replicas", "drawn at random for each request", "no router is modelled"),
-        Assumption("cache full", work.admission, "vLLM's rule: the newest sequence starts again"),
+        *_full(spec),
+        *of_eager_host(spec, row),
         *of_prices(spec, row),
         Assumption(
             "not modelled",
@@ -237,6 +247,18 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
             "",
         ),
     ]
+
+
+def _full(spec: Spec) -> list[Assumption]:
+    """What happens when the cache is full, and how sequences are batched."""
+    work = spec.workload
+    if work.batching == "static":
+        how = "a batch runs to its longest answer before the next one begins; prompts are padded"
+        return [Assumption("batches", "static", how)]
+    how = "vLLM's rule: the newest sequence starts again"
+    if work.admission == "reserve":
+        how = "your spec: a request enters when its whole length fits"
+    return [Assumption("cache full", work.admission, how)]
 
 
 def _experts(spec: Spec) -> list[Assumption]:

@@ -6,6 +6,7 @@ Products cannot exceed the card's peak, and each iteration reads the weights tha
 from __future__ import annotations
 
 from math import exp
+from typing import NamedTuple
 
 from simulator.hardware.gpu import GPU
 from simulator.planning.server.replica import lengths
@@ -55,12 +56,29 @@ def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int =
     read_s = _read_s(card, precision, size) / split
     if limit is not None and read_s > limit:
         return f"reading the weights once takes {latency(read_s)}, above the time per token"
+    return None
+
+
+class Shortage(NamedTuple):
+    """Why the candidate counts of a card are too small, and the number of cards that they miss."""
+
+    reason: str
+    missing: float
+
+
+def products_bound(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> Shortage | None:
+    """The shortage of cards whose products, at their peak, take longer than the load allows; None
+    if there are enough. `bound` must have passed."""
     rate, prompt, output = lengths(spec)
     fresh = prompt * (1 - spec.workload.prefix_hit)
     cards = 2 * size.used * rate * (fresh + output) / _peak(card, precision)
-    if cards > max(spec.candidates.counts_of(card.id)):
-        return f"the products alone need {cards:.1f} cards at their peak"
-    return None
+    most = max(spec.candidates.counts_of(card.id))
+    if cards <= most:
+        return None
+    needed = (
+        f"the products alone need {cards:,.1f} cards at their peak, and {most} at most are tried"
+    )
+    return Shortage(needed, cards - most)
 
 
 def prompt_bound(

@@ -1,10 +1,11 @@
-"""The assumptions of a plan about prices and power."""
+"""The assumptions of a plan about prices and power, and about the host of eager steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from simulator.formats.numbers import short
+from simulator.hardware.host import host as find_host
 from simulator.planning.money import NO_PRICE
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
@@ -35,6 +36,14 @@ def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
     if row.co2_g_per_h is not None and prices.co2_g_per_kwh is not None:
         each = f"{prices.co2_g_per_kwh:g} g per kWh, your spec"
         yield Assumption("CO₂", f"{short(row.co2_g_per_h)} g an hour", each)
+
+
+def of_eager_host(spec: Spec, row: Row) -> Iterator[Assumption]:
+    """The host that issues the kernels of eager steps."""
+    if row.engine == "eager":
+        own = spec.workload.host
+        source = "your spec" if own else "the default of `ridgepoint hosts`; workload.host sets it"
+        yield Assumption("host", find_host(own).cpu, f"{source}; its spread is in the interval")
 
 
 def of_unpriced(rows: Sequence[Row]) -> list[Assumption]:

@@ -21,10 +21,12 @@ _TIMES = {
 }  # fmt: skip
 _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _BANDWIDTHS = {"MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "Gb/s": 1e9 / 8, "Tb/s": 1e12 / 8}
+_COUNTED = ("", "request", "requests", "req", "sample", "samples", "image", "images")
+"""What a rate may count, beside its time: "20 requests/s", "2k images/s"."""
 _PER = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600, "/hour": 1 / 3600, "/day": 1 / 86400}
 _FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
     "time": ('a time above 0 with its unit, such as "50 ms" or "2 weeks"', _TIMES),
-    "rate": ('a rate with its unit, such as "20/s" or "3000/h"', _PER),
+    "rate": ('a rate with its unit, such as "20/s", "2k samples/s" or "3000/h"', _PER),
     "price": ('a price above 0 by the hour, such as "4 USD/h"', {"/h": 1.0, "/hour": 1.0}),
     "money": ('an amount such as "30000 USD"', {"": 1.0}),
     "power_price": ('a price of energy, such as "0.12 USD/kWh"', {"/kWh": 1.0, "/MWh": 1e-3}),
@@ -56,8 +58,11 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
             )
         times = currencies[name]
     unit = unit.replace(" ", "")
-    if kind == "rate":
-        unit = "/" + unit.partition("/")[2] if "/" in unit else unit
+    if kind == "rate" and "/" in unit:
+        counted, _, per = unit.partition("/")
+        scale = counted[:1] if counted[:1] in _COUNTS and counted not in _COUNTED else ""
+        if counted.removeprefix(scale) in _COUNTED:
+            times, unit = _COUNTS[scale], f"/{per}"
     if unit not in units:
         raise InputError(
             f"{where} = {shown(value)}: unknown unit {unit!r}: expected {expected}; "

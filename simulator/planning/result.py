@@ -36,6 +36,7 @@ class Row:
     pools: tuple[int, int] | None = None
     queues: int = 1
     expert_parallel: bool = False
+    sharded: bool = False
     reason: str = ""
     usd_per_h: float | None = None
     price_source: str = ""
@@ -78,7 +79,9 @@ class Row:
     @property
     def layout(self) -> str:
         """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; empty if
-        each GPU is a replica."""
+        each GPU is a replica; ", sharded" if all GPUs share one set of weights."""
+        if self.sharded:
+            return ", sharded"
         noun = "replica" if self.replicas == 1 else "replicas"
         tp = self._split
         if self.pools is not None:

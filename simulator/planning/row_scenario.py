@@ -34,5 +34,5 @@ def replica_of(spec: Spec, row: Row) -> Scenario:
     """The decode step of a server, before it is split over GPUs."""
     _, prompt, output = lengths(spec)
     name = f"{spec.workload.network}-decode"
-    decode = engine_scenario(name, gpu(row.gpu), row.precision, row.engine)
+    decode = engine_scenario(name, gpu(row.gpu), row.precision, row.engine, spec.workload.host)
     return replace(decode, batch=max(round(row.batch or 1), 1), seq=round(prompt + output / 2))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.money import bill
+from simulator.planning.money import bill, unpriced_limit
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row, Span
 from simulator.planning.server.disaggregated import served
@@ -58,7 +58,7 @@ def candidate(
     }
     rate, prompt, output = lengths(spec)
     within = rules(spec, machine, gpu)
-    if within.cache_tokens < prompt + output:
+    if within.cache_tokens < prompt + output + within.cache_block - 1:
         costs = _costs_at_most(spec, gpu, count, machine, within)
         return Row(**names, **costs, **_without_memory(spec, gpu, machine))
     servers = count // machine.gpus * machine.queues
@@ -214,7 +214,8 @@ def _verdict(
     if budget is not None and usd_per_h is not None and usd_per_h > budget:
         money = spec.prices.currency.text
         return "too dear", f"costs {money(usd_per_h)} an hour, above {money(budget)}"
-    return status, reason
+    unchecked = unpriced_limit(spec.prices, budget, usd_per_h)
+    return ("uncertain", unchecked) if unchecked and status == "fits" else (status, reason)
 
 
 def _binding(spec: Spec, machine: Machine, state: Steady, middle: Figures) -> str:
@@ -263,7 +264,8 @@ def refined(spec: Spec, row: Row, gpu: GPU, machine: Machine, draws: int = 15) -
     picks = first[random.integers(first.size, size=(100, first.size))]
     spread = np.quantile(np.quantile(picks, spec.limits.percentile / 100, axis=1), (0.1, 0.9))
     sure = row.status
-    if sure in ("fits", "uncertain"):
+    unchecked = unpriced_limit(spec.prices, spec.limits.cost_usd_per_h, row.usd_per_h)
+    if sure in ("fits", "uncertain") and not unchecked:
         sure = "fits" if chance >= 0.9 else "uncertain"
     first_s = ends([f.first_s for f in figures])
     token_s = ends([f.token_s for f in figures])

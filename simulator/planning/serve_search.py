@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU, gpu, gpus
-from simulator.planning.bounds import bound, prompt_bound, splits
+from simulator.planning.bounds import bound, products_bound, prompt_bound, splits
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
@@ -28,6 +28,9 @@ SoFar = Callable[[Sequence[Row]], None]
 
 _SCREENED = 600  # requests of the first simulation of each candidate
 _REFINED = 16  # ranked rows that are simulated in full, with the interval of their steps
+_IN_TIME = ("fits", "uncertain")
+"""Of screened rows, those that meet every limit of time; a limit on cost without a price makes one
+uncertain."""
 _BEST = 3  # best of these rows, whose intervals are resampled
 
 
@@ -35,12 +38,13 @@ _BEST = 3  # best of these rows, whose intervals are resampled
 class SearchResult:
     """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons for
     candidates whose prompts alone make too many tokens late; they are planned only if no other row
-    fits."""
+    fits. `missing` holds the number of cards that candidates lack for their products alone."""
 
     rows: list[Row]
     pruned: dict[str, str]
     machines: dict[Key, Machine]
     late: dict[str, str] = field(default_factory=dict[str, str])
+    missing: dict[str, float] = field(default_factory=dict[str, float])
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
@@ -84,6 +88,7 @@ def search(
             result.rows += part.rows
             result.pruned |= part.pruned
             result.late |= part.late
+            result.missing |= part.missing
             result.machines |= part.machines
 
     plan_groups(late=False)
@@ -119,12 +124,16 @@ def of_card(
     result = SearchResult([], {}, {})
     for split in splits(spec, card, precision, size):
         name = card.name if split == 1 else f"{card.name}, tp={split}"
+        key = f"{name}, {precision}"
         if reason := bound(spec, card, precision, size, split) or _uncounted(spec, card, split):
-            result.pruned[f"{name}, {precision}"] = reason
+            result.pruned[key] = reason
+            continue
+        if shortage := products_bound(spec, card, precision, size):
+            result.pruned[key], result.missing[key] = shortage
             continue
         reason = prompt_bound(spec, card, precision, size, split)
         if reason and not late:
-            result.late[f"{name}, {precision}"] = reason
+            result.late[key] = reason
         layouts: list[tuple[int, int] | None] = [None] if bool(reason) == late else []
         if not late:  # decode servers do not wait for prompts
             layouts += spec.candidates.disaggregated
@@ -180,7 +189,7 @@ def _counts(
         result.rows.append(row)
         if row.status == "no memory":
             break
-        fits += row.status == "fits"
+        fits += row.status in _IN_TIME
 
 
 def _mapped(
@@ -201,12 +210,12 @@ def _refine(
         (
             r
             for r in result.rows
-            if r.status in ("fits", "too slow") and r.first_token_s is not None
+            if r.status in (*_IN_TIME, "too slow") and r.first_token_s is not None
         ),
         key=lambda row: (
-            row.status != "fits",
+            row.status not in _IN_TIME,
             row.usd_per_h is None,
-            row.cost if row.status == "fits" else _worst_ratio(spec, row),
+            row.cost if row.status in _IN_TIME else _worst_ratio(spec, row),
         ),
     )[:_REFINED]
     tasks = [

@@ -14,6 +14,7 @@ WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm", "tensorrt-llm")
 SERVERS = ("vllm", "tensorrt-llm")
 """Engines that only serve language models; for other workloads they stand for a compiled step."""
+PARALLEL = ("replicas", "fsdp")
 SPLITS = (1, 2, 4, 8)
 """Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
 keys and values."""
@@ -51,7 +52,10 @@ class Workload:
     max_requests: int = 256
     memory_share: float = 0.9
     admission: Literal["preempt", "reserve"] = "preempt"
+    batching: Literal["continuous", "static"] = "continuous"
+    cache_block: int = 16
     host_per_step_s: float = 1e-3
+    host: str | None = None
     kv_precision: str = ""
     kv_link_bytes_per_s: float = 50e9
     expert_parallel: bool = False
@@ -104,7 +108,8 @@ class Candidates:
     """The candidates of the plan; `per_gpu` holds the differences for single GPUs, by id. `splits`
     are numbers of GPUs per replica; None stands for 1 and the smallest number that holds the
     weights. `disaggregated` are pairs of numbers of prefill and decode servers per replica, tried
-    in addition to servers that do both."""
+    in addition to servers that do both. `parallel` are the ways to train on several GPUs: a replica
+    on each, or one set of weights sharded over all."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -112,6 +117,7 @@ class Candidates:
     precisions: tuple[str, ...] = ("bf16",)
     splits: tuple[int, ...] | None = None
     disaggregated: tuple[tuple[int, int], ...] = ()
+    parallel: tuple[str, ...] = ("replicas",)
     per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
 
     def uses(self, gpu_id: str) -> bool:
@@ -138,10 +144,13 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Prices:
-    """The user's prices: USD per hour by GPU, the price of energy, the overhead of a building
+    """The user's prices: USD per hour by GPU, rented on demand, or reserved for whole terms, which
+    are paid whether the GPUs are used or not; the price of energy, the overhead of a building
     (PUE), the USD per unit of other currencies, and the currency of the answer."""
 
     hourly_usd: Mapping[str, float] = field(default_factory=dict[str, float])
+    reserved_usd: Mapping[str, float] = field(default_factory=dict[str, float])
+    term_s: float = 31557600.0
     purchase_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     lifetime_s: float = 3 * 31557600.0
     utilisation: float = 1.0

@@ -13,6 +13,8 @@ _MEANINGLESS = (
     ("workload", ("attention_dp", False), ("inference", "training")),
     ("workload", ("batch", None), ("serving",)),  # the scheduler makes the batches
     ("workload", ("batch_window_s", 0.0), ("serving", "training")),
+    ("workload", ("batching", "continuous"), ("inference", "training")),
+    ("workload", ("cache_block", 16), ("inference", "training")),
     ("workload", ("seq", None), ("serving",)),
     ("workload", ("lora_rank", None), ("serving", "inference")),
     ("workload", ("lora_modules", ()), ("serving", "inference")),
@@ -52,10 +54,16 @@ def check(spec: Spec) -> None:
             f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
             "GPU is a replica of its own; remove it"
         )
+    _check_sharding(spec)
     if work.kind != "serving" and every.disaggregated:
         raise InputError(
             f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
             "it"
+        )
+    if work.batching == "static" and every.disaggregated:
+        raise InputError(
+            'workload.batching = "static" with candidates.disaggregated: expected one of the two, '
+            "since separate decode servers batch continuously; remove one"
         )
     _check_experts(spec)
     if work.kind == "serving":
@@ -63,6 +71,12 @@ def check(spec: Spec) -> None:
             raise InputError(
                 'load.rate is missing: expected requests a second, such as "20/s"; '
                 "add it under [load]"
+            )
+        if work.requests_csv is not None and (work.prompt or work.output):
+            name = "prompt" if work.prompt else "output"
+            raise InputError(
+                f"workload.{name} and workload.requests_csv are both given: expected one of the "
+                "two, since the trace has the tokens of each request; remove one"
             )
         if work.requests_csv is None and not (work.prompt and work.output):
             raise InputError(
@@ -113,6 +127,27 @@ def check(spec: Spec) -> None:
             raise InputError(
                 f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
             )
+
+
+def _check_sharding(spec: Spec) -> None:
+    """Raise InputError if a step cannot be sharded over GPUs."""
+    work = spec.workload
+    if spec.candidates.parallel == ("replicas",):
+        return
+    if work.kind != "training":
+        raise InputError(
+            f"candidates.parallel means nothing for {work.kind}: expected no such key; remove it"
+        )
+    if work.lora_rank is not None and "fsdp" in spec.candidates.parallel:
+        raise InputError(
+            'candidates.parallel = "fsdp" with workload.lora_rank: expected one of the two, since '
+            "steps of sharded adapters are not predicted; remove one"
+        )
+    if work.batch is None and "fsdp" in spec.candidates.parallel:
+        raise InputError(
+            'workload.batch is missing: expected the batch of each GPU for parallel = "fsdp"; add '
+            "it"
+        )
 
 
 def _check_experts(spec: Spec) -> None:

@@ -13,9 +13,11 @@ from simulator.formats.limited import LONGEST_LINE, absence, contents
 from simulator.formats.link import is_link
 from simulator.formats.toml import shown
 from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host as find_host
 from simulator.planning.quantities import Kind, quantity
 from simulator.planning.spec import (
     ENGINES,
+    PARALLEL,
     PRECISIONS,
     SPLITS,
     Candidates,
@@ -44,7 +46,9 @@ _WORKLOAD: dict[str, Kind | str] = {
     "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
     "token_budget": "count",
     "max_requests": "count", "memory_share": "share", "admission": "text",
-    "host_per_step": "time", "kv_precision": "text", "kv_link": "bandwidth", "tokens": "count",
+    "batching": "text", "cache_block": "count",
+    "host_per_step": "time", "host": "text", "kv_precision": "text", "kv_link": "bandwidth",
+    "tokens": "count",
     "expert_parallel": "flag", "attention_dp": "flag",
     "samples": "count", "accumulation": "count", "recompute": "flag", "optimizer": "text",
     "lora_rank": "count", "lora_modules": "names",
@@ -56,18 +60,20 @@ _LIMITS: dict[str, Kind | str] = {
     "deadline": "time", "cost": "price", "budget": "money",
 }  # fmt: skip
 _PRICES: dict[str, Kind | str] = {
-    "lifetime": "time", "utilisation": "share", "energy": "power_price", "pue": "number",
-    "co2_g_per_kwh": "number", "catalogue": "flag",
+    "term": "time", "lifetime": "time", "utilisation": "share", "energy": "power_price",
+    "pue": "number", "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
-_PRICE_TABLES = ("rates", "currency", "hourly", "purchase")
+_PRICE_TABLES = ("rates", "currency", "hourly", "reserved", "purchase")
 _MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _TRIED = ("counts", "engines", "precisions", "splits")
-_WHOLE = ("batch", "seq", "token_budget", "max_requests", "accumulation", "lora_rank")
-_MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16}
+_WHOLE = (
+    "batch", "seq", "token_budget", "max_requests", "cache_block", "accumulation", "lora_rank",
+)  # fmt: skip
+_MOST = {"token_budget": 1 << 20, "max_requests": 1 << 16, "cache_block": 1 << 12}
 """The bounds of counts; a step is predicted for each count."""
 
 
@@ -131,18 +137,30 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
             )
     one_of("workload.kind", values["kind"], ("serving", "inference", "training"))
     one_of("workload.admission", values.get("admission", "preempt"), ("preempt", "reserve"))
+    one_of("workload.batching", values.get("batching", "continuous"), ("continuous", "static"))
     one_of("workload.kv_precision", values.get("kv_precision", ""), ("", "bf16", "fp8", "int8"))
     if "requests_csv" in values:
         values["requests_csv"] = folder / values["requests_csv"]
+    if (host := values.get("host")) is not None:
+        if host.endswith(".json"):
+            host = values["host"] = str(folder / host)
+        try:
+            find_host(host)
+        except InputError as error:
+            raise InputError(f"workload.host: {error}") from None
     return Workload(**values)
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "per_gpu"))
+    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "parallel", "per_gpu"))
     values = _tried("candidates", table)
     if "disaggregated" in table:
         texts = words("candidates.disaggregated", table["disaggregated"])
         values["disaggregated"] = tuple(map(_pools, texts))
+    if "parallel" in table:
+        values["parallel"] = words("candidates.parallel", table["parallel"])
+        for way in values["parallel"]:
+            one_of("candidates.parallel", way, PARALLEL)
     values["gpus"] = words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
     listed = section("candidates.per_gpu", table.get("per_gpu", {}))
@@ -209,6 +227,7 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     values = _read("prices", plain, _PRICES, currencies, _PRICE_TABLES)
     tables: tuple[tuple[str, Kind, str], ...] = (
         ("hourly", "price", "hourly_usd"),
+        ("reserved", "price", "reserved_usd"),
         ("purchase", "money", "purchase_usd"),
     )
     for key, kind, into in tables:

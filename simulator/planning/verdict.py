@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from simulator.planning.result import Row
 from simulator.planning.spec import Prices, Spec
@@ -78,8 +79,17 @@ def break_even(row: Row, other: Row, prices: Prices) -> str:
     return f"{money(each - energy)} an hour for each GPU (now {money(now - energy)})"
 
 
-def verdict(spec: Spec, rows: Sequence[Row], pruned: Mapping[str, str]) -> str:
-    """Two sentences: the best candidate, and the runner-up."""
+def verdict(
+    spec: Spec,
+    rows: Sequence[Row],
+    pruned: Mapping[str, str],
+    missing: Mapping[str, float] = MappingProxyType({}),
+) -> str:
+    """Two sentences: the best candidate, and the runner-up. `missing` holds the number of cards
+    that candidates in `pruned` miss to carry the load."""
+    if not rows and missing:
+        name = min(missing, key=lambda candidate: missing[candidate])
+        return f"No candidate carries the load. The nearest is {name}: {pruned[name]}."
     if not rows:
         name, reason = next(iter(pruned.items()), ("the list of GPUs", "it is empty"))
         return f"No candidate can run this. {name}: {reason}."
@@ -174,5 +184,9 @@ def _none(spec: Spec, rows: Sequence[Row]) -> str:
     if over:
         row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)
         return f"No candidate carries the load. The nearest is {row.configuration}: {row.reason}."
+    large = [row for row in rows if row.memory_share is not None]
+    if large:
+        row = min(large, key=lambda r: r.memory_share or 0.0)
+        return f"No candidate can run this. The nearest is {row.configuration}: {row.reason}."
     reasons = next((row.reason for row in rows if row.reason), "every GPU was left out")
     return f"No candidate can run this. {reasons[:1].upper()}{reasons[1:]}."

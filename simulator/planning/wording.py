@@ -48,7 +48,11 @@ class Currency(NamedTuple):
         value = usd / self.usd
         if value >= 1000:
             return f"{value:,.0f} {self.name}"
-        return f"{value:.2f} {self.name}" if value >= 0.1 else f"{short(value, 2)} {self.name}"
+        return (
+            f"{value:.2f} {self.name}"
+            if round(value, 3) >= 0.1
+            else f"{short(value, 2)} {self.name}"
+        )
 
 
 USD = Currency()

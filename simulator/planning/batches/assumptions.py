@@ -18,7 +18,7 @@ from simulator.planning.batches.search import (
     sample_tokens,
 )
 from simulator.planning.batches.served import simulated
-from simulator.planning.price_assumptions import of_prices
+from simulator.planning.price_assumptions import of_eager_host, of_prices
 from simulator.planning.result import Assumption, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import amount, duration, latency
@@ -115,7 +115,8 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
         before_s = row.latency_s or nan
         return whole * (row.batch or 1) / batch * step_s / before_s
 
-    yield from _batches(spec, row, at_batch)
+    if not row.sharded:
+        yield from _batches(spec, row, at_batch)
     if waits_s:
         each = waits_s / row.latency_s * whole
         yield Assumption(
@@ -192,7 +193,7 @@ def _at_batch(spec: Spec, row: Row, batch: int, figure: Figure) -> float:
 
 def _waits_s(spec: Spec, row: Row) -> float:
     """Seconds per step that replicas wait for each other."""
-    if row.count == 1:
+    if row.count == 1 or row.sharded:
         return 0.0
     card = gpu(row.gpu)
     base = batch_scenario(spec, card, row.engine, row.precision)
@@ -217,6 +218,13 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         else:
             how = "a Poisson process; each GPU gets its share at random"
             yield Assumption("arrivals", "samples come one by one", how)
+    elif row.sharded:
+        how = "FSDP2 over the GPUs of a node; collectives overlap with kernels as torch issues them"
+        yield Assumption("weights, gradients, optimizer", f"sharded over {row.count} GPUs", how)
+        yield Assumption("batch of one GPU", f"{row.batch:g}", _YOURS)
+        if spec.workload.accumulation > 1:
+            how = "each of them with its optimizer step: an upper bound"
+            yield Assumption("accumulation", f"{spec.workload.accumulation} steps", how)
     elif row.count == 1:
         yield Assumption("replicas", "one GPU", "nothing to wait for")
     if spec.workload.tokens:
@@ -232,5 +240,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         )
     if spec.workload.lora_rank is not None:
         yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
+    yield from of_eager_host(spec, row)
     yield from of_prices(spec, row)
-    yield Assumption("not modelled", "data loading, network traffic, splits of one model", "")
+    left_out = "data loading, network traffic, splits over nodes, tensor and pipeline parallelism"
+    yield Assumption("not modelled", left_out, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.hardware.gpu import GPU
-from simulator.planning.money import Bill, bill
+from simulator.planning.money import Bill, bill, unpriced_limit
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
 from simulator.planning.spec import Spec
@@ -92,7 +92,7 @@ def trained(
     share = waits_s / step
     ends = whole * (low * (1 - share) + share), whole * (high * (1 - share) + share)
     drawn = mean_power(card, c["joules"] / c["period_s"], 1 - share)
-    paid = bill(card, count, drawn.watts, spec.prices)
+    paid = bill(card, count, drawn.watts, spec.prices, whole)
     total = None if paid.usd_per_h is None else paid.usd_per_h * whole / 3600
     status, reason = "fits", ""
     deadline = limits.deadline_s
@@ -106,6 +106,9 @@ def trained(
     if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
         money = spec.prices.currency.text
         status, reason = "too dear", f"costs {money(total)}, above {money(limits.budget_usd)}"
+    unchecked = unpriced_limit(spec.prices, limits.budget_usd, total)
+    if unchecked and status == "fits":
+        status, reason = "uncertain", unchecked
     status, reason = dear(spec, paid, status, reason)
     return Row(
         **common,
@@ -147,6 +150,8 @@ def lost_share(spec: Spec, count: int) -> float:
 def dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
     """The status and reason of a row, or those of a cost above the limit."""
     budget = spec.limits.cost_usd_per_h
+    if unchecked := unpriced_limit(spec.prices, budget, paid.usd_per_h):
+        return ("uncertain", unchecked) if status == "fits" else (status, reason)
     if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
         return status, reason
     money = spec.prices.currency.text

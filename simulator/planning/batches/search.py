@@ -15,6 +15,8 @@ from simulator.hardware.gpu import GPU, gpu
 from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batches.rows import inferred, trained
 from simulator.planning.batches.served import BatchTable, served
+from simulator.planning.batches.sharded import check_count, shardable, sharded
+from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import SERVERS, Spec, adapted
@@ -62,7 +64,10 @@ def search(
             for engine in engines:
                 name = f"{card.name}, {engine}, {precision}"
                 try:
-                    result.rows += _rows(spec, card, engine, precision, communication)
+                    if "replicas" in spec.candidates.parallel:
+                        result.rows += _rows(spec, card, engine, precision, communication)
+                    if "fsdp" in spec.candidates.parallel:
+                        _add_sharded(spec, card, engine, precision, result, progress)
                 except InputError as error:
                     result.pruned[name] = str(error)
         so_far(result.rows)
@@ -76,7 +81,7 @@ def batch_scenario(spec: Spec, card: GPU, engine: str, precision: str) -> Scenar
     """The scenario of a step, without its batch."""
     work = spec.workload
     training = work.kind == "training"
-    base = base_scenario(work.network, card, precision, _MODES[engine])
+    base = base_scenario(work.network, card, precision, _MODES[engine], work.host)
     base = replace(
         base, seq=work.seq, training=training, optimizer=work.optimizer if training else None
     )
@@ -113,14 +118,21 @@ def _rows(
     least = -1 if work.batch else 0
     if not fits or (work.batch and fits[-1] != places[-1]):
         need = float(swept.columns["memory_bytes"][places[least]])
+        shards = training and spec.candidates.parallel == ("replicas",)
+        alone = bill(card, 1, None, spec.prices)
+        hint = '; candidates.parallel = ["fsdp"] shards it over GPUs'
         return [
             Row(
                 **common,
                 count=1,
                 status="no memory",
                 binds="capacity",
+                memory_share=need / card.memory_bytes,
+                usd_per_h=alone.usd_per_h,
+                price_source=alone.source,
                 reason=f"batch {batches[places[least]]} needs {need / 2**30:.1f} of "
-                f"{card.memory_bytes / 2**30:.1f} GiB",
+                f"{card.memory_bytes / 2**30:.1f} GiB"
+                f"{hint if shards and not shardable(engine, precision) else ''}",
             )
         ]
     best = fits[-1] if work.batch else chosen_batch(swept.columns, fits, spec.limits.latency_s)
@@ -150,6 +162,32 @@ def _rows(
         regimes = [swept.regime(place) or "" for place in known]
         return served(spec, card, common, _table(swept.columns, batches, known), most, regimes)
     return [inferred(spec, card, common, batches[best] or 0, c, binds)]
+
+
+def _add_sharded(
+    spec: Spec, card: GPU, engine: str, precision: str, result: SearchResult, progress: Progress
+) -> None:
+    """Add the rows of a training sharded over each count of a card."""
+    name = f"{card.name}, sharded, {engine}, {precision}"
+    if reason := shardable(engine, precision):
+        result.pruned[name] = reason
+        return
+    names: dict[str, Any] = {
+        "gpu": card.id,
+        "name": card.name,
+        "engine": engine,
+        "precision": precision,
+    }
+    batch = spec.workload.batch or 1
+    one = replace(batch_scenario(spec, card, engine, precision), batch=batch)
+    tokens = sample_tokens(one) if spec.workload.tokens else 1
+    for count in spec.candidates.counts_of(card.id):
+        try:
+            check_count(count)
+            progress(f"sharding over {count} × {card.name}")
+            result.rows.append(sharded(spec, card, names, count, batch, tokens))
+        except InputError as error:
+            result.pruned[f"{count} × {name}"] = str(error)
 
 
 def batch_table(spec: Spec, row: Row, most: int) -> BatchTable | None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from simulator.planning.server.requests import Requests
 from simulator.planning.server.scheduler import Rules, Served, serve
+from simulator.planning.server.static import serve_static
 from simulator.planning.step.step_time import StepTime
 
 Floats = NDArray[np.float64]
@@ -27,6 +28,8 @@ _ROUTER_SEED = 20_240
 
 def served(load: Requests, step: StepTime, rules: Rules) -> Served:
     """Simulate the whole load on one replica: a server, or pools of prefill and decode servers."""
+    if rules.static is not None:
+        return serve_static(load, step, rules)
     return serve(load, step, rules) if rules.pools is None else _serve_apart(load, step, rules)
 
 

@@ -13,6 +13,7 @@ from simulator.hardware.gpu import GPU
 from simulator.planning.server.disaggregated import served
 from simulator.planning.server.requests import Requests, requests
 from simulator.planning.server.scheduler import Pools, Rules, Served, percentile
+from simulator.planning.server.static import longest
 from simulator.planning.spec import Spec
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.tables import Machine
@@ -21,6 +22,7 @@ from simulator.planning.wording import above
 Floats = NDArray[np.float64]
 
 WARM_UP = 0.1  # share of the requests that percentiles leave out
+_DRAWN = 4000  # requests from which the lengths of static batches are taken
 _TAIL = NormalDist().inv_cdf(0.9)
 
 
@@ -57,6 +59,8 @@ def rules(spec: Spec, machine: Machine, gpu: GPU) -> Rules:
         work.prefix_hit,
         work.admission == "reserve",
         pools,
+        work.cache_block,
+        longest(requests(spec, _DRAWN)) if work.batching == "static" else None,
     )
 
 
@@ -65,11 +69,7 @@ def lengths(spec: Spec) -> tuple[float, float, float]:
     work = spec.workload
     if work.requests_csv is not None or not (work.prompt and work.output):
         load = requests(spec, 0)
-        return (
-            spec.rate_per_s or load.rate_per_s,
-            float(load.prompt.mean()),
-            float(load.output.mean()),
-        )
+        return load.rate_per_s, float(load.prompt.mean()), float(load.output.mean())
     return spec.rate_per_s or 0.0, work.prompt.mean, work.output.mean
 
 

@@ -60,10 +60,12 @@ class Requests:
 
 def requests(spec: Spec, count: int, replicas: int = 1) -> Requests:
     """About `count` requests of one replica: Poisson arrivals at the spec's rate, or the requests
-    of its CSV file."""
+    of its CSV file, faster or slower if the spec gives a rate as well."""
     work = spec.workload
     if work.requests_csv is not None:
-        return read(work.requests_csv).thinned(replicas, spec.seed)
+        trace = read(work.requests_csv)
+        times = spec.rate_per_s / trace.rate_per_s if spec.rate_per_s else 1.0
+        return trace.times(rate=times).thinned(replicas, spec.seed)
     assert spec.rate_per_s and work.prompt and work.output
     draw = np.random.default_rng(spec.seed)
     gaps = draw.exponential(replicas / spec.rate_per_s, count)

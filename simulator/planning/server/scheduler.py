@@ -41,10 +41,30 @@ class Pools:
 
 
 @dataclass(frozen=True)
+class Longest:
+    """Quantiles of the tokens of prompts and outputs, ascending, evenly spaced."""
+
+    prompt: tuple[float, ...]
+    output: tuple[float, ...]
+
+    def of(self, batch: float) -> tuple[float, float]:
+        """The longest prompt and output of a batch: the quantile batch/(batch + 1) of each."""
+        at = batch / (batch + 1) * (len(self.prompt) - 1)
+        below = int(at)
+        above = min(below + 1, len(self.prompt) - 1)
+        prompt, output = (
+            tokens[below] + (at - below) * (tokens[above] - tokens[below])
+            for tokens in (self.prompt, self.output)
+        )
+        return prompt, output
+
+
+@dataclass(frozen=True)
 class Rules:
     """The limits of a server: tokens per iteration, sequences, and tokens in its cache.
     `prefix_hit` is the share of each prompt that is already cached; `pools` is set if a replica has
-    separate prefill and decode servers."""
+    separate prefill and decode servers; a sequence holds whole blocks of `cache_block` tokens, so
+    that half a block is empty on average; `static` is set if batches run to their end."""
 
     token_budget: int
     max_requests: int
@@ -52,6 +72,17 @@ class Rules:
     prefix_hit: float = 0.0
     reserve: bool = False
     pools: Pools | None = None
+    cache_block: int = 1
+    static: Longest | None = None
+
+    @property
+    def waste(self) -> float:
+        """Mean tokens of a sequence's last block that are empty."""
+        return (self.cache_block - 1) / 2
+
+    def in_blocks(self, tokens: int) -> int:
+        """The tokens of the whole blocks that hold `tokens`."""
+        return -(-tokens // self.cache_block) * self.cache_block
 
 
 @dataclass(frozen=True)
@@ -84,6 +115,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     _, decode_s, near_s, far_s = step.lists
     knee = step.knee
     room, most = rules.cache_tokens, min(rules.max_requests, len(decode_s) - 1)
+    waste = rules.waste
     waiting: deque[int] = deque()
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
     ends: list[tuple[int, int]] = []  # iteration of the last token, request
@@ -94,6 +126,10 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     clock = busy = cached_area = waiting_area = 0.0
     tick = coming = preempted = 0
 
+    def whole(request: int) -> int:
+        """The tokens of cache that a request reserves."""
+        return rules.in_blocks(prompts[request] + outputs[request])
+
     def retire() -> None:
         """Free the sequences whose last token came in this iteration."""
         nonlocal used, reserved
@@ -101,13 +137,12 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             request = heapq.heappop(ends)[1]
             since, had = entered.pop(request)
             used -= had + tick - since
-            reserved -= prompts[request] + outputs[request]
+            reserved -= whole(request)
             last[request] = clock
 
     while True:
         while coming < count and arrivals[coming] <= clock:
-            whole = prompts[coming] + outputs[coming]
-            if whole <= room:
+            if prompts[coming] + outputs[coming] + rules.cache_block - 1 <= room:
                 waiting.append(coming)
             coming += 1
         batch = len(entered)
@@ -125,7 +160,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             slope, beyond, began = near_s[batch], far_s[batch], len(gaps)
             most_ticks = ends[0][0] - tick
             if not rules.reserve:  # up to the last iteration that fits in the cache
-                most_ticks = min(most_ticks, max((room - used) // batch, 0))
+                most_ticks = min(most_ticks, max(int((room - waste * batch - used) // batch), 0))
             for cached in range(used, used + most_ticks * batch, batch):
                 if clock >= stop:
                     break
@@ -146,7 +181,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             if len(gaps) > began:
                 retire()
                 continue
-        while not rules.reserve and batch and used + batch > room:
+        while not rules.reserve and batch and used + batch > room - waste * batch:
             victim = next(reversed(entered))
             since, had = entered.pop(victim)
             tokens = tick - since
@@ -167,18 +202,23 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
                 request = waiting[0]
                 size = prompts[request] + generated[request]
                 hit = int(prompts[request] * rules.prefix_hit)
-                need = prompts[request] + outputs[request] if rules.reserve else size + batch + 1
-                if (reserved if rules.reserve else used) + need > room:
+                if rules.reserve:
+                    short = reserved + whole(request) > room
+                else:
+                    empty = waste * (batch + len(finished) + 1)
+                    short = used + size + batch + 1 > room - empty
+                if short:
                     break
                 waiting.popleft()
-                reserved += prompts[request] + outputs[request]
+                reserved += whole(request)
                 hit = min(hit, size - 1)
                 used += hit
                 partial.append([request, size - hit, hit])
             chunk = partial[0]
             take = min(left, chunk[1])
-            if not rules.reserve and used + take + batch > room:
-                take = room - used - batch
+            left_room = room - waste * (batch + len(finished) + 1) - used - batch
+            if not rules.reserve and take > left_room:
+                take = int(left_room)
                 if take <= 0:
                     break
             squares += (chunk[2] + take) ** 2 - chunk[2] ** 2
@@ -198,7 +238,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
         else:  # a cut prompt without room in the cache, and no decode to preempt
             request, _, had = partial.popleft()
             used -= had
-            reserved -= prompts[request] + outputs[request]
+            reserved -= whole(request)
             waiting.appendleft(request)
             continue
         clock += took
@@ -218,7 +258,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             if generated[request] >= outputs[request]:
                 last[request] = clock
                 used -= prompts[request] + generated[request] - 1
-                reserved -= prompts[request] + outputs[request]
+                reserved -= whole(request)
                 continue
             entered[request] = tick, prompts[request] + generated[request] - 1
             heapq.heappush(ends, (tick + outputs[request] - generated[request], request))

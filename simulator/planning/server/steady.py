@@ -8,10 +8,11 @@ iteration: a fixed point. If no T satisfies the server's rules, the server is ov
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
+from math import ceil, inf
 
 from simulator.planning.server.disaggregated import decode_rules
-from simulator.planning.server.scheduler import Pools, Rules
+from simulator.planning.server.scheduler import Longest, Pools, Rules
+from simulator.planning.server.static import batch_s
 from simulator.planning.step.step_time import StepTime
 
 
@@ -30,12 +31,13 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
     """The steady state for requests of these mean lengths."""
     if rules.pools is not None:
         return _steady_apart(step, rules, rules.pools, rate_per_s, prompt, output)
+    if rules.static is not None:
+        return _steady_static(step, rules, rules.static, rate_per_s)
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
     cached = prompt + output / 2
-    most = min(
-        rules.max_requests, rules.cache_tokens / (prompt + output if rules.reserve else cached)
-    )
+    held = (prompt + output if rules.reserve else cached) + rules.waste
+    most = min(rules.max_requests, rules.cache_tokens / held)
     if most < 1:
         return Steady(inf, 0.0, 0.0, "cache")
     seconds, batch, tokens = step.decode(1, cached), 0.0, 0.0
@@ -52,6 +54,38 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
         seconds += 0.7 * (iteration_s - seconds)
     alone = _iteration(step, 0.0, fresh, prompt, batch, cached)
     return Steady(seconds, batch, max(0.0, 1 - alone / seconds))
+
+
+def _steady_static(step: StepTime, rules: Rules, longest: Longest, rate_per_s: float) -> Steady:
+    """The state of a server whose batches run to their end: those that arrive during a batch make
+    the next one. The longest request of a batch determines its time."""
+    limit = min(rules.max_requests, len(step.decode_s) - 1)
+    sizes = [
+        b
+        for b in range(1, limit + 1)
+        if b * rules.in_blocks(ceil(sum(longest.of(b)))) <= rules.cache_tokens
+    ]
+    if not sizes:
+        return Steady(inf, 0.0, 0.0, "cache")
+
+    def times(batch: int) -> tuple[float, float, float]:
+        prompt, output = longest.of(batch)
+        prompts_s, decodes_s = batch_s(step, rules, batch, prompt, output)
+        whole_s = prompts_s + float(decodes_s.sum())
+        return whole_s, prompts_s / whole_s, float(decodes_s.mean()) if decodes_s.size else whole_s
+
+    low, high = 0, len(sizes) - 1
+    if rate_per_s * times(sizes[high])[0] >= sizes[high]:
+        binds = "cache" if sizes[high] < limit else "sequences"
+        return Steady(inf, float(sizes[high]), 0.0, binds)
+    while low < high:  # the smallest batch in whose time no more requests arrive
+        middle = (low + high) // 2
+        if rate_per_s * times(sizes[middle])[0] >= sizes[middle]:
+            low = middle + 1
+        else:
+            high = middle
+    _, share, iteration_s = times(sizes[low])
+    return Steady(iteration_s, float(sizes[low]), share)
 
 
 def _steady_apart(

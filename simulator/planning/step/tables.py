@@ -133,9 +133,12 @@ def weight_only(gpu: GPU, precision: str) -> bool:
     return precision == "nvfp4" and not gpu.peak("tensor", "fp4")
 
 
-def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario:
+def base_scenario(
+    network: str, gpu: GPU, precision: str, mode: str, host: str | None = None
+) -> Scenario:
     """The scenario of a precision; low precisions are what-ifs on the plain one."""
-    scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=plain_dtype(gpu, precision))
+    dtype = plain_dtype(gpu, precision)
+    scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=dtype, host=host)
     name = WHATIFS.get(precision)
     if name is None:
         return scenario
@@ -147,10 +150,12 @@ def base_scenario(network: str, gpu: GPU, precision: str, mode: str) -> Scenario
     return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
 
 
-def engine_scenario(network: str, gpu: GPU, precision: str, engine: str) -> Scenario:
+def engine_scenario(
+    network: str, gpu: GPU, precision: str, engine: str, host: str | None = None
+) -> Scenario:
     """The scenario of a step in an engine; servers run mixtures of experts by fused kernels."""
     mode = "eager" if engine == "eager" else "cuda_graph"
-    scenario = base_scenario(network, gpu, precision, mode)
+    scenario = base_scenario(network, gpu, precision, mode, host)
     if engine in SERVERS and "experts" in sizes_of(network):
         return apply(scenario, "fused_experts", {})
     return scenario
@@ -169,14 +174,16 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     longs = (*(n for n in _PREFILLS if n < budget), budget)
     pieces = (budget // _CUT, _CUT)
     points = [(1, n) for n in longs] + [pieces]
-    prefill = of_rank(engine_scenario(work.network, gpu, precision, engine), split, work)
+    prefill = of_rank(engine_scenario(work.network, gpu, precision, engine, work.host), split, work)
     mixture = "experts" in sizes_of(work.network)
     alone, sizes = (
         (*(b for b in known if b < work.max_requests), work.max_requests)
         for known in (_MIXTURE_BATCHES if mixture else _EMPTY_BATCHES, _BATCHES)
     )
     grid = [(b, 1) for b in alone] + [(b, s) for s in (KNEE, FAR) for b in sizes]
-    decode = of_rank(engine_scenario(decode_network, gpu, precision, engine), split, work)
+    decode = of_rank(
+        engine_scenario(decode_network, gpu, precision, engine, work.host), split, work
+    )
     plain = plain_dtype(gpu, precision)
     prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(alone), len(alone) + len(sizes))  # decodes of KNEE tokens each in the grid

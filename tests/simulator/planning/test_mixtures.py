@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.hardware.gpu import gpu
-from simulator.planning.bounds import bound
+from simulator.planning.bounds import bound, products_bound
 from simulator.planning.spec_file import read
 from simulator.planning.step.tables import engine_scenario
 from simulator.planning.step.traced_step import NetworkSize, few_layers, of_rank, parts
@@ -62,8 +62,11 @@ def test_a_card_need_only_multiply_the_experts_of_a_token() -> None:
     })  # fmt: skip
     card = gpu("h200")
     assert bound(spec, card, "nvfp4", NetworkSize(TOTAL, USED)) is None
-    assert bound(spec, card, "nvfp4", NetworkSize(TOTAL, TOTAL)) == (
-        "the products alone need 6.3 cards at their peak"
+    assert products_bound(spec, card, "nvfp4", NetworkSize(TOTAL, USED)) is None
+    shortage = products_bound(spec, card, "nvfp4", NetworkSize(TOTAL, TOTAL))
+    assert shortage is not None and shortage.missing == pytest.approx(2.3, abs=0.05)
+    assert shortage.reason == (
+        "the products alone need 6.3 cards at their peak, and 4 at most are tried"
     )
     assert bound(spec, card, "bf16", NetworkSize(TOTAL, USED)) == (
         "weights of 217.6 GiB do not fit in 126.9 GiB (90% of the memory); tp=2 holds them"

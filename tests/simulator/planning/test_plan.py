@@ -87,8 +87,8 @@ def test_a_load_that_no_candidate_carries_is_reported_first():
     heavy = SERVE | {"load": {"rate": "5000/s"}, "candidates": {"gpus": ["h200"], "counts": [1]}}
     spec = heavy | {"limits": {}}
     answer = plan(spec)
-    assert answer.verdict.startswith("No candidate can run this. H200 SXM 141GB, bf16: the ")
-    assert "cards at their peak" in answer.verdict
+    assert answer.verdict.startswith("No candidate carries the load. The nearest is H200 SXM 141GB")
+    assert "cards at their peak, and 1 at most are tried" in answer.verdict
     crowded = plan(spec | {"load": {"rate": "90/s"}})
     assert crowded.verdict.startswith("No candidate carries the load. The nearest is 1 × H200")
     assert crowded.rows[0].status == "overloaded"
