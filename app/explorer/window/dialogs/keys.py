@@ -104,6 +104,7 @@ class KeysDialog(QDialog):
         area = QScrollArea()
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the fields scroll it
         area.setWidget(inside)
         parent = self.parentWidget()
         room = (parent or self.screen().availableGeometry()).size() - _AROUND

@@ -133,4 +133,5 @@ def test_the_keys_fit_beside_each_other_on_the_window(size: QSize) -> None:
     assert dialog.width() <= size.width() and dialog.height() <= size.height()
     area = dialog.findChild(QScrollArea)
     assert area is not None and not area.horizontalScrollBar().maximum()
+    assert area.focusPolicy() == Qt.FocusPolicy.NoFocus
     parent.deleteLater()

@@ -105,6 +105,8 @@ def test_a_chart_is_enlarged_in_a_window_that_zooms_and_fits(window: Window):
     window.panels.enlarge()
     enlarged = window.panels.enlarged
     assert enlarged.windowTitle().endswith(" – Ridgepoint")
+    assert enlarged.accessibleName() == "Roofline, enlarged"
+    assert enlarged.width() <= enlarged.screen().availableSize().width()
     grabbed = enlarged.grab().toImage()
     ground = grabbed.pixelColor(1, 1).name()
     colours = {grabbed.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 800, 7)}
