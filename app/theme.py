@@ -52,6 +52,10 @@ class Theme:
     danger: str
     danger_ground: str
 
+    def __hash__(self) -> int:
+        """Of the name alone: caches look a theme up for every item that is painted."""
+        return hash(self.name)
+
     def regime(self, name: str) -> Ink:
         """The colours of "compute", "memory", "overhead" or "communication"."""
         return {

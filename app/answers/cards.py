@@ -18,6 +18,7 @@ from simulator.scenario.registry import WhatIf, named
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import Selective
 from simulator.scenario.scenario import Scenario
+from simulator.simulate.step import check_capturable
 from simulator.whatif import apply, whatifs
 
 Kind = Literal["network", "gpu", "host", "whatif"]
@@ -28,6 +29,7 @@ SECTIONS: dict[Kind, str] = {
     "whatif": "What-ifs",
 }
 _SPELLED = {"gpu": "GPU", "cuda": "CUDA", "l2": "L2", "kv": "KV"}
+EVERY_OP = "*"
 MIME = "application/x-ridgepoint-card"
 
 
@@ -56,11 +58,7 @@ class Card:
             changed = apply(scenario, self.name, _first_arguments(scenario, self.name))
         else:
             changed = with_field(scenario, self.kind, self.name)
-        edits = resolve(changed).possible().edits
-        if trace is not None and self.kind == "whatif":
-            for edit in edits:
-                if isinstance(edit, Selective):
-                    edit.check(trace)
+        refuse_impossible(scenario, changed, trace)
         return changed
 
     def missing_parameters(self, scenario: Scenario) -> tuple[str, ...]:
@@ -72,12 +70,39 @@ class Card:
             p.name for p in named(self.name).parameters if p.default is None and p.name not in known
         )
 
+    def open_parameters(self, scenario: Scenario) -> tuple[str, ...]:
+        """The parameters to fill in before the card applies to a whole scenario: those without a
+        default, or the first one if its default changes nothing (the dtype of a network that has
+        it already) or selects every op. Raises InputError if the card does not apply."""
+        if self.kind != "whatif":
+            return ()
+        first = named(self.name).parameters[:1]
+        missing = self.missing_parameters(scenario)
+        if missing or not first:
+            return missing
+        idle = first[0].default == EVERY_OP or apply(scenario, self.name, {}).key == scenario.key
+        return (first[0].name,) if idle else ()
+
     def words(self, scenario: Scenario) -> str:
         """The name of this change in the undo history."""
         if self.kind == "whatif":
             changed = self.apply(scenario)
             return to_full_text(changed.whatifs[-1]) if changed.whatifs else self.title
         return f"{self.kind} {self.title}"
+
+
+def refuse_impossible(before: Scenario, after: Scenario, trace: Trace | None) -> None:
+    """Raise InputError if a changed scenario cannot be predicted; `trace` holds the ops before the
+    change, if they are known."""
+    resolved = resolve(after).possible()
+    if trace is None or before.whatifs == after.whatifs:
+        return
+    earlier = resolve(before)
+    for edit in resolved.edits:
+        if isinstance(edit, Selective) and edit not in earlier.edits:
+            edit.check(trace)
+    if resolved.mode == "cuda_graph" != earlier.mode:
+        check_capturable(trace)
 
 
 def used(scenario: Scenario) -> frozenset[str]:
@@ -133,7 +158,7 @@ def _default_detail(whatif: WhatIf) -> str:
     first = whatif.parameters[0]
     if first.default == ALL or (first.kind == "text" and first.default):
         return whatif.group
-    if first.default is None:
+    if first.default in (None, EVERY_OP):
         return f"{whatif.group}, needs {first.name}"
     value = "on" if first.default is True else first.default
     value = plain(value) if isinstance(value, float) else value

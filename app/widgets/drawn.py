@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import lru_cache, singledispatch
 from math import ceil
 from pathlib import Path as FilePath
@@ -83,15 +82,12 @@ def _hex(colour: Colour | None, paint: Paint) -> str:
     return hex_colour(colour, paint.theme) if colour else ""
 
 
-@contextmanager
-def _opacity(painter: QPainter, opacity: float) -> Generator[None]:
-    """Paint with an opacity on top of the painter's own."""
+def _fade(painter: QPainter, opacity: float) -> float:
+    """Multiply the painter's opacity. Returns the one before, for the caller to set again."""
     before = painter.opacity()
     if opacity != 1.0:
         painter.setOpacity(before * opacity)
-    yield
-    if opacity != 1.0:
-        painter.setOpacity(before)
+    return before
 
 
 @singledispatch
@@ -115,14 +111,15 @@ def _(item: Line, paint: Paint) -> None:
 @_render.register
 def _(item: Rectangle, paint: Paint) -> None:
     area = rect(item.box)
-    with _opacity(paint.painter, item.opacity):
-        if isinstance(item.fill, Pattern):
-            _fill(item.fill, area, paint, item.radius)
-        if item.edge or (item.fill and not isinstance(item.fill, Pattern)):
-            plain = None if isinstance(item.fill, Pattern) else item.fill
-            dashed = item.dash != "solid"
-            edge = _hex(item.edge, paint)
-            paint.box(area, _hex(plain, paint), edge, item.radius, dashed, item.edge_width)
+    before = _fade(paint.painter, item.opacity)
+    if isinstance(item.fill, Pattern):
+        _fill(item.fill, area, paint, item.radius)
+    if item.edge or (item.fill and not isinstance(item.fill, Pattern)):
+        plain = None if isinstance(item.fill, Pattern) else item.fill
+        dashed = item.dash != "solid"
+        edge = _hex(item.edge, paint)
+        paint.box(area, _hex(plain, paint), edge, item.radius, dashed, item.edge_width)
+    paint.painter.setOpacity(before)
 
 
 @_render.register
@@ -131,8 +128,9 @@ def _(item: Rectangles, paint: Paint) -> None:
     for box in item.boxes:
         outline.addRect(box.left, box.top, box.width, box.height)
     paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, not item.crisp)
-    with _opacity(paint.painter, item.opacity):
-        _fill(item.fill, outline, paint)
+    before = _fade(paint.painter, item.opacity)
+    _fill(item.fill, outline, paint)
+    paint.painter.setOpacity(before)
     paint.painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
 
@@ -149,13 +147,14 @@ def _(item: Path, paint: Paint) -> None:
                 outline.cubicTo(x1, y1, x2, y2, x, y)
             case _:
                 outline.closeSubpath()
-    with _opacity(paint.painter, item.opacity):
-        if item.fill:
-            _fill(item.fill, outline, paint)
-        if item.edge:
-            paint.painter.setBrush(Qt.BrushStyle.NoBrush)
-            paint.painter.setPen(QPen(QColor(_hex(item.edge, paint)), item.edge_width))
-            paint.painter.drawPath(outline)
+    before = _fade(paint.painter, item.opacity)
+    if item.fill:
+        _fill(item.fill, outline, paint)
+    if item.edge:
+        paint.painter.setBrush(Qt.BrushStyle.NoBrush)
+        paint.painter.setPen(QPen(QColor(_hex(item.edge, paint)), item.edge_width))
+        paint.painter.drawPath(outline)
+    paint.painter.setOpacity(before)
 
 
 @_render.register

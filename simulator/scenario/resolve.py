@@ -33,10 +33,18 @@ def resolve(scenario: Scenario) -> ResolvedScenario:
     for applied in scenario.whatifs:
         whatif = named(applied.name)
         resolved = whatif.body(resolved, **whatif.checked(applied.arguments)).possible()
+    _check_training(resolved.request)
     run = run_of(resolved.mode, resolved.fusion is not None)
     if run == "eager" or resolved.request.saved or resolved.request.network in CATALOGUE:
         return resolved
     return replace(resolved, request=replace(resolved.request, run=run))
+
+
+def _check_training(request: TraceRequest) -> None:
+    """Raise InputError for a training step of a packaged network without one."""
+    entry = None if request.saved else CATALOGUE.get(request.network)
+    if request.training and entry is not None and not entry.trains:
+        raise InputError(f"network {entry.name!r} has no training step: predict inference instead")
 
 
 def base(scenario: Scenario) -> ResolvedScenario:

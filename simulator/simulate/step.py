@@ -156,7 +156,7 @@ def host_schedule(
     if mode != "cuda_graph":
         by = compiled_launches(plan, host) if compiles(mode) else plan.by(host)
         return by, Clock(host.latency_s, profile.gap_s, host.sync_s, host.depth)
-    _refuse_uncapturable(plan.trace)
+    check_capturable(plan.trace)
     work = np.zeros(plan.lowered.op_of.size)
     if work.size:
         work[0] = profile.graph_launch_s
@@ -167,7 +167,8 @@ def host_schedule(
     )
 
 
-def _refuse_uncapturable(trace: Trace) -> None:
+def check_capturable(trace: Trace) -> None:
+    """Raise InputError for a step that a CUDA graph cannot capture."""
     refused = {id(s) for s in trace.signatures[0] if uncapturable(s)}
     if not refused:
         return

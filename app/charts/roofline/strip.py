@@ -8,12 +8,13 @@ from app.scenes.roofline import overhead_parts
 from app.theme import SUPPORT_PX
 from simulator.prediction import Prediction
 
-_APART_PX, _EDGED_PX = 30.0, 5.0
+_APART_PX, _END_PX, _EDGED_PX = 30.0, 12.0, 5.0
 _PUSHES = 12
 
 
 def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
-    """The step as a bar: the parts of its overhead hatched, kernels for the rest."""
+    """The step as a bar: the parts of its overhead hatched, kernels for the rest. A low bar names
+    the largest parts only."""
     parts = overhead_parts(p)
     total = sum(s for _, s in parts)
     left = bar.left - 4
@@ -35,7 +36,10 @@ def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
         floor += high
     rest = max(0.0, whole - total)
     named.append(("kernels", seconds(rest), (floor + bar.bottom) / 2))
-    return [*items, *_beside(named, bar)]
+    sizes = [*(value for _, value in parts if value > 0), rest]
+    fitting = 1 + int(max(0.0, bar.height - 2 * _END_PX) / _APART_PX)
+    largest = sorted(range(len(named)), key=lambda i: -sizes[i])[:fitting]
+    return [*items, *_beside([named[i] for i in sorted(largest)], bar)]
 
 
 def _beside(named: list[tuple[str, str, float]], bar: Box) -> list[Item]:
@@ -47,7 +51,12 @@ def _beside(named: list[tuple[str, str, float]], bar: Box) -> list[Item]:
             if near > 0:
                 places[i - 1] -= near / 2
                 places[i] += near / 2
-        places = [min(max(y, bar.top + 12), bar.bottom - 12) for y in places]
+        places = [min(max(y, bar.top + _END_PX), bar.bottom - _END_PX) for y in places]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + _APART_PX)
+    for i in range(len(places) - 1, -1, -1):
+        below = places[i + 1] - _APART_PX if i + 1 < len(places) else bar.bottom - _END_PX
+        places[i] = min(places[i], below)
     items: list[Item] = []
     for (name, value, at), y in zip(named, places, strict=True):
         items += (

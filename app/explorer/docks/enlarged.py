@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg  # pyright: ignore[reportMissingTypeStubs]
-from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPicture
 from PySide6.QtWidgets import QWidget
 
 from app.theme import Theme
 
-_SIZE = (1200, 800)
+_SIZE = QSize(1200, 800)
 _MARGIN = 0.02  # times the chart's size, if the screen has room
 
 
@@ -42,7 +42,8 @@ class Enlarged(pg.GraphicsView):
         super().__init__(background=theme.bg1)
         self.setWindowTitle(f"{title} – Ridgepoint")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(*_SIZE)
+        self.setAccessibleName(f"{title}, enlarged")
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
         self.box: Any = pg.ViewBox(lockAspect=True, invertY=True, enableMenu=False)
         self.setCentralItem(self.box)
         self.box.addItem(_Chart(chart))

@@ -36,6 +36,7 @@ class Panel(QDockWidget):
         self._row.setContentsMargins(1, 4, 1, 6)
         self.setWidget(body)
         self.inside = inside
+        self._covered = False
         if inside is not None:
             self._row.addWidget(inside)
 
@@ -85,6 +86,17 @@ class Panel(QDockWidget):
         head = [self.float_button, self.more]
         for before, after in pairwise([head[-1], *stops, *head]):
             self.setTabOrder(before, after)
+
+    def note_covered(self) -> None:
+        """Remember whether another panel of the group of tabs covers this one."""
+        self._covered = not self.isHidden() and self.visibleRegion().isEmpty()
+
+    def bring_forward(self, shown: bool) -> None:
+        """Put a panel that was shown, or was covered before it was hidden, in front of its
+        group."""
+        if shown or self._covered:
+            self.show()
+            self.raise_()
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""

@@ -31,6 +31,7 @@ class Docks(QMainWindow):
         self._sized = True
         self._own_sizes = False
         """Whether the user chose sizes of panels, which then stay."""
+        self._arranging = False
         self._at_press: list[QSize] = []
         self._waiting: QByteArray | None = None
         self._afloat: list[Panel] = []
@@ -138,9 +139,11 @@ class Docks(QMainWindow):
 
     def minimumSizeHint(self) -> QSize:
         """The minimum size; Explore returns that of its narrow layout, so that a wide layout does
-        not keep the window wide."""
+        not keep the window wide, nor a group of tabs that is being placed."""
         hint = super().minimumSizeHint()
-        if self.objectName() == "Explore" and explore_layout.is_arranged(self, wide=True):
+        if self.objectName() == "Explore" and (
+            self._arranging or any(explore_layout.is_arranged(self, wide) for wide in (True, False))
+        ):
             hint.setWidth(max(panel.minimumSizeHint().width() for panel in self.panels))
         return hint
 
@@ -167,7 +170,9 @@ class Docks(QMainWindow):
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
         for panel in self.panels:  # raising each would create its view
             panel.blockSignals(True)
+        self._arranging = True
         self.reset()
+        self._arranging = False
         for panel in reversed(front):
             panel.raise_()
         for panel in self.panels:

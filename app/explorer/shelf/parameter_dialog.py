@@ -7,18 +7,20 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.answers.cards import display_name
+from app.answers.cards import display_name, refuse_impossible
 from app.theme import Theme
 from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import RidgepointError
+from simulator.records import Trace
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
 
 
 class ParameterDialog(QDialog):
-    """The controls of a what-if whose parameters have no defaults. Enter or Apply applies it; after
-    an error, the values stay."""
+    """The controls of a what-if whose parameters have no useful defaults. Enter or Apply applies
+    it; after an error, the values stay. `trace` holds the ops before the change, if they are
+    known."""
 
     def __init__(
         self,
@@ -27,8 +29,10 @@ class ParameterDialog(QDialog):
         before: Scenario,
         applied: Callable[[Scenario], None],
         parent: QWidget | None = None,
+        trace: Trace | None = None,
     ) -> None:
         super().__init__(parent)
+        self.trace = trace
         self.name, self.before, self.applied = name, before, applied
         whatif = named(name)
         title = display_name(name).capitalize()
@@ -63,6 +67,7 @@ class ParameterDialog(QDialog):
         arguments = {name: value for name, value in self.controls.values.items() if value != ""}
         try:
             after = apply(self.before, self.name, arguments)
+            refuse_impossible(self.before, after, self.trace)
         except RidgepointError as error:
             self.refusal.setText(str(error))
             self.refusal.show()

@@ -6,7 +6,7 @@ changes of one kind, such as those of a slider's drag, merge into one command.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
@@ -206,6 +206,12 @@ class Session(QObject):
         before, self.state = self.state, state
         self.history.clear()
         self.changed.emit(before, state)
+
+    def undo_restores(self, keys: Container[str]) -> bool:
+        """Whether undoing the newest change brings back another scenario with one of these keys."""
+        last = self._last_change
+        key = last.before.scenario.key if last else self.state.scenario.key
+        return key != self.state.scenario.key and key in keys
 
     def drag_ended(self) -> None:
         """Keep the next change from merging with earlier ones."""

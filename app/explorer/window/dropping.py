@@ -68,7 +68,7 @@ class Dropping:
         try:
             if card.kind != "whatif" and card.key in used(before):
                 return Offer(f"Scenario {LETTERS[at]} already uses {card.title}", None)
-            if needed := card.missing_parameters(before):
+            if needed := card.open_parameters(before):
                 words = f"{card.title} needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, self._changing(at, before)))
             after = card.apply(before, self._trace(before))
@@ -100,7 +100,7 @@ class Dropping:
                     f"Scenario {now} already uses {card.title}, and so does its copy", None
                 )
             words = f"New scenario {new} with {card.title}"
-            if needed := card.missing_parameters(before):
+            if needed := card.open_parameters(before):
                 words = f"{words}: needs {' and '.join(needed)}"
                 return Offer(words, lambda: self._ask(card, before, add))
             after = card.apply(before, self._trace(before))
@@ -148,7 +148,8 @@ class Dropping:
             if after.key != before.key:
                 done(after)
 
-        ParameterDialog(self.window.theme, card.name, before, apply, self.window).show()
+        trace = self._trace(before)
+        ParameterDialog(self.window.theme, card.name, before, apply, self.window, trace).show()
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""

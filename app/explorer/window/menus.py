@@ -89,8 +89,11 @@ class Menus(QMenuBar):
                     f"Ctrl+{number}",
                 )
         menu.addSeparator()
-        for panel in (*window.panels.panels.values(), *window.beside):
+        panels = (*window.panels.panels.values(), *window.beside)
+        for panel in panels:
             menu.addAction(panel.toggleViewAction())
+            panel.toggleViewAction().triggered.connect(panel.bring_forward)
+        menu.aboutToShow.connect(lambda: [panel.note_covered() for panel in panels])
         menu.addSeparator()
         self._add(menu, "Reset layout", window.layout_.reset)
         self._add(menu, "Show chart as table", window.panels.show_table, "Ctrl+T")

@@ -47,8 +47,9 @@ class SideCard(QWidget):
         self.shown: Shown | None = None
         self.painted: Shown | None = None
         """The drawn answer. The last one stays, dimmed, until the next one arrives."""
-        self.setFixedHeight(SIDE_HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumHeight(SIDE_LOW)  # at any height, so that the window can become low
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMaximumHeight(SIDE_HEIGHT)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.box = QLineEdit(self)
         self.box.setMaxLength(60)
@@ -57,7 +58,7 @@ class SideCard(QWidget):
         self.box.editingFinished.connect(self._typed)
 
     def sizeHint(self) -> QSize:
-        return QSize(180, SIDE_HEIGHT)
+        return QSize(180, self.maximumHeight())
 
     def put(self, shown: Shown) -> None:
         """Show a scenario."""
@@ -96,7 +97,8 @@ class SideCard(QWidget):
 
     def set_low(self, low: bool) -> None:
         """Use two lines instead of three."""
-        self.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
+        self.setMaximumHeight(SIDE_LOW if low else SIDE_HEIGHT)
+        self.updateGeometry()
         self.update()
 
     def rename(self) -> None:
@@ -104,7 +106,7 @@ class SideCard(QWidget):
         if self.shown is None:
             return
         self.box.setText(self.shown.name)
-        left, top, high = (27, 3, 25) if self.height() == SIDE_LOW else (36, 6, 28)
+        left, top, high = (27, 3, 25) if self.maximumHeight() == SIDE_LOW else (36, 6, 28)
         self.box.setFixedHeight(high)
         self.box.setGeometry(left, top, max(60, self.width() - left - 10), high)
         self.box.selectAll()
@@ -181,7 +183,7 @@ class SideCard(QWidget):
         )
         own = theme.sides[self.place]
         painter.setOpacity(OPACITY if shown.stale else 1.0)
-        if self.height() == SIDE_LOW:
+        if self.maximumHeight() == SIDE_LOW:
             self._low(paint, own, shown)
             painter.end()
             return

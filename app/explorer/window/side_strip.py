@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from app.explorer.background.answering import Answering
 from app.explorer.state.session import LETTERS, Session
@@ -38,7 +38,10 @@ class SideStrip(QWidget):
         self.more.setText("+")
         self.more.setProperty("look", "more")
         self.more.setAccessibleName("Duplicate the current scenario")
-        self.more.setFixedSize(40, SIDE_HEIGHT)
+        self.more.setFixedWidth(40)
+        self.more.setMinimumHeight(SIDE_LOW)
+        self.more.setMaximumHeight(SIDE_HEIGHT)
+        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.more.clicked.connect(lambda: self.copy(session.state.current))
         row.addWidget(self.more)
         self.show_sides()
@@ -64,7 +67,7 @@ class SideStrip(QWidget):
         """Use cards of two lines instead of three."""
         for card in self.cards:
             card.set_low(low)
-        self.more.setFixedHeight(SIDE_LOW if low else SIDE_HEIGHT)
+        self.more.setMaximumHeight(SIDE_LOW if low else SIDE_HEIGHT)
 
     def copy(self, place: int) -> None:
         """Add a copy of a scenario."""

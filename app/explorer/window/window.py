@@ -196,7 +196,9 @@ class Window(QMainWindow):
         self.verdict.set_stale(True)
         self.staleness.dim()
         self.verdict.update()
-        self.banner.say(reason, about="prediction")
+        undoable = self.session.undo_restores(self.answering.answers)
+        offers = {"Undo": self.session.history.undo} if undoable else None
+        self.banner.say(reason, about="prediction", offers=offers)
         self.status.say("Not predicted")
         self.strip.show_sides()
         self.advising.stop()
@@ -246,11 +248,9 @@ class Window(QMainWindow):
 
     def export(self, form: Form) -> None:
         """Export the current prediction, if there is one."""
-        answer = self.answering.answer
+        answer, opening = self.answering.answer, self.opening
         if answer is not None:
-            self.opening.attempt(
-                lambda: ask_and_export(form, answer, self, self.opening.say_written)
-            )
+            opening.attempt(lambda: ask_and_export(form, answer, self, opening.say_written))
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and is_busy(self):

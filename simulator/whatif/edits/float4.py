@@ -39,7 +39,11 @@ class Float4:
                 "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
             )
 
-    def __call__(self, trace: Trace) -> Trace:
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no linear layer can run in NVFP4, or the step is training."""
+        self._products(trace)
+
+    def _products(self, trace: Trace) -> list[Product]:
         if trace.phase == "training":
             raise InputError(
                 "nvfp4: training in 4 bits is not modelled: expected inference; predict inference "
@@ -56,7 +60,10 @@ class Float4:
                 f"nvfp4: no linear layer in modules {self.modules!r} whose sizes are multiples of "
                 f"{_ALIGNED}: expected at least one; choose other modules or sizes"
             )
-        return _quantised(trace, products)
+        return products
+
+    def __call__(self, trace: Trace) -> Trace:
+        return _quantised(trace, self._products(trace))
 
 
 def _quantised(trace: Trace, products: list[Product]) -> Trace:

@@ -38,7 +38,11 @@ class Float8:
                 "(Ada, Hopper or later); choose another GPU, or precision=fp16"
             )
 
-    def __call__(self, trace: Trace) -> Trace:
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no linear layer can run in float8."""
+        self._products(trace)
+
+    def _products(self, trace: Trace) -> list[Product]:
         training = trace.phase == "training"
         products = [
             p for p in linears(trace, self.modules) if _is_aligned(p) and not (training and p.ends)
@@ -48,7 +52,10 @@ class Float8:
                 f"fp8: no linear layer in modules {self.modules!r} whose sizes are multiples of "
                 "16: expected at least one; choose other modules or sizes"
             )
-        return _Quantisation(trace, products).trace()
+        return products
+
+    def __call__(self, trace: Trace) -> Trace:
+        return _Quantisation(trace, self._products(trace)).trace()
 
 
 def _is_aligned(p: Product) -> bool:

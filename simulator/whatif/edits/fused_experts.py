@@ -32,7 +32,11 @@ class FusedExperts:
     modules: str
     rank: int = 1
 
-    def __call__(self, trace: Trace) -> Trace:
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if the step has no such mixture, or is training."""
+        self._chosen(trace)
+
+    def _chosen(self, trace: Trace) -> list[str]:
         if trace.phase == "training":
             raise InputError(
                 "fused_experts: engines' kernels have no backward pass: expected inference; "
@@ -44,6 +48,10 @@ class FusedExperts:
                 f"fused_experts: no grouped product (torch's grouped_mm) in modules "
                 f"{self.modules!r}: expected a mixture of experts; choose other modules"
             )
+        return mixtures
+
+    def __call__(self, trace: Trace) -> Trace:
+        mixtures = self._chosen(trace)
         change, shared = Rewriting(trace), Shared()
         launching = [bool(works(s)) for s in trace.signatures[0]]
         launches = [i for i, row in enumerate(trace.signatures[1]) if launching[row]]

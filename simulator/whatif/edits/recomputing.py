@@ -40,6 +40,10 @@ class Recomputed:
     modules: str
     rank: int = 3
 
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no block can be recomputed."""
+        blocks(trace, self.modules)
+
     def __call__(self, trace: Trace) -> Trace:
         return _recompute(trace, blocks(trace, self.modules))
 

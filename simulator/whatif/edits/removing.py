@@ -20,15 +20,22 @@ class Removed:
     modules: str
     rank: int = 1
 
-    def __call__(self, trace: Trace) -> Trace:
-        change = Rewriting(trace)
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no op matches."""
+        self._indices(trace)
+
+    def _indices(self, trace: Trace) -> list[int]:
         indices = [i for i, op in enumerate(trace.ops) if self.fits(op)]
         if not indices:
             raise InputError(
                 f"remove: no op {self.op!r} in modules {self.modules!r}: expected a name such as "
                 f"{_example(trace)!r}, with * for any letters; `ridgepoint predict` lists the ops"
             )
-        for index in indices:
+        return indices
+
+    def __call__(self, trace: Trace) -> Trace:
+        change = Rewriting(trace)
+        for index in self._indices(trace):
             change.put(index, ())
         return change.done()
 

@@ -35,7 +35,11 @@ class SmallWeights:
     modules: str
     rank: int = 0
 
-    def __call__(self, trace: Trace) -> Trace:
+    def check(self, trace: Trace) -> None:
+        """Raise InputError if no linear layer has such weights, or the step is training."""
+        self._products(trace)
+
+    def _products(self, trace: Trace) -> list[Product]:
         if trace.phase == "training":
             raise InputError(
                 f"weights={self.dtype}: an optimizer cannot train integers: expected inference; "
@@ -52,6 +56,10 @@ class SmallWeights:
                 f"are multiples of {self._divisor}: expected at least one; "
                 "choose other modules"
             )
+        return products
+
+    def __call__(self, trace: Trace) -> Trace:
+        products = self._products(trace)
         change, shared = Rewriting(trace), Shared()
         replaceable = only_for(trace, {p.index for p in products})
         packed: dict[int, int] = {}  # storage of a weight -> storage of its integers

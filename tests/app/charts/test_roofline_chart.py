@@ -1,12 +1,25 @@
 """The roofline as a drawing."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from app.charts.roofline.frame import Frame
 from app.charts.roofline.roofline import frame_of, roofline
-from app.drawing import TABULATED, Drawing, Group, Item, Line, Marker, Pill, Rectangle
+from app.charts.roofline.strip import overhead_strip
+from app.drawing import (
+    TABULATED,
+    Box,
+    Drawing,
+    Group,
+    Item,
+    Line,
+    Marker,
+    Pill,
+    Rectangle,
+    Text,
+)
 from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.roofline import RooflineScene, roofline_scene
 from simulator.prediction import Prediction
@@ -81,3 +94,17 @@ def test_a_baseline_is_hollow(tiny_prediction: Prediction) -> None:
     assert len(hollow) == len(scene.before) and all(mark.hollow for mark in hollow)
     alone = replace(scene, before=())
     assert not any(isinstance(i, Marker) and i.edge == "a" for i in inside(drawn(alone)[0]))
+
+
+@pytest.mark.parametrize("high", [20.0, 66.0, 85.0, 112.0, 300.0])
+def test_the_names_beside_the_overhead_do_not_overlap(
+    tiny_prediction: Prediction, high: float
+) -> None:
+    items = overhead_strip(Box(0, 40, 16, high), tiny_prediction)
+    texts = [item for item in items if isinstance(item, Text) and item.x > 16]
+    names, values = texts[::2], texts[1::2]
+    rows = sorted(text.y for text in texts)
+    assert all(below - above >= 13 for above, below in pairwise(rows))  # lines are 14 px high
+    assert len(names) == len(values) == min(4, 1 + int(max(0, high - 24) / 30))
+    assert rows[0] >= 40 and rows[-1] <= 40 + max(high, 24)
+    assert names[0].words == "host wait"  # the largest part

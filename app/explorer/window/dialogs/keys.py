@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
+    QFrame,
     QGridLayout,
     QHBoxLayout,
     QKeySequenceEdit,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from app.explorer.window.shortcuts import Shortcuts
 
-_ROWS, _EDIT_PX = 17, 112
+_MOST_COLUMNS, _EDIT_PX = 5, 112
+_AROUND = QSize(60, 140)
+"""The margins and buttons of the dialog, and a border around it."""
+
+
+def _words(name: str) -> QLabel:
+    words = QLabel(name)
+    words.setProperty("tone", "support")
+    return words
+
+
+def _spread(grid: QGridLayout, pairs: Sequence[tuple[QWidget, QLabel]], columns: int) -> QSize:
+    """Place fields and their names in columns of equal length. Returns the size that they need."""
+    rows = -(-len(pairs) // columns)
+    for at, (field, words) in enumerate(pairs):
+        words.setBuddy(field)
+        grid.addWidget(field, at % rows, 2 * (at // rows))
+        grid.addWidget(words, at % rows, 2 * (at // rows) + 1)
+    return grid.sizeHint()
 
 
 class KeyField(QKeySequenceEdit):
@@ -52,17 +74,7 @@ class KeysDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(4)
-        for at, name in enumerate(shortcuts.actions):
-            self._place(grid, at % _ROWS, at // _ROWS, self._field(name), name)
-        begin = -(-len(shortcuts.actions) // _ROWS)
-        for at, (key, name) in enumerate(fixed):
-            pressed = QLabel(key)
-            pressed.setProperty("tone", "code")
-            self._place(grid, at % _ROWS, begin + at // _ROWS, pressed, name)
-        column.addLayout(grid)
+        column.addWidget(self._keys(fixed), 1)
         row = QHBoxLayout()
         self.message = QLabel("Press a new key in a field; Backspace or Delete clears it.")
         self.message.setProperty("tone", "quiet")
@@ -76,14 +88,34 @@ class KeysDialog(QDialog):
             row.addWidget(button)
         column.addLayout(row)
 
-    @staticmethod
-    def _place(grid: QGridLayout, row: int, column: int, field: QWidget, name: str) -> None:
-        words = QLabel(name)
-        words.setProperty("tone", "support")
-        words.setBuddy(field)
-        grid.addWidget(field, row, 3 * column)
-        grid.addWidget(words, row, 3 * column + 1)
-        grid.setColumnMinimumWidth(3 * column + 2, 18)
+    def _keys(self, fixed: list[tuple[str, str]]) -> QScrollArea:
+        """All keys with their names, in as many columns as fit beside each other on the screen."""
+        inside = QWidget()
+        grid = QGridLayout(inside)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(4)
+        pairs = list[tuple[QWidget, QLabel]]()
+        pairs += [(self._field(name), _words(name)) for name in self.shortcuts.actions]
+        for key, name in fixed:
+            pressed = QLabel(key)
+            pressed.setProperty("tone", "code")
+            pairs.append((pressed, _words(name)))
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the fields scroll it
+        area.setWidget(inside)
+        parent = self.parentWidget()
+        room = (parent or self.screen().availableGeometry()).size() - _AROUND
+        bar = area.verticalScrollBar().sizeHint().width()
+        columns = _MOST_COLUMNS
+        size = _spread(grid, pairs, columns)
+        while columns > 1 and size.width() + bar > room.width():
+            columns -= 1
+            size = _spread(grid, pairs, columns)
+        area.setMinimumSize((size + QSize(bar, 0)).boundedTo(room))
+        return area
 
     def _field(self, name: str) -> KeyField:
         field = self.fields[name] = KeyField(self.shortcuts.current[name])

@@ -4,13 +4,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import (
-    QApplication,
-)
+from PySide6.QtWidgets import QApplication, QLineEdit, QToolButton
 
 from app.examples import FIRST
+from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.window.window import Window
+from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
+from tests.app.explorer.keys import typed
 from tests.app.explorer.waiting import wait
 
 
@@ -143,3 +144,57 @@ def test_a_refused_drop_leaves_its_reason_in_the_banner(window: Window):
     assert window.banner.label.text() == "Scenario A already uses H200 SXM 141GB"
     assert not window.session.history.count()
     window.banner.hide()
+
+
+def test_a_card_whose_prediction_would_fail_is_refused(window: Window):
+    for network, key, words in (
+        ("bert-base", "fused_experts", "expected a mixture of experts"),
+        ("chain", "fp8", "no linear layer in modules '**'"),
+        ("chain", "training", "network 'chain' has no training step"),
+        ("mixtral-small", "cuda_graph", "cannot capture aten.nonzero.default"),
+    ):
+        window.session.set_scenario(Scenario(network, gpu="h200"), network)
+        wait(window.worker)
+        assert window.answering.up_to_date
+        for place in (-1, 0):
+            offer = window.dropping.offered(f"whatif:{key}", place)
+            assert offer.done is None and words in offer.words, (network, key, offer.words)
+
+
+def test_a_card_whose_defaults_change_nothing_opens_its_dialog(window: Window):
+    window.session.set_scenario(Scenario("mlp-tiny", gpu="h200", dtype="bf16"), "tiny")
+    wait(window.worker)
+    for key, words in (
+        ("precision", "precision needs dtype"),
+        ("mode", "mode needs to"),
+        ("remove", "remove needs op"),
+    ):
+        offer = window.dropping.offered(f"whatif:{key}", -1)
+        assert offer.words == words and offer.done is not None
+        offer.done()
+    dialog = next(d for d in window.findChildren(ParameterDialog) if d.name == "remove")
+    box = next(box for box in dialog.findChildren(QLineEdit) if "op" in box.accessibleName())
+    typed(box, "conv2d")
+    dialog.submit()
+    assert "no op 'conv2d'" in dialog.refusal.text()
+    typed(box, "relu")
+    dialog.submit()
+    assert [w.name for w in window.session.state.scenario.whatifs] == ["remove"]
+    wait(window.worker)
+    assert window.answering.up_to_date and not window.banner.isVisible()
+
+
+def test_a_prediction_that_fails_offers_to_undo_the_change(window: Window):
+    wait(window.worker)
+    before = window.session.state.scenario
+    window.session.set_scenario(
+        apply(apply(before, "precision", {"dtype": "fp32"}), "sdpa"), "flash in fp32"
+    )
+    wait(window.worker)
+    assert window.banner.isVisible() and "sdpa=flash" in window.banner.label.text()
+    item = window.banner.offers.itemAt(0)
+    undo = item.widget() if item else None
+    assert isinstance(undo, QToolButton) and undo.text() == "Undo"
+    undo.click()
+    assert window.session.state.scenario == before and window.answering.up_to_date
+    assert not window.banner.isVisible()

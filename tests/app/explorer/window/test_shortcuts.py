@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QScrollArea, QToolButton, QWidget
 
 from app.explorer.state.places import FOLDER_VARIABLE, Remembered
 from app.explorer.window.dialogs.keys import KeysDialog
@@ -116,3 +116,22 @@ def test_a_shortcut_stored_under_a_former_name_still_applies():
     Shortcuts([action], remembered)
     assert action.shortcut().toString() == "Ctrl+R"
     assert remembered.keys == {"Reset layout": "Ctrl+R"}
+
+
+@pytest.mark.parametrize("size", [QSize(980, 700), QSize(1280, 800), QSize(1920, 1080)])
+def test_the_keys_fit_beside_each_other_on_the_window(size: QSize) -> None:
+    application()
+    parent = QWidget()
+    parent.resize(size)
+    actions = [QAction(f"Go to a workspace {at}", parent) for at in range(45)]
+    for action in actions:
+        action.setObjectName(action.text())
+    dialog = KeysDialog(
+        Shortcuts(actions, Remembered()), [("W A S D", "zoom and pan " * 5)], parent
+    )
+    dialog.show()
+    assert dialog.width() <= size.width() and dialog.height() <= size.height()
+    area = dialog.findChild(QScrollArea)
+    assert area is not None and not area.horizontalScrollBar().maximum()
+    assert area.focusPolicy() == Qt.FocusPolicy.NoFocus
+    parent.deleteLater()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.examples import FIRST
 from app.explorer.background.answering import Answering
@@ -105,6 +105,8 @@ def test_a_chart_is_enlarged_in_a_window_that_zooms_and_fits(window: Window):
     window.panels.enlarge()
     enlarged = window.panels.enlarged
     assert enlarged.windowTitle().endswith(" – Ridgepoint")
+    assert enlarged.accessibleName() == "Roofline, enlarged"
+    assert enlarged.width() <= enlarged.screen().availableSize().width()
     grabbed = enlarged.grab().toImage()
     ground = grabbed.pixelColor(1, 1).name()
     colours = {grabbed.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 800, 7)}
@@ -197,3 +199,28 @@ def test_a_late_view_waits_for_the_answer_of_a_moved_slider(
     monkeypatch.setattr(Answering, "waiting", False)
     panels._draw_late()  # pyright: ignore[reportPrivateUsage]
     assert late in drawn
+
+
+def test_the_view_menu_brings_a_covered_panel_to_the_front(window: Window):
+    window.session.show("Explore")
+    window.workspaces.docks["Explore"].reset()
+    QCoreApplication.processEvents()
+    panels = {panel.windowTitle(): panel for panel in window.panels.panels.values()}
+    memory, sweep = panels["Memory"], panels["Sweep"]
+    assert memory.visibleRegion().isEmpty() and not sweep.visibleRegion().isEmpty()
+    view = window.head.menus.actions()[2].menu()
+    assert isinstance(view, QMenu)
+
+    def choose(name: str) -> None:
+        view.aboutToShow.emit()
+        panels[name].toggleViewAction().trigger()
+        QCoreApplication.processEvents()
+
+    choose("Memory")
+    assert not memory.visibleRegion().isEmpty() and sweep.visibleRegion().isEmpty()
+    choose("Memory")
+    assert memory.isHidden() and not sweep.isHidden()
+    choose("Memory")
+    assert not memory.visibleRegion().isEmpty()
+    window.workspaces.docks["Explore"].reset()
+    QCoreApplication.processEvents()

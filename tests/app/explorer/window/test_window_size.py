@@ -87,3 +87,16 @@ def test_another_page_leaves_the_window_as_wide_as_it_was(
     window.session.show("Map")
     QCoreApplication.processEvents()
     assert window.width() == 1300
+
+
+def test_a_wide_window_becomes_narrow_in_one_step(window: Window):
+    for workspace in ORDER:
+        window.session.show(workspace)
+        window.resize(1600, 1000)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        assert (window.width(), window.height()) == (1600, 1000)
+        window.resize(980, 700)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        assert (window.width(), window.height()) == (980, 700), workspace
