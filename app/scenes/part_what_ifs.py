@@ -36,6 +36,15 @@ def pattern(part: ModuleNode) -> str:
     return of.path.replace(".*", ".#")
 
 
+def is_of_whole(key: str, part: ModuleNode | None) -> bool:
+    """Whether a card concerns the whole scenario: on the step, beside all parts, or if it has no
+    module pattern."""
+    kind, _, name = key.partition(":")
+    whatif = registered(name) if kind == "whatif" else None
+    of_parts = whatif is not None and _patterned(whatif) is not None
+    return not of_parts or part is None or part.parent is None
+
+
 def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction) -> PartChange:
     """The effect of dropping a card on a part. On the step, or beside all parts, the card changes
     the whole scenario.

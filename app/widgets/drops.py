@@ -24,10 +24,13 @@ _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 @dataclass(frozen=True)
 class Offer:
-    """The effect of a drop in words, and the function that performs it; None if it is refused."""
+    """The effect of a drop in words, and the function that performs it; None if it is refused.
+    A card `of_whole` does not belong to the place below it but to the whole of which that is a
+    part, so that an enclosing target decides, if there is one."""
 
     words: str
     done: Callable[[], None] | None
+    of_whole: bool = False
 
 
 Offered = Callable[[str], Offer]
@@ -50,7 +53,7 @@ class Target(QObject):
         refused: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(widget)
-        self.refused = refused
+        self.widget, self.refused = widget, refused
         self.offered, self.files = offered, files
         self.outline = outline or Outline(widget, theme, low)
         self._offer: Offer | None = None
@@ -98,6 +101,20 @@ class Target(QObject):
     def left(self) -> None:
         """React to the card leaving the widget."""
 
+    def enclosing(self) -> Target | None:
+        """The target of the nearest widget around this one that has a target."""
+        widget = self.widget.parentWidget()
+        while widget is not None:
+            for child in widget.children():
+                if isinstance(child, Target):
+                    return child
+            widget = widget.parentWidget()
+        return None
+
+    def _refused(self) -> Callable[[str], None] | None:
+        outer = self.enclosing() if self.refused is None else None
+        return outer._refused() if outer else self.refused
+
     def _say(self, offer: Offer) -> None:
         self._offer = offer
         self.outline.say(offer.words, offer.done is None)
@@ -111,8 +128,8 @@ class Target(QObject):
             if offer.done is None:
                 event.setDropAction(Qt.DropAction.IgnoreAction)
                 event.accept()
-                if self.refused:
-                    self.refused(offer.words)
+                if refused := self._refused():
+                    refused(offer.words)
                 return
             _accept(event)
             offer.done()
@@ -123,7 +140,7 @@ class Target(QObject):
 
 class PlaceTarget(Target):
     """A target where the effect depends on the position: `at` returns the effect at a position,
-    `leave` is called when the card leaves."""
+    `leave` is called when the card leaves. Refusals are shown by the enclosing target."""
 
     def __init__(
         self,
@@ -136,11 +153,13 @@ class PlaceTarget(Target):
         self._at, self._leave = at, leave
 
     def offer(self, key: str, at: QPointF) -> Offer:
-        return self._at(key, at)
+        offer = self._at(key, at)
+        outer = self.enclosing() if offer.of_whole else None
+        return outer.offer(key, at) if outer else offer
 
     def moved(self, event: QDragMoveEvent) -> None:
         if key := card_key(event.mimeData()):
-            self._say(self._at(key, event.position()))
+            self._say(self.offer(key, event.position()))
 
     def left(self) -> None:
         self._leave()

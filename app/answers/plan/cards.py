@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.answers.plan.draft import Draft
+from app.answers.plan.draft import Draft, can_run
 from app.quantities import number
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
@@ -76,6 +76,19 @@ def with_gpu(draft: Draft, name: str) -> Draft:
             raise InputError(f"{card.name} is already a candidate; change its card")
         return switched(draft, card.id, True)
     return draft.put([*draft.table["candidates"]["gpus"], card.id], "candidates", "gpus")
+
+
+def with_network(draft: Draft, name: str) -> Draft:
+    """Set the network of the workload; a service runs the network of which `name` is the prompt or
+    the decode step. Raises InputError if the workload cannot run it, or runs it already."""
+    kind = draft.spec.workload.kind
+    network = name.removesuffix("-decode") if kind == "serving" else name
+    if not can_run(kind, network):
+        needed = "one that decodes, such as llama3-8b" if kind == "serving" else "one that trains"
+        raise InputError(f"{name} cannot be planned for {kind}: expected {needed}; choose another")
+    if network == draft.get("workload", "network"):
+        raise InputError(f"the plan is for {network} already; choose another network")
+    return draft.put(network, "workload", "network")
 
 
 def without_gpu(draft: Draft, gpu_id: str) -> Draft:

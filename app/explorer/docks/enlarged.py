@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.theme import Theme
 
 _SIZE = QSize(1200, 800)
+"""The window is as large as fits into this size, and the screen, with the chart's proportions."""
 _MARGIN = 0.02  # times the chart's size, if the screen has room
 
 
@@ -43,7 +44,8 @@ class Enlarged(pg.GraphicsView):
         self.setWindowTitle(f"{title} – Ridgepoint")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName(f"{title}, enlarged")
-        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+        room = _SIZE.boundedTo(self.screen().availableSize())
+        self.resize(chart.size().scaled(room, Qt.AspectRatioMode.KeepAspectRatio))
         self.box: Any = pg.ViewBox(lockAspect=True, invertY=True, enableMenu=False)
         self.setCentralItem(self.box)
         self.box.addItem(_Chart(chart))

@@ -19,7 +19,7 @@ from app.report.exports import csv_text
 from app.widgets.view import View
 from simulator.errors import InputError
 
-_WIDEST_PX, _AIR_PX = 320, 16
+_WIDEST_PX, _AIR_PX, _NO_LIMIT = 320, 16, 2**20
 
 
 class TableDialog(QDialog):
@@ -42,6 +42,7 @@ class TableDialog(QDialog):
         for at, row in enumerate(rows):
             for column, words in enumerate(row):
                 item = QTableWidgetItem(words)
+                item.setToolTip(words)
                 item.setTextAlignment(alignments[column] | Qt.AlignmentFlag.AlignVCenter)
                 self.table.setItem(at, column, item)
         for column, alignment in enumerate(alignments):
@@ -59,6 +60,8 @@ class TableDialog(QDialog):
         for column in range(self.table.columnCount()):
             wide = self.table.columnWidth(column) + _AIR_PX
             self.table.setColumnWidth(column, min(wide, _WIDEST_PX))
+        self.table.horizontalHeader().setMaximumSectionSize(_NO_LIMIT)
+        self.table.horizontalHeader().setStretchLastSection(True)  # notes stand there
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):

@@ -38,9 +38,11 @@ class Banner(QFrame):
         wrong: bool = True,
         offers: Mapping[str, Callable[[], object]] | None = None,
         dismiss: str = "Dismiss",
+        copied: bool = False,
     ) -> None:
         """Show a message, as an error if `wrong`, with a button for each of `offers` and one that
-        hides it, with the text `dismiss`. A question cannot be copied."""
+        hides it, with the text `dismiss`. Questions cannot be copied, nor what says that a text
+        was `copied`, because that text would be lost."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")
         self.style().unpolish(self)
@@ -53,7 +55,7 @@ class Banner(QFrame):
                 widget.deleteLater()
         for name, done in (offers or {}).items():
             self.offers.addWidget(_button(name, name, lambda done=done: self._accept(done)))
-        self.copying.setVisible(wrong or not offers)
+        self.copying.setVisible(not copied and (wrong or not offers))
         self.dismissing.setText(dismiss)
         self.label.setText(words)
         self.setAccessibleDescription(words)

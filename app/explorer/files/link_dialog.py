@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from app.widgets.refusal import Refusal
 from simulator.errors import RidgepointError
 
 
@@ -30,10 +31,7 @@ class LinkDialog(QDialog):
         self.field.setPlaceholderText("ridgepoint://…")
         self.field.setAccessibleName("Link")
         self.field.selectAll()
-        self.refusal = QLabel()
-        self.refusal.setWordWrap(True)
-        self.refusal.setProperty("tone", "danger")
-        self.refusal.hide()
+        self.refusal = Refusal()
         self.button = QPushButton("Open")
         self.button.setProperty("look", "primary")
         self.button.setAccessibleName("Open the link")
@@ -47,7 +45,6 @@ class LinkDialog(QDialog):
         try:
             self.opened(self.field.text())
         except RidgepointError as error:
-            self.refusal.setText(str(error))
-            self.refusal.show()
+            self.refusal.say(str(error))
             return
         self.close()

@@ -20,7 +20,7 @@ from app.explorer.background.watching import Watching
 from app.explorer.background.worker import later
 from app.explorer.files.banner import Banner
 from app.explorer.files.factory_choice import FactoryChoice
-from app.explorer.state.incoming import code_of
+from app.explorer.state.incoming import code_of, page_for
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
@@ -70,7 +70,7 @@ class NetworkFiles(QObject):
         process.start(
             sys.executable, ["-m", "app.explorer.background.factories", str(path), *named]
         )
-        self._start(f"Running {path.name} to list its networks")
+        self._start(f"Running {path.name} to {f'build {name}' if name else 'list its networks'}")
 
     def cancel(self) -> None:
         """Cancel opening."""
@@ -146,7 +146,8 @@ class NetworkFiles(QObject):
         def done(answer: Answer) -> None:
             self._end()
             self.answering.store(answer)
-            self.session.set_scenario(scenario, f"open {path.name}")
+            page = page_for(self.session.state.workspace, "network")
+            self.session.set_scenario(scenario, f"open {path.name}", workspace=page)
 
         self._start(doing)
         self.worker.ask(

@@ -17,7 +17,7 @@ from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
 from app.explorer.state.files import Files
-from app.explorer.state.incoming import KINDS, code_of, identify
+from app.explorer.state.incoming import KINDS, code_of, identify, page_for
 from app.explorer.state.session import Session
 from app.lessons.pack import read_all
 from app.outputs import whole
@@ -159,7 +159,8 @@ class Opening(QObject):
         code = code_of(scenario)
 
         def open_scenario() -> None:
-            self.session.set_scenario(scenario, f"open {path.name}")
+            page = page_for(self.session.state.workspace, file.kind)
+            self.session.set_scenario(scenario, f"open {path.name}", workspace=page)
 
         self._with_trust([code] if code else [], open_scenario)
 
@@ -203,7 +204,8 @@ class Opening(QObject):
         if parts(address)[0] == "plan":
             self.session.set_plan(linked(address).text, "open link", workspace="Plan")
         else:
-            self.session.set_scenario(load(address), "open link")
+            page = page_for(self.session.state.workspace, "scenario")
+            self.session.set_scenario(load(address), "open link", workspace=page)
 
     def save_plan(self, text: str) -> None:
         """Ask for a file and write the plan's TOML to it."""

@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
 from app.answers.cards import display_name, refuse_impossible
 from app.theme import Theme
 from app.widgets.fields.parameter_controls import Controls
+from app.widgets.refusal import Refusal
 from simulator.errors import RidgepointError
 from simulator.records import Trace
+from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -47,13 +49,10 @@ class ParameterDialog(QDialog):
         help_.setWordWrap(True)
         help_.setProperty("tone", "support")
         column.addWidget(help_)
-        values = {p.name: "" if p.default is None else p.default for p in whatif.parameters}
+        values = {p.name: _initial(p) for p in whatif.parameters}
         self.controls = Controls(theme, name, whatif.parameters, values)
         column.addWidget(self.controls)
-        self.refusal = QLabel()
-        self.refusal.setWordWrap(True)
-        self.refusal.setProperty("tone", "danger")
-        self.refusal.hide()
+        self.refusal = Refusal()
         column.addWidget(self.refusal)
         self.button = QPushButton("Apply")
         self.button.setProperty("look", "primary")
@@ -69,8 +68,14 @@ class ParameterDialog(QDialog):
             after = apply(self.before, self.name, arguments)
             refuse_impossible(self.before, after, self.trace)
         except RidgepointError as error:
-            self.refusal.setText(str(error))
-            self.refusal.show()
+            self.refusal.say(str(error))
             return
         self.close()
         self.applied(after)
+
+
+def _initial(parameter: Parameter) -> object:
+    """The value that the control of a parameter shows at first; "" for an empty field."""
+    if parameter.default is None:
+        return parameter.choices[0] if parameter.kind == "choice" else ""
+    return parameter.default

@@ -18,6 +18,8 @@ from simulator.scenario.scenario import Scenario, load
 FileKind = Literal["session", "scenario", "plan", "gpu", "lesson", "trace", "network", "profile"]
 KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
+WITHOUT_SCENARIO = ("Plan", "Lessons")
+"""Pages that show nothing of the scenarios."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ def identify(path: Path) -> IncomingFile:
         "GPU or lessons (.toml), a saved trace (.json, .msgpack), a profiler trace (.json, .gz) or "
         "a network (.py); choose another"
     )
+
+
+def page_for(workspace: str, kind: FileKind) -> str:
+    """The page that shows what a file of this kind changes, or "" if the current page does."""
+    hidden = ("Cluster", *WITHOUT_SCENARIO) if kind == "gpu" else WITHOUT_SCENARIO
+    return "Explore" if workspace in hidden else ""
 
 
 def code_of(scenario: Scenario) -> Path | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.explorer.files.exporting import FORMS
+from app.explorer.state.incoming import WITHOUT_SCENARIO
 from app.explorer.state.session import LETTERS
+from app.explorer.window.head import OWN_QUESTION
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
 
 WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
-_WITHOUT_SCENARIO = ("Cluster", "Plan", "Lessons")
-"""Workspaces that do not show the step of the scenario on one GPU."""
+_ON_SCENARIO = ("Duplicate scenario", "Remove", "Edit the GPU …")
+"""Actions that change the scenario, or its number."""
 
 
 class Applicable:
@@ -40,17 +42,22 @@ class Applicable:
         """The reasons why actions do not apply, by the action's name; empty if it applies."""
         window, state = self.window, self.window.session.state
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
-        if state.workspace in _WITHOUT_SCENARIO:
+        if state.workspace in OWN_QUESTION:
             unpredicted = "Exports show the scenario on one GPU: go to a page of the scenario"
         planned = window.plan_page.planning.planned
         unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
+        unseen = f"{state.workspace} does not show the scenarios: go to Explore"
+        unseen = unseen if state.workspace in WITHOUT_SCENARIO else ""
         reasons = {f"Export {form.lower_name} …": unpredicted for form in FORMS}
         reasons["Export comparison …"] = unpredicted or self._not_compared()
         reasons["Write plan report …"] = unplanned
         reasons["Unpin all lanes"] = "" if state.pinned else "No lane is pinned"
         no_task = "" if window.lessons.task_lesson else "No task of a lesson is open"
         reasons["Go to the lesson of the task"] = reasons["Leave task"] = no_task
+        reasons |= dict.fromkeys(_ON_SCENARIO, unseen)
+        copied = "" if state.workspace == "Plan" else unseen
+        reasons["Copy as command"] = reasons["Copy link"] = copied
         reasons["Rename"] = f"{cards}, whose scenario cards show the name" if cards else ""
         for place, letter in enumerate(LETTERS):
             if place == state.current:
@@ -58,7 +65,7 @@ class Applicable:
             elif place >= len(state.sides):
                 reason = f"There is no scenario {letter}; duplicate one"
             else:
-                reason = ""
+                reason = unseen
             reasons[f"Switch to {letter}"] = reason
         return reasons
 

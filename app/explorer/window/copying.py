@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
@@ -15,14 +16,20 @@ if TYPE_CHECKING:
 
 
 def copy_command(window: Window) -> None:
-    """Copy the command line of the current scenario, on the cluster if its page is shown."""
-    state, page = window.session.state, window.cluster_page
+    """Copy the command line of what the page shows: the current scenario, the scenario on the
+    cluster, or the plan as a link."""
+    state = window.session.state
 
     def copy() -> None:
-        on_cluster = state.workspace == page.workspace
-        text = page.command if on_cluster else as_command(state.scenario)
+        if state.workspace == window.cluster_page.workspace:
+            text, of = window.cluster_page.command, "the cluster"
+        elif state.workspace == window.plan_page.workspace:
+            words = ["ridgepoint", "plan", spec_link(window.plan_page.text)]
+            text, of = shlex.join(words), "the plan"
+        else:
+            text, of = as_command(state.scenario), "the scenario"
         QGuiApplication.clipboard().setText(text)
-        window.status.say("Copied the command line")
+        window.status.say(f"Copied the command line of {of}")
 
     window.opening.attempt(copy)
 
@@ -41,6 +48,7 @@ def copy_link(window: Window) -> None:
             "it",
             about="file",
             wrong=False,
+            copied=True,
         )
 
     window.opening.attempt(copy)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 class Dropping:
     """Cards dropped on the workspace change the current scenario, or the plan on the plan's page;
-    cards of GPUs change the cluster on its page. On a scenario card they change its scenario, and
-    on "+" they create one. Files open when dropped on the workspace, a scenario card or the
-    shelf."""
+    cards of GPUs change the cluster on its page. On the verdict bar and the inspector they change
+    the current scenario, on a scenario card its scenario, and on "+" they create one. Files open
+    wherever they are dropped."""
 
     def __init__(self, window: Window, theme: Theme) -> None:
         self.window = window
@@ -38,8 +38,12 @@ class Dropping:
                 files,
                 refused=self._refuse,
             ),
-            Target(window.shelf, theme, lambda key: Offer("Drop it on a scenario", None), files),
+            *(Target(widget, theme, _nowhere, files) for widget in (window, window.shelf)),
         ]
+        for widget in (window.verdict, window.beside[1]):
+            self.targets.append(
+                Target(widget, theme, self.offered_current, files, refused=self._refuse)
+            )
         for place, card in enumerate(window.strip.cards):
             offered = partial(self.offered, place=place)
             self.targets.append(Target(card, theme, offered, files, refused=self._refuse))
@@ -81,6 +85,11 @@ class Dropping:
             f"{words} in scenario {LETTERS[at]}",
             lambda: session.set_scenario(after, words, place=at),
         )
+
+    def offered_current(self, key: str) -> Offer:
+        """The effect of a card on the current scenario, also on pages with a question of their
+        own."""
+        return self.offered(key, self.window.session.state.current)
 
     def offered_new(self, key: str) -> Offer:
         """The effect of a card on a new copy of the current scenario."""
@@ -155,3 +164,7 @@ class Dropping:
         """Apply a theme."""
         for target in self.targets:
             target.outline.theme = theme
+
+
+def _nowhere(_key: str) -> Offer:
+    return Offer("Drop it on a scenario", None)

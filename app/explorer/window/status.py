@@ -55,8 +55,8 @@ class Status(QStatusBar):
         worker.progressed.connect(self._show_progress)
 
     def say(self, words: str) -> None:
-        """Show the current activity."""
-        self.activity.setText(words)
+        """Show the current activity; without one, how long the simulation took."""
+        self.activity.setText(words or self._simulated)
 
     def dim(self, stale: bool) -> None:
         """Dim the counts while they belong to an earlier scenario."""

@@ -37,7 +37,7 @@ class TheCluster(PictureView):
             return Offer("No prediction yet", None)
         nodes = (spot for spot in drawn.spots if is_node(spot))
         node = next((spot for spot in nodes if spot.holds(at.x(), at.y())), None)
-        offer = Offer("Drop the GPU on a node", None)
+        offer = Offer("Drop the GPU on a node", None, of_whole=True)
         if node is not None:
             offer = gpu_offer(key, clustered.question, lambda *edit: self.edited.emit(*edit, ""))
         self._drag_over(node if offer.done else None)

@@ -18,7 +18,7 @@ def gpu_offer(
     the name of the change."""
     kind, _, name = key.partition(":")
     if kind != "gpu":
-        return Offer("Nodes take GPUs: drop the card of a GPU", None)
+        return Offer("Nodes take GPUs: drop the card of a GPU", None, of_whole=True)
     try:
         title = gpu(name).name
         choice = question.choice.of_gpu(name)

@@ -204,7 +204,8 @@ class Split(ClusterView):
         rows = [["Split", "Value"], ["Cluster", choice.cluster], ["Layout", choice.parallel]]
         answer = clustered.answer
         if answer is not None:
-            rows += [[f"{role}, bytes", str(nbytes)] for role, nbytes in answer.largest.memory]
+            needed = answer.largest.memory
+            rows += [[f"{role}, MiB", f"{nbytes / 2**20:,.1f}"] for role, nbytes in needed]
             rows += [["Note", note] for note in answer.notes]
         return rows + search_rows(clustered.search)
 

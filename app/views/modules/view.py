@@ -11,7 +11,7 @@ from app.formulas.changes import of_step
 from app.formulas.formula import Formula
 from app.quantities import percent, seconds
 from app.scenes.module_tree import ModuleNode, module_tree
-from app.scenes.part_what_ifs import PartChange, choices, dropped, pattern
+from app.scenes.part_what_ifs import PartChange, choices, dropped, is_of_whole, pattern
 from app.theme import Theme
 from app.views.modules.canvas import IcicleCanvas
 from app.views.modules.part_menu import part_menu
@@ -95,14 +95,17 @@ class WhereTimeGoes(StripView):
         part, p, scenario = self.canvas.hit(at), self.canvas.prediction, self.scenario
         if p is None or scenario is None:
             return Offer("No prediction yet", None)
-        self.canvas.drag_over(part)
+        of_whole = is_of_whole(key, part)
+        self.canvas.drag_over(None if of_whole else part)
         target = key, part.path if part else ""
         if target not in self._offers:
             self._offers[target] = dropped(key, part, scenario, p)
         change = self._offers[target]
         after = change.scenario
         return Offer(
-            change.words, None if after is None else lambda: self.scenario_requested.emit(after)
+            change.words,
+            None if after is None else lambda: self.scenario_requested.emit(after),
+            of_whole,
         )
 
     def menu(self, part: ModuleNode) -> QMenu | None:

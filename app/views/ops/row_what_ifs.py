@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QMenu
 
-from app.scenes.part_what_ifs import PartChange
+from app.scenes.part_what_ifs import PartChange, is_of_whole
 from app.scenes.row_what_ifs import on_row, parts_of, row_choices
 from app.views.modules.part_menu import part_menu
 from app.widgets.drops import Offer, PlaceTarget
@@ -46,15 +46,17 @@ class RowWhatIfs:
             return Offer("No prediction yet", None)
         row = self.view.table.rowAt(int(at.y()))
         group = int(self.view.model.order[row]) if row >= 0 else -1
-        self._hover(group)
+        parts = parts_of(groups, group, subject[1]) if group >= 0 else []
+        of_whole = is_of_whole(key, parts[0] if parts else None)
+        self._hover(-1 if of_whole else group)
         if (key, group) not in self._changes:
-            parts = parts_of(groups, group, subject[1]) if group >= 0 else []
             self._changes[key, group] = on_row(key, parts, *subject)
         change = self._changes[key, group]
         after = change.scenario
         return Offer(
             change.words,
             None if after is None else lambda: self.view.scenario_requested.emit(after),
+            of_whole,
         )
 
     def menu(self, row: int) -> QMenu | None:

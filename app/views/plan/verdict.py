@@ -25,6 +25,8 @@ from app.views.plan.tornado import TornadoCanvas
 from app.widgets.elided_label import Elided
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 
+_BEST = re.compile(r"; best so far .*?(?=, about |$)")
+"""What a progress text leaves out if there is little room."""
 _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
 
@@ -108,7 +110,7 @@ class PlanVerdict(PlanView):
         self.error.setVisible(bool(planned.error))
         self.retry.setVisible(bool(planned.error))
         busy = bool(planned.progress)
-        self.step.say(planned.progress)
+        self.step.say(planned.progress, _BEST.sub("", planned.progress))
         for widget in (self.step, self.bar, self.stop):
             widget.setVisible(busy)
         done = _DONE.search(planned.progress)

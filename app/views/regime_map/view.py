@@ -50,8 +50,7 @@ class RegimeMap(View):
         for menu in (self.across, self.up):
             menu.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
             menu.setMinimumWidth(116)
-        self.strip.stretch()
-        self.status = self.strip.label()
+        self.status = self.strip.hint()
         self.map = MapCanvas(theme)
         self.map.moved_to.connect(lambda _: self._slice())
         self.map.pressed_on.connect(self._pressed)
@@ -227,7 +226,7 @@ class RegimeMap(View):
         ]
         self.boundaries = chart.refused or "; ".join(words) or "one regime dominates everywhere"
         self.map.setAccessibleDescription(self.boundaries)
-        self.status.setText(_COLOUR if chart.done else "refining …")
+        self.status.say(_COLOUR if chart.done else "refining …", "")
 
     # controls
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.answers.cards import Card
 from app.answers.cluster.choice import ClusterChoice
-from app.answers.plan.cards import with_gpu
+from app.answers.plan.cards import with_gpu, with_network
 from app.answers.plan.draft import Draft
 from app.explorer.background.planning import Planning, draft_of
 from app.explorer.background.worker import PLAN
@@ -55,11 +55,14 @@ class PlanPage:
 
     def offered(self, card: Card) -> Offer:
         """The effect of dropping a card on the page."""
-        if card.kind != "gpu":
-            return Offer("A plan takes GPUs: drop the card of a GPU", None)
-        draft, words = self.planning.planned.draft, f"add {card.title} to the candidates"
+        if card.kind not in ("gpu", "network"):
+            return Offer("A plan takes networks and GPUs: drop the card of one", None)
+        draft = self.planning.planned.draft
         try:
-            after = with_gpu(draft, card.name)
+            if card.kind == "gpu":
+                after, words = with_gpu(draft, card.name), f"add {card.title} to the candidates"
+            else:
+                after, words = with_network(draft, card.name), f"plan for {card.title}"
         except RidgepointError as error:
             return Offer(str(error), None)
         return Offer(f"{words[0].upper()}{words[1:]}", lambda: self.edit(after, words))

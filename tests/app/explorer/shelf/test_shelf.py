@@ -107,6 +107,32 @@ def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
     assert applied == [apply(FIRST, "size", {"parameter": "layers", "value": 6})]
 
 
+def test_a_choice_counts_before_it_is_changed():
+    """The dialog showed memory_bytes, and Apply said "figure needs of"."""
+    application()
+    applied: list[Scenario] = []
+    dialog = ParameterDialog(DARK, "figure", FIRST, applied.append)
+    dialog.controls.boxes["value"].setText("8e10")
+    dialog.controls.boxes["value"].editingFinished.emit()
+    dialog.button.click()
+    assert applied == [apply(FIRST, "figure", {"of": "memory_bytes", "value": 8e10})]
+
+
+def test_the_fields_of_a_dialog_keep_their_room_beside_an_error():
+    application()
+    dialog = ParameterDialog(DARK, "size", FIRST, lambda _: None)
+    dialog.show()
+    dialog.controls.boxes["parameter"].setText("colour")
+    dialog.controls.boxes["parameter"].editingFinished.emit()
+    dialog.button.click()
+    QApplication.processEvents()
+    label, boxes = dialog.refusal, dialog.controls.boxes.values()
+    assert "has no size" in label.text() or "needs value" in label.text()
+    assert label.height() >= label.heightForWidth(label.width())
+    assert all(box.height() >= box.minimumSizeHint().height() for box in boxes)
+    dialog.close()
+
+
 def drag(target: QWidget, data: QMimeData) -> tuple[QDragEnterEvent, QDropEvent]:
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     copy = Qt.DropAction.CopyAction

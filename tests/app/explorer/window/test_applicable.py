@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QAction, QGuiApplication
 
+from app.answers.plan.draft import linked
 from app.explorer.docks.panel import Panel
 from app.explorer.state.session import NamedScenario
 from app.explorer.window import comparison_export
@@ -93,7 +94,14 @@ def test_the_view_menu_lists_the_panels_of_the_page(window: Window):
 def test_a_copied_command_is_confirmed(window: Window):
     action(window, "Copy as command").trigger()
     assert QGuiApplication.clipboard().text().startswith("ridgepoint predict bert-base")
-    assert window.status.activity.text() == "Copied the command line"
+    assert window.status.activity.text() == "Copied the command line of the scenario"
+    window.session.show("Plan")
+    action(window, "Copy as command").trigger()
+    command, verb, address = QGuiApplication.clipboard().text().split()
+    assert (command, verb) == ("ridgepoint", "plan") and linked(address).spec == (
+        window.plan_page.planning.planned.draft.spec
+    )
+    assert window.status.activity.text() == "Copied the command line of the plan"
 
 
 def test_a_page_without_panels_has_no_table(window: Window):
@@ -103,3 +111,18 @@ def test_a_page_without_panels_has_no_table(window: Window):
     action(window, "Show chart as table").trigger()
     assert window.banner.label.text() == "no chart is shown; choose one in the View menu"
     panel.show()
+
+
+def test_scenarios_are_not_changed_on_pages_that_do_not_show_them(window: Window):
+    """Ctrl+D on the plan added a scenario, and Remove took one, without any sign of it."""
+    window.strip.copy(0)
+    names = ("Duplicate scenario", "Remove", "Edit the GPU …", "Switch to A", "Copy as command")
+    for page in ("Explore", "Map", "Cluster"):
+        window.session.show(page)
+        assert all(action(window, name).isEnabled() for name in names), page
+    for page in ("Plan", "Lessons"):
+        window.session.show(page)
+        enabled = [name for name in names if action(window, name).isEnabled()]
+        assert enabled == (["Copy as command"] if page == "Plan" else [])
+        reason = f"{page} does not show the scenarios: go to Explore"
+        assert action(window, "Remove").toolTip() == reason

@@ -198,3 +198,36 @@ def test_a_prediction_that_fails_offers_to_undo_the_change(window: Window):
     undo.click()
     assert window.session.state.scenario == before and window.answering.up_to_date
     assert not window.banner.isVisible()
+
+
+def test_the_verdict_and_the_inspector_take_cards_for_the_current_scenario(window: Window):
+    """They took none, although they show the scenario."""
+    session, inspector = window.session, window.beside[1]
+    widget = next(w for w in window.shelf.widgets if w.card.key == "gpu:l40s")
+    drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    for target in (window.verdict, inspector):
+        middle = target.rect().center()
+        QApplication.sendEvent(target, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
+        QApplication.sendEvent(target, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *drag))
+        assert session.state.scenario.gpu == "l40s" and session.history.count() == 1
+        session.history.undo()
+    session.show("Plan")
+    offer = window.dropping.offered_current("gpu:l40s")
+    assert offer.words.endswith("L40S in scenario A")
+    wait(window.worker)
+
+
+def test_a_file_opens_wherever_it_is_dropped(window: Window, tmp_path: Path):
+    path = tmp_path / "unknown.docx"
+    path.write_text("text", "utf-8")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    held = data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    for place in (window.head, window.strip.more, window.status, window.verdict):
+        window.banner.hide()
+        middle = place.rect().center()
+        QApplication.sendEvent(place, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *held))
+        QApplication.sendEvent(place, QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, *held))
+        assert "Ridgepoint can't open unknown.docx" in window.banner.label.text()
+        assert window.banner.isVisible()
+    window.banner.hide()

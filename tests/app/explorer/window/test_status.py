@@ -38,6 +38,13 @@ def test_a_message_is_not_replaced_when_work_ends(window: Window):
     assert window.status.activity.text() == "Copied the command line"
 
 
+def test_a_message_ends_with_the_time_of_the_simulation(window: Window):
+    """After a file that cannot be opened, the bar began with an empty label."""
+    window.status.say("Reading odd.json (Esc cancels)")
+    window.status.say("")
+    assert window.status.activity.text().startswith("Simulated in ")
+
+
 def test_a_counted_job_shows_its_count_the_time_left_and_cancel(window: Window):
     status, began, ended = window.status, threading.Event(), threading.Event()
     assert not status.stop.isVisible()

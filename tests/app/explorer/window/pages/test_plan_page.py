@@ -192,10 +192,26 @@ def test_a_gpu_is_dropped_into_the_contest(planned: Window):
     assert [c.card.id for c in view.cards] == ["h200_sxm", "l40s", "l4"]
     sides = planned.session.state.sides
     assert dropped(target, card("gpu:l4")) == "L4 is already a candidate; change its card"
-    assert dropped(target, card("whatif:fp8")) == "A plan takes GPUs: drop the card of a GPU"
+    assert dropped(target, card("whatif:fp8")) == (
+        "A plan takes networks and GPUs: drop the card of one"
+    )
     assert planned.session.state.sides == sides
     planned.dropping.apply(planned.shelf.card("gpu:t4"), -1)  # pyright: ignore[reportArgumentType]
     assert [c.card.id for c in view.cards][-1] == "t4"
+
+
+def test_a_network_is_dropped_into_the_workload(planned: Window):
+    target, plan = planned.workspaces, planned.plan_page.planning
+    assert dropped(target, card("network:resnet50")) == (
+        "resnet50 cannot be planned for serving: expected one that decodes, such as llama3-8b; "
+        "choose another"
+    )
+    assert dropped(target, card("network:llama3-8b-decode")) == (
+        "the plan is for llama3-8b already; choose another network"
+    )
+    assert dropped(target, card("network:llama3-1b-decode")) == "Plan for llama3-1b-decode"
+    assert plan.planned.draft.get("workload", "network") == "llama3-1b"
+    assert planned.session.history.undoText() == "plan for llama3-1b-decode"
 
 
 def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
