@@ -4,10 +4,10 @@ its first use, because a prediction needs only one family of a file."""
 from __future__ import annotations
 
 import lzma
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -81,18 +81,16 @@ def save(symbolic: Symbolic, path: Path | str) -> None:
         raise InputError(f"cannot write the families {path}: {error.strerror}") from error
 
 
-def load(path: Path | str, tracer: Tracer) -> Symbolic:
-    """Read families; `tracer` traces points without a family.
+def load(path: Path | str, tracer: Tracer, half: str = "") -> Symbolic:
+    """Read families; `tracer` traces points without a family. With `half` "float16", tensors are of
+    that dtype where the file has bfloat16.
 
     Raises InputError if the file cannot be read, is invalid, truncated or of another version. An
     invalid family raises it at its first use.
     """
     path = Path(path)
     try:
-        unpack = lzma.LZMADecompressor(memlimit=_MAX_BYTES)
-        data = unpack.decompress(path.read_bytes(), _MAX_BYTES)
-        if not unpack.eof:
-            raise ValueError(f"it is larger than {_MAX_BYTES >> 20} MiB, or truncated")
+        data = as_half(unpacked(path.read_bytes()), half)
         file = msgspec.msgpack.decode(data, type=_File)
         if file.version not in _READABLE:
             raise ValueError(f"it has version {file.version}, expected {VERSION}")
@@ -103,6 +101,28 @@ def load(path: Path | str, tracer: Tracer) -> Symbolic:
         raise _invalid(path, error) from error
     programs = _Programs(path, file.families)
     return Symbolic(tracer, programs, file.cells, file.failures, file.has_seq, file.traced)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The content of a compressed file. Raises ValueError or LZMAError if it is damaged."""
+    unpack = lzma.LZMADecompressor(memlimit=_MAX_BYTES)
+    content = unpack.decompress(data, _MAX_BYTES)
+    if not unpack.eof:
+        raise ValueError(f"it is larger than {_MAX_BYTES >> 20} MiB, or truncated")
+    return content
+
+
+def as_half(content: bytes, half: str) -> bytes:
+    """The msgpack of a file with another dtype of 16 bits in place of bfloat16, which is a text of
+    its own or the end of a text such as "torch.bfloat16"; unchanged if `half` is empty. The result
+    is a guess, to be compared with traces."""
+    for prefix in ("", "torch.") if half else ():
+        content = content.replace(_text(prefix + "bfloat16"), _text(prefix + half))
+    return content
+
+
+def _text(value: str) -> bytes:
+    return msgspec.msgpack.encode(value)
 
 
 class _Programs(Mapping[int, Family]):
@@ -132,24 +152,6 @@ def _invalid(path: Path, error: Exception) -> InputError:
     return InputError(
         f"{path} is not a valid file of trace families: {error}; delete it to fit them again"
     )
-
-
-def with_dtype(source: Path, target: Path, old: str, new: str) -> None:
-    """Write the families of a file with one dtype in place of another, such as "float16" in place
-    of "bfloat16". The result is a guess, to be compared with traces."""
-    _with_texts(source, target, lambda text: text.replace(old, new))
-
-
-def _with_texts(source: Path, target: Path, changed: Callable[[str], str]) -> None:
-    def replaced(value: Any) -> Any:
-        if isinstance(value, list):
-            return [replaced(item) for item in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            return {key: replaced(item) for key, item in cast("dict[Any, Any]", value).items()}
-        return changed(value) if isinstance(value, str) else value
-
-    data = msgspec.msgpack.decode(lzma.decompress(source.read_bytes()))
-    target.write_bytes(lzma.compress(msgspec.msgpack.encode(replaced(data)), preset=6))
 
 
 def _to_file(symbolic: Symbolic) -> _File:

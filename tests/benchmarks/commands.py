@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 
@@ -47,19 +48,19 @@ _RUNS = 5
 
 
 def commands() -> Iterator[Row]:
-    """Time each command after a first run that fills the caches, and a command on a user's
-    network.
+    """Time each command with nothing stored, after a first run that compiles the modules, and a
+    command on a user's network.
     """
     unit_s = min(cpu_s(NUMPY) for _ in range(_RUNS))
     for command, required_s in COMMANDS.items():
-        cpu_s(_ridgepoint(command))
+        with _empty_cache() as environment:
+            cpu_s(_ridgepoint(command), environment)
         yield _row(f"ridgepoint {command}", _ridgepoint(command), required_s, unit_s)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "own.py").write_text(OWN, "utf-8")
         own = _ridgepoint(f"predict {folder}/own.py:make")
         traces = {**os.environ, "RIDGEPOINT_TRACES": f"{folder}/traces"}
-        nothing = {**os.environ, "RIDGEPOINT_TRACES": "off"}
-        yield _row("predict a user's own network, nothing stored", own, 2.5, unit_s, nothing)
+        yield _row("predict a user's own network, nothing stored", own, 2.5, unit_s)
         cpu_s(own, traces)
         yield _row("predict a user's own network, again", own, 0.5, unit_s, traces)
 
@@ -71,16 +72,26 @@ def _row(
     unit_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Row:
+    """Time a command; without an environment, nothing is stored when a run begins."""
     walls: list[float] = []
     times: list[float] = []
     for _ in range(_RUNS):
-        began = time.perf_counter()
-        times.append(cpu_s(arguments, environment))
-        walls.append(time.perf_counter() - began)
-    peak_mib = _peak_mib(arguments, environment)
+        with nullcontext(environment) if environment else _empty_cache() as given:
+            began = time.perf_counter()
+            times.append(cpu_s(arguments, given))
+            walls.append(time.perf_counter() - began)
+    with nullcontext(environment) if environment else _empty_cache() as given:
+        peak_mib = _peak_mib(arguments, given)
     note = f"{min(times) / unit_s:.1f} times `import numpy`, {peak_mib:.0f} MiB"
     load = os.getloadavg()[0]
     return Row(figure, required_s, median(walls), median(times), _RUNS, 0, load, note)
+
+
+@contextmanager
+def _empty_cache() -> Generator[Mapping[str, str]]:
+    """The environment of a command whose folder of traces is new and empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield {**os.environ, "RIDGEPOINT_TRACES": folder}
 
 
 def _ridgepoint(command: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import time
 from fnmatch import fnmatchcase
 
 from simulator.scenario.packaged.contents import name_of, omission, requests
-from simulator.scenario.packaged.index import FOLDER, read_index
+from simulator.scenario.packaged.index import read_index
 from simulator.scenario.packaged.making import current, drop_others, make
 
 
@@ -28,7 +28,7 @@ def main(patterns: list[str]) -> None:
         began_s = time.perf_counter()
         how = make(request, card)
         entry = read_index().entries.get(name)
-        size = f"{(FOLDER / entry.file).stat().st_size:,} bytes, " if entry else ""
+        size = f"{entry.file} {entry.half}, " if entry else ""
         print(f"{name}: {how}, {size}{time.perf_counter() - began_s:.0f} s", flush=True)
     drop_others()
 

@@ -15,12 +15,20 @@ from simulator.scenario.resolve import gpu_of
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
 
-CARDS = ("h200", "a100", "v100_sxm2_32", "mi300x")
+_CLASSES = _FIRST, _SECOND, *_OTHERS = "h200", "a100", "v100_sxm2_32", "mi300x"
+_OTHER_UNITS = ("b200", "l40s", "rtx4090")
+"""Other cards of the first two classes, on which recurrent networks have traces of their own."""
+CARDS = (*_CLASSES, *_OTHER_UNITS)
 """One card for each class of cards with equal traces."""
-_FIRST, _SECOND, *_OTHERS = CARDS
 
 _INFERENCE = ("bf16", "fp16", "fp32", "autocast")
-_TRAINING = ("bf16", "fp32", "autocast")
+_TRAINING = ("bf16", "fp32", "autocast", "fp16")
+_KERNELS = ("cudnn", "flash", "efficient")
+"""Attention kernels that advice tries."""
+UPDATES_OF = _FIRST
+"""The card whose updates are packaged."""
+_UPDATES = ("sgd", "adamw_fused", None)
+"""Optimizers whose updates are packaged beside families of AdamW."""
 _SERVED = ("llama3-8b", "llama3-8b-decode")
 """Networks that plans serve on cards of every class, in bf16, or in fp16 on cards without bf16."""
 _SERVED_BY_FIRST = ("llama3-1b", "llama3-1b-decode", "llama3-70b", "llama3-70b-decode")
@@ -75,7 +83,7 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
     for network in _SERVED:
         for card in _OTHERS:
             yield request_of(network, _PLAN_DTYPES[card], False), card
-        for card in CARDS:
+        for card in _CLASSES:
             for sizes in _LAYERS:
                 yield request_of(network, _PLAN_DTYPES.get(card, "bf16"), False, **sizes), card
     for network in _SERVED_BY_FIRST:
@@ -89,6 +97,33 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
         for sizes in ({}, *_LAYERS):  # its links are unknown, so it needs no ranks
             yield request_of(network, "bf16", False, **sizes), "mi300x"
 
+    yield from _tried_by_advice()
+
+
+def _tried_by_advice() -> Iterator[tuple[TraceRequest, str]]:
+    """The requests of advice that differ from the default: other optimizers, other attention
+    kernels, and cards of every class."""
+    for training, dtypes in ((False, _INFERENCE), (True, _TRAINING)):
+        for dtype in dtypes:
+            for network, entry in CATALOGUE.items():
+                if training and not entry.trains:
+                    continue
+                for optimizer in _UPDATES if training else ():
+                    yield request_of(network, dtype, True, optimizer=optimizer), _FIRST
+                recurrent = _OTHER_UNITS if ".recurrent:" in entry.factory else ()
+                for card in ("mi300x", *recurrent):
+                    if (network, dtype, training, card) not in _listed_elsewhere():
+                        yield request_of(network, dtype, training), card
+                for kernel in _KERNELS:
+                    yield request_of(network, dtype, training, sdpa=kernel), _FIRST
+
+
+@cache
+def _listed_elsewhere() -> frozenset[tuple[str, str, bool, str]]:
+    """Default requests on MI300X that plans list."""
+    networks = (*_SERVED, *_SPLIT)
+    return frozenset((network, "bf16", False, "mi300x") for network in networks)
+
 
 def omission(name: str) -> str | None:
     """The reason why a request is not packaged; None if it is."""
@@ -97,9 +132,8 @@ def omission(name: str) -> str | None:
 
 def request_of(network: str, dtype: str, training: bool, **more: Any) -> TraceRequest:
     """A request for a network with its default sizes at any batch and sequence."""
-    optimizer = "adamw"
-    fixed: dict[str, Any] = {"sizes": (), "data_sizes": ()} | more
-    return TraceRequest(network, None, None, dtype, training, optimizer, **fixed)
+    fields: dict[str, Any] = {"optimizer": "adamw", "sizes": (), "data_sizes": ()} | more
+    return TraceRequest(network, None, None, dtype, training, **fields)
 
 
 def name_of(request: TraceRequest) -> str | None:
@@ -109,12 +143,14 @@ def name_of(request: TraceRequest) -> str | None:
         request.network,
         request.dtype,
         request.training,
+        optimizer=request.optimizer if request.training else "adamw",
         sizes=request.sizes,
         sdpa=request.sdpa,
     )
     if request != plain or not all(isinstance(value, int) for _, value in request.sizes):
         return None
     own = [*(f"{name}={value}" for name, value in request.sizes), request.sdpa or ""]
+    own.append("" if request.optimizer == "adamw" else request.optimizer or "none")
     phase = "training" if request.training else "inference"
     return ".".join([request.network, *filter(None, own), request.dtype, phase])
 

@@ -12,6 +12,7 @@ import msgspec
 
 from simulator.formats.installed import installed_version
 from simulator.networks.catalogue import CATALOGUE
+from simulator.symbols.refusals import Refusal
 
 FOLDER = Path(__file__).parent / "families"
 _INDEX = Path(__file__).parent / "index.json"
@@ -28,11 +29,24 @@ _LOADING = (
 _IMPORT = re.compile(r"^from (simulator\.networks\.[\w.]+) import", re.MULTILINE)
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """The file of a request on a card, and the stamp of the code that traced it."""
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The file of a request on a card, and the stamp of the code that traced it.
+
+    half       the dtype of tensors that are bfloat16 in the file; empty if it is the file's own
+    attention  whether the network calls attention; without a call, every kernel gives this trace
+    refusal    the error of the request at all points that the file's families hold
+    """
 
     file: str
     stamp: str
+    half: str = ""
+    attention: bool = True
+    refusal: Refusal | None = None
+
+    @property
+    def is_update(self) -> bool:
+        """Whether the file holds the update of an optimizer instead of families."""
+        return self.file.endswith(".update")
 
 
 class Index(msgspec.Struct, frozen=True):

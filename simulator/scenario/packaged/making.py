@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from simulator.errors import InputError
-from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.records import Trace
 from simulator.scenario import trace_source
-from simulator.scenario.few_blocks import Tracer as ModuleTracer
-from simulator.scenario.packaged.contents import CARDS, line_of, name_of, requests
+from simulator.scenario.packaged.contents import CARDS, UPDATES_OF, line_of, name_of, requests
+from simulator.scenario.packaged.fresh import Fresh, calls_attention
 from simulator.scenario.packaged.index import (
     FOLDER,
     Entry,
@@ -28,13 +27,22 @@ from simulator.scenario.packaged.index import (
     write_index,
 )
 from simulator.scenario.resolved import TraceRequest
-from simulator.scenario.trace_module import trace_module, whole_trace
+from simulator.scenario.trace_module import whole_trace
 from simulator.symbols import Symbolic
-from simulator.symbols.family_file import load, save, with_dtype
-from simulator.symbols.probes import Tracer
+from simulator.symbols.family_file import load, save
+from simulator.symbols.refusals import Refusal
 from simulator.symbols.templates import ProgramMismatchError
+from simulator.symbols.updates import load_update, save_update, update_of, with_update
 
-_TORCH_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_HALF = {"fp16": "float16"}
+"""Dtypes whose families are those of bf16 with another dtype of tensors."""
+
+
+class _Candidate(NamedTuple):
+    """A file that may hold the families of a request; `half` as in `Entry`."""
+
+    file: str
+    half: str = ""
 
 
 def current(name: str, network: str) -> bool:
@@ -45,43 +53,98 @@ def current(name: str, network: str) -> bool:
 
 def make(request: TraceRequest, card: str) -> str:
     """Make the file of a request on a card. Return how it was made: checked, shared with another
-    card, counted again, converted from bf16, fitted or refused."""
-    gpu, name = find_gpu(card), f"{name_of(request)}.{card}"
+    request, counted again, fitted or refused."""
+    if request.training and request.optimizer != "adamw":
+        return _make_update(request, card)
+    if request.sdpa is not None:
+        return _make_variant(request, card)
+    fresh = Fresh(request, find_gpu(card))
+    return _make(request, card, fresh, calls_attention(request, fresh.gpu))
+
+
+def _make(request: TraceRequest, card: str, fresh: Fresh, attention: bool = True) -> str:
+    name = f"{name_of(request)}.{card}"
     own = FOLDER / f"{name}.families"
-    entries = read_index().entries
-    for path in _same(request, card):
-        its_own = name in entries and path.name == entries[name].file
-        if _agrees(path, request, gpu, guessed=not its_own):
-            _enter(name, path, request)
-            return "checked" if its_own else f"as {path.name}"
-    if name in entries and own.is_file():
+    before = read_index().entries.get(name)
+    for each in _candidates(request, card):
+        its_own = before is not None and each == _Candidate(before.file, before.half)
+        if _agrees(each, fresh, ends=0 if its_own else 1):
+            _enter(name, request, Entry(each.file, "", each.half, attention))
+            return "checked" if its_own else f"as {each.file}"
+    if before and own.is_file():
         with suppress(InputError, ProgramMismatchError):
-            _recount(own, request, gpu)
-        if _agrees(own, request, gpu, guessed=True):
-            _enter(name, own, request)
+            _recount(own, fresh)
+        if _agrees(_Candidate(own.name), fresh, ends=2):
+            _enter(name, request, Entry(own.name, "", attention=attention))
             return "counted again"
-    source = FOLDER / f"{name_of(replace(request, dtype='bf16'))}.{card}.families"
-    if request.dtype in ("fp16", "fp32") and source.is_file():
-        with_dtype(source, own, _TORCH_DTYPES["bf16"], _TORCH_DTYPES[request.dtype])
-        if _agrees(own, request, gpu, guessed=True):
-            _enter(name, own, request)
-            return f"from {source.name}"
-        own.unlink()
     with TemporaryDirectory() as folder:
         trace_source.forget()
         trace_source.keep_on_disk(folder, even_if_off=True)
         line = line_of(request.network)
-        trace_source.make(request, gpu, line)
-        fitted = trace_source.stored_families(request, gpu, line)
+        trace_source.make(request, fresh.gpu, line)
+        fitted = trace_source.stored_families(request, fresh.gpu, line)
         if not fitted.is_file():
             return "refused: no family agrees with its traces"
         own.write_bytes(fitted.read_bytes())
         trace_source.forget()
-    if not _agrees(own, request, gpu, guessed=False, trace=whole_trace):
+    if not _agrees(_Candidate(own.name), Fresh(request, fresh.gpu, whole_trace), ends=0):
         own.unlink()
         return "refused: a family differs from the trace of all blocks"
-    _enter(name, own, request)
+    _enter(name, request, Entry(own.name, "", attention=attention))
     return "fitted"
+
+
+def _make_variant(request: TraceRequest, card: str) -> str:
+    """Make the families of another attention kernel, or of its error."""
+    plain = read_index().entries.get(f"{name_of(replace(request, sdpa=None))}.{card}")
+    if plain is None:
+        return "refused: the default kernel is not packaged"
+    if not plain.attention:
+        return "without attention"
+    fresh = Fresh(request, find_gpu(card))
+    families = load(FOLDER / plain.file, fresh)
+    points = [p for cell, _ in families.cells for p in cell.points(2)]
+    if all(fresh.error(*point) is None for point in points[:1]):
+        return _make(request, card, fresh)
+    points = [p for cell, _ in families.cells for p in cell.points(5)]
+    texts = [fresh.error(*point) for point in points]
+    known = [text for text in texts if text is not None]
+    try:
+        refusal = Refusal.fit(points, known) if len(known) == len(texts) else None
+    except ProgramMismatchError:
+        refusal = None
+    if refusal is None:
+        return "refused: its errors differ in more than sizes"
+    name = f"{name_of(request)}.{card}"
+    _enter(name, request, Entry(plain.file, "", plain.half, refusal=refusal))
+    return f"error: {refusal.at(*points[0])}"
+
+
+def _make_update(request: TraceRequest, card: str) -> str:
+    """Make the update of an optimizer, which completes the families of AdamW, or families of its
+    own if no update does."""
+    name = f"{name_of(request)}.{card}"
+    base = read_index().entries.get(f"{name_of(replace(request, optimizer='adamw'))}.{card}")
+    if base is None:
+        return "refused: no families of AdamW are packaged"
+    fresh = Fresh(request, find_gpu(card))
+    families = load(FOLDER / base.file, fresh, base.half)
+    points = _first_points(families)
+    own = FOLDER / f"{name}.update"
+    try:
+        update = update_of(fresh.again(*points[0]))
+        if not _all_equal(with_update(families, update, fresh), fresh, points):
+            return _make(request, card, fresh)
+    except ProgramMismatchError:
+        return _make(request, card, fresh)
+    for each in _updates(request):
+        if load_update(FOLDER / each.file, each.half) == update:
+            break
+    else:
+        each = _Candidate(own.name)
+        save_update(update, own)
+    _enter(name, request, Entry(each.file, "", each.half))
+    return "update" if each.file == own.name else f"as {each.file}"
 
 
 def drop_others() -> None:
@@ -92,77 +155,79 @@ def drop_others() -> None:
     if entries != index.entries:
         write_index(replace(index, entries=entries))
     files = {entry.file for entry in entries.values()}
-    for path in FOLDER.glob("*.families"):
+    for path in FOLDER.iterdir():
         if path.name not in files:
             path.unlink()
 
 
-def _same(request: TraceRequest, card: str) -> Iterator[Path]:
-    """Files that may hold the families of a request: its own, then those of other cards."""
+def _candidates(request: TraceRequest, card: str) -> Iterator[_Candidate]:
+    """Files that may hold the families of a request: its own, that of bf16 with another dtype, then
+    those of other cards and other attention kernels."""
     entries = read_index().entries
+    before = entries.get(f"{name_of(request)}.{card}")
+    files = [_Candidate(before.file, before.half)] if before else []
+    if half := _HALF.get(request.dtype):
+        twin = entries.get(f"{name_of(replace(request, dtype='bf16'))}.{card}")
+        files += [_Candidate(twin.file, half)] if twin and not twin.refusal else []
     for other in (card, *(other for other in CARDS if other != card)):
-        entry = entries.get(f"{name_of(request)}.{other}")
-        if entry and (FOLDER / entry.file).is_file():
-            yield FOLDER / entry.file
+        for kernel in (None, "cudnn", "flash", "efficient"):
+            entry = entries.get(f"{name_of(replace(request, sdpa=kernel))}.{other}")
+            if entry and not entry.refusal:
+                files.append(_Candidate(entry.file, entry.half))
+    return (each for each in dict.fromkeys(files) if (FOLDER / each.file).is_file())
 
 
-def _recount(path: Path, request: TraceRequest, gpu: GPU) -> None:
+def _updates(request: TraceRequest) -> Iterator[_Candidate]:
+    """Files that may hold the update of a request: those of other dtypes."""
+    entries = read_index().entries
+    for dtype in ("bf16", "fp32", "autocast", "fp16"):
+        entry = entries.get(f"{name_of(replace(request, dtype=dtype))}.{UPDATES_OF}")
+        if entry and entry.is_update and (FOLDER / entry.file).is_file():
+            yield _Candidate(entry.file, entry.half)
+            if half := _HALF.get(request.dtype):
+                yield _Candidate(entry.file, half)
+
+
+def _recount(path: Path, fresh: Fresh) -> None:
     """Update the host counts and lines of code in a file's families from fresh traces."""
-    families = load(path, _tracer(request, gpu))
+    families = load(path, fresh)
     first = {number: cell for cell, number in reversed(families.cells)}
     recounted = {
-        number: family.with_counts(families.tracer(*first[number].points(1)[0]))
+        number: family.with_counts(fresh.again(*first[number].points(1)[0]))
         for number, family in families.programs.items()
     }
     save(dataclasses.replace(families, programs=recounted), path)
 
 
-def _agrees(
-    path: Path,
-    request: TraceRequest,
-    gpu: GPU,
-    guessed: bool,
-    trace: ModuleTracer = trace_module,
-) -> bool:
-    """Whether the families of a file give the same traces as fresh tracing. Families that other
-    code fitted to this request are compared at one point each; `guessed` families are compared at
-    two ends of each cell."""
+def _first_points(families: Symbolic) -> list[tuple[int, int]]:
+    """One point of each program."""
+    first = {number: cell for cell, number in reversed(families.cells)}
+    return [cell.points(1)[0] for cell in first.values()]
+
+
+def _agrees(each: _Candidate, fresh: Fresh, ends: int) -> bool:
+    """Whether the families of a file give the same traces as fresh tracing: at this number of ends
+    of each cell, the far one first. With 0, families that other code fitted to this request are
+    compared at one point each."""
     try:
-        families = load(path, _tracer(request, gpu, trace))
-        cells = families.families
-        if not guessed:
-            cells = {id(family): (cell, family) for cell, family in cells}.values()
-        points = [point for cell, _ in cells for point in cell.points(2 if guessed else 1)]
-        return all(_equal(families, point) for point in points)
+        families = load(FOLDER / each.file, fresh, each.half)
+        points = [point for cell, _ in families.cells for point in cell.points(2)[-ends:]]
+        return _all_equal(families, fresh, points if ends else _first_points(families))
     except InputError:
         return False
 
 
-def _tracer(request: TraceRequest, gpu: GPU, trace: ModuleTracer = trace_module) -> Tracer:
-    def traced(batch: int, seq: int) -> Trace:
-        has_seq = line_of(request.network)[0] == "both"
-        at = replace(request, batch=batch, seq=seq if has_seq else None)
-        return trace(at, gpu)[0]
-
-    return traced
+def _all_equal(families: Symbolic, fresh: Fresh, points: list[tuple[int, int]]) -> bool:
+    return all(
+        fresh.equals(families.at(batch, seq if families.has_seq else None), batch, seq)
+        for batch, seq in points
+    )
 
 
-def _equal(families: Symbolic, point: tuple[int, int]) -> bool:
-    """Whether a family gives the trace of a point. The first trace of a process may include work
-    that is done only once, so the point is traced a second time if the first trace differs."""
-    batch, seq = point
-    ours = families.at(batch, seq if families.has_seq else None)
-    for _ in range(2):
-        theirs = families.tracer(batch, seq)
-        if replace(ours, gpu=theirs.gpu) == theirs:
-            return True
-    return False
-
-
-def _enter(name: str, path: Path, request: TraceRequest) -> None:
+def _enter(name: str, request: TraceRequest, entry: Entry) -> None:
     """Enter a file into the index under this code's stamp and versions."""
     index = read_index()
-    entries = index.entries | {name: Entry(path.name, _stamp(request.network))}
+    entries = index.entries | {name: replace(entry, stamp=_stamp(request.network))}
     write_index(Index(torch_version() or "", python_version(), entries))
 
 

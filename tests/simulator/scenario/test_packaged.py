@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from app.answers.plan.draft import first
 from app.lessons import packaged as lessons
 from simulator.analysis.sweep import axis
-from simulator.errors import UntracedError
+from simulator.errors import InputError, UntracedError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.hardware.host import host
 from simulator.planning import plan
@@ -45,6 +46,7 @@ from simulator.schedule.launch_plan import issued
 from simulator.simulate.family import Drive, at_points
 from simulator.simulate.step_columns import COLUMNS
 from simulator.simulate.traces import Step, simulated
+from simulator.symbols.refusals import Refused
 from simulator.timing.profile import learned
 
 traced_by_these_versions = pytest.mark.skipif(
@@ -151,6 +153,14 @@ def test_every_packaged_family_gives_fresh_traces(name: str):
     """At points of each cell that are in no fit."""
     request, card = NAMES[name]
     families = packaged_families(request, card)
+    if isinstance(families, Refused):
+        batch, seq = families.cells[-1][0].points(9)[-1]
+        at = replace(request, batch=batch, seq=seq if families.has_seq else None)
+        with pytest.raises(InputError) as error:
+            fresh(at, card)
+        with pytest.raises(InputError, match=f"^{re.escape(str(error.value))}$"):
+            families.at(batch, at.seq)
+        return
     for cell, _ in families.families:
         batch, seq = cell.points(9)[-1]
         at = replace(request, batch=batch, seq=seq if families.has_seq else None)
@@ -165,7 +175,8 @@ def test_other_requests_are_not_answered():
         replace(request, frozen=("layers.*",)),
         replace(request, data_sizes=(("nonzero", 3),)),
         replace(request, network="nets.py:make"),
-        replace(request, training=True, optimizer="sgd"),
+        replace(request, training=True, optimizer="sgd", frozen=("h.*",)),
+        replace(request, sdpa="math"),
         replace(request, dtype="autocast-fp16"),
     ):
         assert packaged.families(other, gpu("h200"), line_of("gpt2"), pytest.fail) is None
@@ -247,6 +258,8 @@ def test_every_scenario_of_the_lessons_is_packaged():
     "whatif bert-base +cuda_graph",
     "sweep resnet50 --over batch=1,2,4",
     "compare resnet50 vit-b16",
+    "advise gpt2 --train --dtype autocast",
+    "advise lstm",
 ])  # fmt: skip
 @traced_by_these_versions
 def test_a_command_on_a_packaged_network_does_not_import_torch(command: str):
