@@ -58,7 +58,8 @@ PHASES = {
 }
 """The measured times of each phase of a trace; `clear` is `zero_grad`."""
 THREADS = ("host_threads", "host_threads_fourth", "host_threads_fifth")
-"""Files of processes on H100s that timed the threads of their steps."""
+"""Files of processes on an H100's machine that timed the threads of their steps."""
+_TIMED_ON = "h100_sxm"
 _AT_REFERENCE = Parts(1.0, 1.0, 1.0)
 _LAUNCHING = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _UNCOUNTED_LOOPS = (
@@ -150,7 +151,7 @@ def _phases() -> Iterator[Row]:
 def _threads() -> Iterator[Row]:
     """Three rows for each training step and placement of its threads."""
     for file in THREADS:
-        with gzip.open(MEASUREMENTS / "h100_sxm" / f"{file}.jsonl.gz", "rt") as lines:
+        with gzip.open(MEASUREMENTS / _TIMED_ON / f"{file}.jsonl.gz", "rt") as lines:
             for timed in map(json.loads, lines):
                 if "phases_s" in timed and not _starved(timed):
                     yield from _on_threads(file, timed)
@@ -176,7 +177,7 @@ def _starved(timed: Mapping[str, Any]) -> bool:
 
 def _recurrent_calls() -> Iterator[Row]:
     """A row for each way of calling a recurrent layer in inference."""
-    with gzip.open(MEASUREMENTS / THREADS / "recurrent_calls.jsonl.gz", "rt") as lines:
+    with gzip.open(MEASUREMENTS / _TIMED_ON / "recurrent_calls.jsonl.gz", "rt") as lines:
         for timed in map(json.loads, lines):
             if "calls_s" not in timed or timed["training"]:
                 continue
@@ -186,7 +187,7 @@ def _recurrent_calls() -> Iterator[Row]:
             seconds, host = float(np.median(timed["calls_s"])), probed(timed["probes"])
             name = "ops-{kind}/{layers}/{bidirectional}/{width}/{called}".format_map(timed)
             case = {"network": f"ops-{timed['kind']}", "name": name, "mode": "eager"}
-            yield _row(Step(THREADS, case, (Round(seconds, host),)), counts)
+            yield _row(Step(_TIMED_ON, case, (Round(seconds, host),)), counts)
 
 
 def _on_cpu(reference: Mapping[str, float]) -> Iterator[Row]:

@@ -25,7 +25,7 @@ QUIET = {name: [seconds] * 3 for name, seconds in quiet().items()}
 
 
 def _lines(folder: Path, name: str, rows: list[object], machine: str = "h200_sxm") -> None:
-    (folder / machine).mkdir()
+    (folder / machine).mkdir(exist_ok=True)
     with gzip.open(folder / machine / f"{name}.jsonl.gz", "wt") as out:
         out.writelines(json.dumps(row) + "\n" for row in rows)
 
@@ -77,6 +77,8 @@ def test_the_backward_pass_has_the_speed_of_its_own_thread(
         "phases_s": [[1.0, 2.0, 3.0, 0.5, 9.0], [1.0, 4.0, 3.0, 0.5, 9.0], [1.0, 2.0, 3.0, 0.5, 9]],
     }
     _lines(tmp_path, "host_threads", [{"machine": {}}, {"processors": []}, timed], "h100_sxm")
+    for file in ("host_threads_fourth", "host_threads_fifth"):
+        _lines(tmp_path, file, [{"machine": {}}], "h100_sxm")
     monkeypatch.setattr(host_rows, "MEASUREMENTS", tmp_path)
     forward, backward, optimizer = host_rows._threads()
     seconds = [row.seconds.tolist() for row in (forward, backward, optimizer)]
@@ -120,6 +122,7 @@ def test_the_clock_is_subtracted_from_the_statements_of_a_wrapper(
     lines = [["buf0 = empty()", 5e-6], ["del buf0", 1e-6], ["kernel.run(buf0)", 15e-6]]
     timed = {"case": case, "lines": lines, "probes": [QUIET, QUIET]}
     _lines(tmp_path, "wrapper_lines", [{"machine": {}}, timed])
+    _lines(tmp_path, "wrapper_lines", [{"machine": {}}], "h100_sxm")
     monkeypatch.setattr(compiled_steps, "MEASUREMENTS", tmp_path)
     (step,) = compiled_steps.wrapped()
     assert step.seconds == pytest.approx(21e-6 - 3 * 0.96e-6)
