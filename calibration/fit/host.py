@@ -25,7 +25,7 @@ since few steps have such kernels, and since it is uncertain which kernels cuBLA
 for the few rows of these steps.
 """
 _LEVELLINGS = 4
-"""Rounds after which the level of each process changes by less than a thousandth."""
+"""Rounds after which the levels of the measured processes change by less than a thousandth."""
 _MICRO_WEIGHT = 0.25
 """Weight of a loop over one op or one piece of Python, relative to a network. There are many such
 loops, and all run with warm caches."""

@@ -11,7 +11,7 @@ import pytest
 
 from calibration.cases.case import Case, train
 from calibration.fit import compiled_steps, host_rows
-from calibration.fit.host import fit
+from calibration.fit.host import fit, levelled
 from calibration.fit.host_rows import PHASES, Row, counts_by_phase
 from calibration.record.host_rounds import Round, Step, probed, quiet
 from calibration.validate.trace_fidelity import retrace
@@ -113,6 +113,24 @@ def test_a_fit_returns_the_costs_that_made_its_rows() -> None:
         rows.append(host_rows._row(step, counts))
     assert fit(rows) == pytest.approx(costs, rel=1e-6)
     assert [row.ratio(costs) for row in rows] == pytest.approx([1.0] * len(rows))
+
+
+def test_phases_of_processes_are_levelled_to_their_mean() -> None:
+    """One process takes 1.44 times as long as another at the same speed: both count with 1.2."""
+    generator = np.random.default_rng(5)
+    costs = generator.uniform(1e-6, 9e-6, len(COUNTS))
+    costs[COUNTS.index("launch")] = 2.5e-6
+    rows: list[Row] = []
+    for times in (1.0, 1.44):
+        for _ in range(len(COUNTS) + 2):
+            counts = generator.integers(1, 50, len(COUNTS)).astype(float)
+            counts[COUNTS.index("launch")] = 0.0
+            step = Step(f"{times}", {"name": "any", "network": "any"}, ())
+            seconds = np.array([times * counts @ costs])
+            rows.append(Row(step, counts, np.ones((1, len(COUNTS))), seconds, "backward"))
+    fitted = fit(levelled(rows))
+    predicted = np.array([row.counts @ fitted / (row.counts @ costs) for row in rows])
+    assert predicted == pytest.approx(1.2, rel=0.02)
 
 
 def test_the_clock_is_subtracted_from_the_statements_of_a_wrapper(
