@@ -38,9 +38,9 @@ def update_of(step: Trace) -> Trace:
     """The update of a step. Raises ProgramMismatchError if it touches other storages of the network
     than weights and gradients."""
     start = _start([op.phase for op in step.ops])
-    kept = _network_storages(step.storages, start)
-    shared = [i for role in _SHARED for i in range(kept) if step.storages[i].role == role]
-    order = [*shared, *range(kept, len(step.storages))]
+    network_count = _network_storages(step.storages, start)
+    shared = [i for role in _SHARED for i in range(network_count) if step.storages[i].role == role]
+    order = [*shared, *range(network_count, len(step.storages))]
     place = {old: new for new, old in enumerate(order)}
 
     def moved(storage: Storage) -> Storage:
@@ -110,15 +110,15 @@ def updated(family: Family, update: Trace) -> Family:
     start = _start(phases)
     sizes = _Sizes(family)
     lives = [Storage(0, *life) for life in zip(*family.lives, strict=True)]
-    kept = _network_storages(lives, start)
-    shared = [i for role in _SHARED for i in range(kept) if lives[i].role == role]
+    network_count = _network_storages(lives, start)
+    shared = [i for role in _SHARED for i in range(network_count) if lives[i].role == role]
     if [lives[i].role for i in shared] != [s.role for s in update.storages[: len(shared)]] or any(
         s.role in _SHARED for s in update.storages[len(shared) :]
     ):
         raise ProgramMismatchError("the update belongs to other weights")
-    place = [*shared, *range(kept, kept + len(update.storages) - len(shared))]
+    place = [*shared, *range(network_count, network_count + len(update.storages) - len(shared))]
     storages = [
-        *_freed(lives[:kept], len(phases), start + len(update.ops)),
+        *_freed(lives[:network_count], len(phases), start + len(update.ops)),
         *(_later(storage, start) for storage in update.storages[len(shared) :]),
     ]
     for old, storage in zip(shared, update.storages, strict=False):
@@ -147,7 +147,7 @@ def updated(family: Family, update: Trace) -> Family:
         tensors=sizes.tensors,
         signatures=signatures,
         rows=[*family.rows[:start], *(first + row for row in rows)],
-        storages=[*family.storages[:kept], *own],
+        storages=[*family.storages[:network_count], *own],
         header=_header(family.header, {name: getattr(update, name) for name in _CHANGED}),
         assumptions=family.assumptions,
         _columns=columns,

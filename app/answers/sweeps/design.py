@@ -108,8 +108,8 @@ def _values(scenario: Scenario, name: str, listed_values: Any) -> tuple[Value, .
             )
         check_choices(axis(scenario, name), listed)
         return listed
-    many = isinstance(listed_values, list)
-    text = ",".join(map(str, cast("list[Value]", listed_values))) if many else listed_values
+    is_list = isinstance(listed_values, list)
+    text = ",".join(map(str, cast("list[Value]", listed_values))) if is_list else listed_values
     return line(scenario, f"{name}={text}").values
 
 

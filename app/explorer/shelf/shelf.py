@@ -57,7 +57,7 @@ class Shelf(QWidget):
         self.fill()
 
     def fill(self) -> None:
-        """Create all cards anew, at the start and after a GPU has been saved."""
+        """Create all cards, at startup and each time a GPU is saved."""
         inside = QWidget()
         inside.setProperty("look", "plain")
         self.column = QVBoxLayout(inside)

@@ -26,6 +26,6 @@ def test_a_work_from_dram_is_above_the_physics_and_from_l2_below() -> None:
 
 def test_points_of_works_at_once_are_the_single_works() -> None:
     alone = residual().of(WORKS, 1)
-    many = residual().of(WORKS, 1, [1, 1, 1], np.array([True, False, True]))
-    assert many[:, 0] == pytest.approx(alone[:, 0], rel=1e-12)
-    assert many[[0, 2], 1] == pytest.approx(alone[[0, 2], 1], rel=1e-12)
+    together = residual().of(WORKS, 1, [1, 1, 1], np.array([True, False, True]))
+    assert together[:, 0] == pytest.approx(alone[:, 0], rel=1e-12)
+    assert together[[0, 2], 1] == pytest.approx(alone[[0, 2], 1], rel=1e-12)
