@@ -70,7 +70,8 @@ def install() -> None:
     if not PYTHON.exists():
         venv.EnvBuilder(with_pip=True).create(ENVIRONMENT)
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if run(*pip, "-c", "constraints.txt", "-e", ".[dev]"):
+    # of torch's 2,500 modules few are used: Python compiles these when it first imports them
+    if run(*pip, "--no-compile", "-c", "constraints.txt", "-e", ".[dev]"):
         sys.exit("error: the installation failed; pip's own message is above")
     STAMP.touch()
 

@@ -76,7 +76,7 @@ def test_static_batches_are_those_of_an_independent_simulation(rate: float, room
 def test_one_at_a_time_is_an_m_d_1_queue():
     """Answers of three tokens on a machine of 0.2 s a step: s = 0.6, and at one request a second
     W = s + ρ·s / (2·(1 − ρ)) = 0.6 + 0.36 / 0.8 = 1.05 s (Pollaczek-Khinchine)."""
-    count = 200_000
+    count = 60_000
     arrivals = np.cumsum(np.random.default_rng(3).exponential(1.0, count))
     requests = Requests(arrivals, np.full(count, 10), np.full(count, 3))
     served = serve_static(requests, constant(0.2, 1), Rules(4096, 1, 1000))
