@@ -12,6 +12,8 @@ from math import log, sqrt
 from statistics import median
 from typing import Any, NamedTuple
 
+import msgspec
+
 from calibration.record.read import MEASUREMENTS, Probes, host_index, recordings
 from simulator.hardware.host import Host, Parts
 from simulator.hardware.host import host as find_host
@@ -103,9 +105,11 @@ def sharing(bytecode_s: float) -> Parts:
 
 
 def as_fast(times: Parts) -> Host:
-    """The default host at the speed of one that takes `times` as long as the reference."""
+    """The default host at the speed of one that takes `times` as long as the reference, timed next
+    to the step that it is to predict."""
     default = parts(find_host().reference, reference_index())
-    return find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
+    host = find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
+    return msgspec.structs.replace(host, training=1.0)
 
 
 def beside(probes: Probes) -> Host:

@@ -64,6 +64,7 @@ def plan(
 ) -> RankPlan:
     """The plan of a rank with the launches `run` and the kernel times of `columns`."""
     ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
+    host = host.in_phase(run.trace.phase)
     launches = run.by(host)
     host_s, durations_s = launches.host_s.tolist(), columns.duration_s.tolist()
     sync_after = launches.sync_after.tolist()

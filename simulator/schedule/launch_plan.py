@@ -84,7 +84,7 @@ class LaunchPlan:
     def by(self, host: Host) -> Launches:
         """The host's work of each launch, without durations; the work of an op comes before its
         first launch."""
-        op_of = self.lowered.op_of
+        op_of, host = self.lowered.op_of, host.in_phase(self.trace.phase)
         done = np.cumsum(host.op_s(self.counts))
         before = done[op_of] + host.launch_s * np.arange(1, op_of.size + 1)
         tail = float(done[-1]) if done.size else 0.0

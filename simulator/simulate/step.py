@@ -59,7 +59,7 @@ def simulate(
     check_mode(mode)
     step = as_run(step, gpu, mode, profile)
     trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
-    plan = issued(trace, gpu)
+    plan, host = issued(trace, gpu), host.in_phase(trace.phase)
     launched, clock = host_schedule(plan, host, profile, mode, fusion and fusion.replays)
     load = _load(plan, gpu, profile)
     card = supply(gpu)

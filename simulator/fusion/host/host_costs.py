@@ -26,6 +26,7 @@ RECORDED = compiled_host().launched
 def launches(plan: LaunchPlan, host: Host, costs: HostCosts = RECORDED) -> Launches:
     """The host's work before each launch of a compiled step; the optimizer's work is as in eager
     mode. Durations are empty."""
+    host = host.in_phase(plan.trace.phase)
     return spread(plan, ops_s(plan, host, costs) + calls_s(plan, host, costs), host)
 
 

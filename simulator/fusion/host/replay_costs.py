@@ -32,7 +32,7 @@ def replaying(
 ) -> tuple[Launches, Clock]:
     """The launches, without durations, and the clock of a step whose graphs are replayed. The gap
     is the mean over kernels in graphs and outside."""
-    captured = replays.graph_of >= 0
+    captured, host = replays.graph_of >= 0, host.in_phase(plan.trace.phase)
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(plan, host, costs))
     for place in replays.copies:
