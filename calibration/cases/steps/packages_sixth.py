@@ -14,7 +14,7 @@ _DRAW = Draw(
     waves=("sew",),
     cut=("codegen", "ctrl", "helium", "arcee", "qwen2-moe"),
     untrained=("qwen2-moe",),
-    longest={},
+    longest={"ctrl": 256},
 )
 _TRAINED, _COMPILED = 26, {"inference": 12, "training": 6}
 
