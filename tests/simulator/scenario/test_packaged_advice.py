@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(
     not index.versions_agree(index.read_index()), reason="the files are of another Python or torch"
 )
 INCOMPLETE = """
-    gpt-oss-120b gpt-oss-120b-decode gpt-oss-20b gpt-oss-20b-decode llama3-70b llama3-70b-decode
-    minimax-m2 minimax-m2-decode mixtral qwen3-30b qwen3-30b-decode
+    gpt-oss-120b gpt-oss-120b-decode gpt-oss-20b gpt-oss-20b-decode llama3-70b minimax-m2
+    minimax-m2-decode mixtral qwen3-30b qwen3-30b-decode
 """.split()
 """Networks of which advice still traces some what-ifs: `python -m simulator.scenario.packaged NAME`
 packages them."""
