@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 )
 INCOMPLETE = """
     gpt-oss-120b gpt-oss-120b-decode gpt-oss-20b gpt-oss-20b-decode llama3-70b minimax-m2
-    minimax-m2-decode mixtral
+    mixtral
 """.split()
 """Networks of which advice still traces some what-ifs: `python -m simulator.scenario.packaged NAME`
 packages them."""
