@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
     not index.versions_agree(index.read_index()), reason="the files are of another Python or torch"
 )
 INCOMPLETE = """
-    gpt-oss-120b gpt-oss-20b llama3-70b mixtral
+    gpt-oss-120b gpt-oss-20b llama3-70b
 """.split()
 """Networks of which advice still traces some what-ifs: `python -m simulator.scenario.packaged NAME`
 packages them."""
