@@ -53,9 +53,13 @@ class Refused(Symbolic):
     refusal: Refusal | None = None
 
     @staticmethod
-    def everywhere(families: Symbolic, refusal: Refusal, tracer: Tracer) -> Refused:
-        """A refusal at all points that `families` hold."""
+    def within(
+        families: Symbolic, refusal: Refusal, tracer: Tracer, places: Sequence[int] = ()
+    ) -> Refused:
+        """A refusal at all points that `families` hold, or those of the cells at `places`."""
         cells: list[tuple[Cell, int]] = families.cells
+        if places:
+            cells = [cells[place] for place in places]
         return Refused(tracer, {}, cells, families.failures, families.has_seq, 0, refusal=refusal)
 
     def _family(self, batch: int, seq: int) -> Family | None:

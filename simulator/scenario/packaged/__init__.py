@@ -46,7 +46,7 @@ def families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Sym
     try:
         loaded = load(FOLDER / network.file, tracer, network.half)
         if network.refusal is not None:
-            return Refused.everywhere(loaded, network.refusal, tracer)
+            return Refused.within(loaded, network.refusal, tracer, network.refusing)
         if update is None:
             return loaded
         return with_update(loaded, load_update(FOLDER / update.file, update.half), tracer)

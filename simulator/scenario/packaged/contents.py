@@ -64,7 +64,7 @@ OMITTED = {
     **{
         f"{name}*.{rest}": "served in bf16; a fit takes a minute"
         for name in _MIXTURES
-        for rest in ("fp16.*", "fp32.*", "autocast.*", "bf16.training.*", "bf16.inference.a100")
+        for rest in ("fp16.*", "fp32.*", "autocast.*", "bf16.training.*")
     },
 }
 """Patterns of names that are not packaged, with the reason; users trace these themselves."""

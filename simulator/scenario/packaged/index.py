@@ -35,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     half       the dtype of tensors that are bfloat16 in the file; empty if it is the file's own
     attention  whether the network calls attention; without a call, every kernel gives this trace
     refusal    the error of the request at all points that the file's families hold
+    refusing   the cells to which the error is limited, as places in the file; empty for all cells
     """
 
     file: str
@@ -42,6 +43,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     half: str = ""
     attention: bool = True
     refusal: Refusal | None = None
+    refusing: tuple[int, ...] = ()
 
     @property
     def is_update(self) -> bool:

@@ -103,20 +103,26 @@ def _make_variant(request: TraceRequest, card: str) -> str:
         return "without attention"
     fresh = Fresh(request, find_gpu(card))
     families = load(FOLDER / plain.file, fresh)
-    points = [p for cell, _ in families.cells for p in cell.points(2)]
-    if all(fresh.error(*point) is None for point in points[:1]):
+    if fresh.error(*families.cells[0][0].points(1)[0]) is None:
         return _make(request, card, fresh)
-    points = [p for cell, _ in families.cells for p in cell.points(5)]
-    texts = [fresh.error(*point) for point in points]
-    known = [text for text in texts if text is not None]
+    points: list[tuple[int, int]] = []
+    texts: list[str] = []
+    refusing: list[int] = []
+    for place, (cell, _) in enumerate(families.cells):
+        own = cell.points(5)
+        known = [text for text in (fresh.error(*point) for point in own) if text is not None]
+        if len(known) == len(own):
+            points, texts = points + own, texts + known
+            refusing.append(place)
+        elif known:
+            return "refused: a cell has points with and without an error"
     try:
-        refusal = Refusal.fit(points, known) if len(known) == len(texts) else None
+        refusal = Refusal.fit(points, texts)
     except ProgramMismatchError:
-        refusal = None
-    if refusal is None:
         return "refused: its errors differ in more than sizes"
+    limited = tuple(refusing) if len(refusing) < len(families.cells) else ()
     name = f"{name_of(request)}.{card}"
-    _enter(name, request, Entry(plain.file, "", plain.half, refusal=refusal))
+    _enter(name, request, Entry(plain.file, "", plain.half, refusal=refusal, refusing=limited))
     return f"error: {refusal.at(*points[0])}"
 
 

@@ -27,13 +27,6 @@ from simulator.whatif import apply, parse
 pytestmark = pytest.mark.skipif(
     not index.versions_agree(index.read_index()), reason="the files are of another Python or torch"
 )
-INCOMPLETE = """
-    dit-xl gpt-oss-120b gpt-oss-120b-decode gpt-oss-20b gpt-oss-20b-decode gpt2-xl llama3-70b
-    llama3-70b-decode minimax-m2 minimax-m2-decode mixtral mixtral-small qwen3-30b qwen3-30b-decode
-    unet vit-l16 whisper-encoder
-""".split()
-"""Networks of which advice still traces some what-ifs: `python -m simulator.scenario.packaged NAME`
-packages them."""
 DTYPES = ("bf16", "fp16", "fp32", "autocast")
 
 
@@ -81,14 +74,9 @@ def untraced(network: str) -> list[str]:
     return missing
 
 
-@pytest.mark.parametrize("network", sorted({*CATALOGUE} - {*INCOMPLETE}))
+@pytest.mark.parametrize("network", sorted(CATALOGUE))
 def test_what_advice_tries_is_packaged(network: str) -> None:
     assert untraced(network) == []
-
-
-@pytest.mark.parametrize("network", INCOMPLETE)
-def test_a_network_that_is_complete_is_not_listed_as_incomplete(network: str) -> None:
-    assert untraced(network) != []
 
 
 def fresh(request: TraceRequest, card: str) -> Trace:
@@ -124,6 +112,22 @@ def test_a_kernel_that_refuses_says_what_a_trace_says(batch: int, seq: int) -> N
             ask(batch, seq)
     with pytest.raises(AssertionError, match="nothing is to be traced"):
         refused.at(1, 4096)  # beyond the last position, where tracing has another error
+
+
+@pytest.mark.parametrize(("batch", "seq"), [(1, 129), (3, 300), (2, 1024)])
+def test_a_kernel_that_refuses_beyond_a_window_says_what_a_trace_says(batch: int, seq: int) -> None:
+    request = request_of("gpt-oss-20b", "bf16", False, sdpa="flash")
+    with pytest.raises(InputError, match=r"64, 256, 64\] in torch.bfloat16, masked") as error:
+        trace_module(replace(request, batch=batch, seq=seq), gpu("h200"))
+    with pytest.raises(InputError, match=f"^{re.escape(str(error.value))}$"):
+        families(request, "h200").at(batch, seq)
+
+
+@pytest.mark.parametrize("seq", [1, 2, 96, 128])
+def test_a_kernel_that_refuses_beyond_a_window_is_traced_within_it(seq: int) -> None:
+    refused = families(request_of("gpt-oss-20b", "bf16", False, sdpa="flash"), "h200")
+    with pytest.raises(AssertionError, match="nothing is to be traced"):
+        refused.at(2, seq)
 
 
 def test_an_update_completes_only_the_families_that_it_was_compared_for() -> None:
