@@ -150,6 +150,14 @@ def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
     assert float(kernel.busy_s(held.slowdown)) == 1.0
 
 
+def test_the_clock_below_a_kink_meets_the_limit_exactly() -> None:
+    """Below a clock of 0.2 the kernel slows, so the power falls faster. At 0.12, V is 0.56, and
+    100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
+    kernel = load(0.2, 1.0, 100.0, 1e12)
+    held = made_up(178.816).settle(kernel, 0.0, 0.0)
+    assert float(held.clock) == pytest.approx(0.12, rel=1e-12)
+
+
 def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone() -> None:
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
     own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
