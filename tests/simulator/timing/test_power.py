@@ -22,8 +22,8 @@ from simulator.timing.energies import (
     energies,
     features,
 )
-from simulator.timing.power import Load, Supply, supply
-from simulator.timing.roofline import Roofs
+from simulator.timing.power import Load, SettledClock, Supply, supply
+from simulator.timing.roofline import NO_SLOWDOWN, Roofs
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
@@ -72,6 +72,16 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
     assert power.limited and power.clock_hz == pytest.approx(0.5e9)
     assert power.joules_interval == (pytest.approx(0.9 * 425), pytest.approx(1.1 * 425))
+
+
+def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
+    """The energies are of 1 GHz and the card reaches 1.6: half its clock is 0.8 GHz, where V is
+    0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more draws 132.4 J."""
+    card = Supply(replace(MADE_UP, clocked_w=50, interval=(1.0, 1.0)), 500.0, 500.0, 1.6e9, True)
+    held = SettledClock(np.array(0.5), NO_SLOWDOWN)
+    power = card.power(load(1.0, 0.0, 0.0, 0.0), held, 1.0, 1.0, (0.0, 2.0))
+    assert power.joules == pytest.approx(132.4)
+    assert power.joules_interval == pytest.approx((0.0, 264.8))
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
