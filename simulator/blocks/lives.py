@@ -12,17 +12,26 @@ from simulator.records import Op, Storage, Trace, touches
 
 
 def lifetimes(
-    trace: Trace, ops: list[Op], place_of: Sequence[int], run_of: Sequence[int], chains: Chains
+    trace: Trace,
+    ops: list[Op],
+    place_of: Sequence[int],
+    copies_of: Mapping[int, Sequence[int]],
+    run_of: Sequence[int],
+    chains: Chains,
 ) -> list[Storage]:
     """The storages of the longer trace with `ops`. A storage is born and freed at the same distance
-    from the ops that touch it as in the original; storages that all blocks free at one op are
-    freed at that op. `place_of` and `run_of` have an entry for each traced op."""
+    from the ops that touch it as in the original. Storages that all blocks free at one op are
+    freed at that op. Storages that blocks 1 and 2 free at equal ops of later runs, such as saved
+    ones that no backward op reads, are freed at that op of the same copy. `place_of` and `run_of`
+    have an entry for each traced op; `copies_of` has the places of the copies of ops of blocks 1
+    and 2."""
     first, last = touches(ops)
     traced_first, traced_last = touches(trace.ops)
     sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]
     for elements, new in zip(chains.elements, chains.new, strict=True):
         for s in new:
             sample[s] = elements[min(1, len(elements) - 1)]
+    copy_of = {s: n for new in chains.new for n, s in enumerate(new)}
     storages: list[Storage] = []
     for s, traced in enumerate(sample):
         old = trace.storages[traced]
@@ -33,10 +42,16 @@ def lifetimes(
             freed = len(ops)
         elif freed is not None and s in last:
             end = traced_last[traced]
+            is_later = run_of[freed] > run_of[end] + 1
             together = _freed_together(trace, traced_last, traced, chains)
             if together is None:
-                together = run_of[freed] > run_of[end] + 1
-            freed = place_of[freed] if together else last[s] + freed - end
+                together = is_later
+            if together or (is_later and freed in copies_of and s not in copy_of):
+                freed = place_of[freed]
+            elif is_later and freed in copies_of:
+                freed = copies_of[freed][copy_of[s]]
+            else:
+                freed = last[s] + freed - end
         storages.append(Storage(old.nbytes, born, freed, old.role, old.device))
     return storages
 

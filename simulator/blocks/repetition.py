@@ -57,23 +57,27 @@ class Repetition:
         self._ops: list[Op] = []
         self._run_of = [number for number, run in enumerate(entries) for _ in run.ops]
         self._chains = chains_of(trace, entries, self.added)
-        later = {run.start for _, run in neighbours(entries)}
+        earlier_of = {run.start: earlier for earlier, run in neighbours(entries)}
+        self._copies_of: dict[int, list[int]] = {}
         for run in entries:
-            if run.start in later:
-                self._copies(run)
+            if run.start in earlier_of:
+                self._copies(run, earlier_of[run.start])
             if run.block is None:
                 self._update(run)
             else:
                 self._unchanged(run, self.added if run.block >= 2 else 0)
         self.trace = self._whole()
 
-    def _copies(self, run: Run) -> None:
+    def _copies(self, run: Run, earlier: Run) -> None:
         """Append the new blocks between the run of block 1 and that of block 2."""
-        added = self.added
+        added, start = self.added, len(self._ops)
         forward = run.block == 2
         for copy in range(1, added + 1) if forward else range(added, 0, -1):
             for i in run.ops:
                 self._append(i, self._moved(i, copy - 1 if forward else copy))
+        for offset, (i, j) in enumerate(zip(run.ops, earlier.ops, strict=True)):
+            places = [start + copy * len(run.ops) + offset for copy in range(added)]
+            self._copies_of[i] = self._copies_of[j] = places if forward else places[::-1]
 
     def _unchanged(self, run: Run, shift: int) -> None:
         """Append a run as it was traced."""
@@ -130,7 +134,14 @@ class Repetition:
         longer = msgspec.structs.replace(
             self._traced,
             ops=self._ops,
-            storages=lifetimes(self._traced, self._ops, self.place_of, self._run_of, self._chains),
+            storages=lifetimes(
+                self._traced,
+                self._ops,
+                self.place_of,
+                self._copies_of,
+                self._run_of,
+                self._chains,
+            ),
             assumptions=self._assumptions(),
             code=self._code(),
             **longer_tail(self._traced, self._chains),

@@ -3,6 +3,7 @@ open.
 
     python -m tests.reliability.soak slider --hours 8 --record
     python -m tests.reliability.soak sweeps --hours 4 --record
+    python -m tests.reliability.soak slider --hours 1 --events-per-s 1   # on a shared computer
 
 Resident memory and open files are read every ten seconds. The first half of a run is its warm-up:
 caches fill with events, not with time, and a busy computer takes longer for them; the heap grows to
@@ -16,6 +17,8 @@ offscreen platform if there is no display.
 from __future__ import annotations
 
 import argparse
+import ctypes
+import math
 import os
 import random
 import sys
@@ -39,12 +42,21 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class Sample(NamedTuple):
-    """The process at a time in seconds: events so far, resident bytes, open files."""
+    """The process at a time in seconds: events so far, resident bytes, open files, and what is in
+    use: bytes from glibc's malloc and blocks of Python's allocator. Resident bytes that grow while
+    these do not are free memory between live objects."""
 
     at_s: float
     events: int
     resident_bytes: int
     files: int
+    used_bytes: int = 0
+    blocks: int = 0
+
+    def __str__(self) -> str:
+        megabytes = f"{self.resident_bytes / 1e6:9.1f} MB"
+        used = f"{self.used_bytes / 1e6:9.1f} MB in use {self.blocks:>9,} blocks"
+        return f"{self.at_s:8.0f} s {self.events:>8,} {megabytes} {self.files:>4} files {used}"
 
 
 class Growth(NamedTuple):
@@ -93,9 +105,9 @@ def growth(samples: list[Sample]) -> Growth:
     return Growth(slope, error, before, after, samples[-1].events, whole_s / 3600)
 
 
-def slider(seconds: float) -> list[Sample]:
+def slider(seconds: float, every_s: float = 0.0) -> list[Sample]:
     """Drag the explorer's sliders of batch and sequence back and forth; each drag of many moves is
-    one undo step.
+    one undo step. A move begins at least `every_s` seconds after the one before.
     """
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -117,14 +129,16 @@ def slider(seconds: float) -> list[Sample]:
         each.setValue(chance.randint(each.minimum(), each.maximum()))
         loop_for(chance.choice((5, 20, 100)))
 
-    samples = _observed(move, seconds)
+    samples = observed(move, seconds, every_s, lambda left_s: loop_for(round(left_s * 1e3)))
     window.close()
     window.worker.close()
     return samples
 
 
-def sweeps(seconds: float) -> list[Sample]:
-    """Sweep batch and sequence of three networks, on each card once and then on random ones."""
+def sweeps(seconds: float, every_s: float = 0.0) -> list[Sample]:
+    """Sweep batch and sequence of three networks, on each card once and then on random ones. A
+    sweep begins at least `every_s` seconds after the one before.
+    """
     from simulator.analysis.sweep import sweep
     from simulator.hardware.gpu import gpus
     from simulator.scenario.scenario import Scenario
@@ -142,27 +156,57 @@ def sweeps(seconds: float) -> list[Sample]:
         low = chance.randint(1, 32)
         sweep(Scenario(network, gpu=card), {axis: [low * step for step in range(1, 17)]})
 
-    return _observed(once, seconds)
+    return observed(once, seconds, every_s, time.sleep)
 
 
-def _observed(event: Callable[[], None], seconds: float) -> list[Sample]:
-    """Repeat an event, with a sample every ten seconds."""
+def observed(
+    event: Callable[[], None], seconds: float, every_s: float, wait: Callable[[float], None]
+) -> list[Sample]:
+    """Repeat an event, and print a sample every ten seconds. An event that ends sooner than
+    `every_s` seconds after its begin is followed by a wait."""
     began = time.monotonic()
     samples = [_sample(0.0, 0)]
     events = 0
     while samples[-1].at_s < seconds:
+        event_began = time.monotonic()
         event()
         events += 1
+        left_s = event_began + every_s - time.monotonic()
+        if left_s > 0:
+            wait(left_s)
         at_s = time.monotonic() - began
         if at_s - samples[-1].at_s >= _EVERY_S:
             samples.append(_sample(at_s, events))
+            print(samples[-1], flush=True)
     return samples
 
 
 def _sample(at_s: float, events: int) -> Sample:
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     files = sum(1 for _ in Path("/proc/self/fd").iterdir())
-    return Sample(at_s, events, pages * _PAGE_BYTES, files)
+    return Sample(
+        at_s, events, pages * _PAGE_BYTES, files, _malloc_bytes(), sys.getallocatedblocks()
+    )
+
+
+class _Mallinfo2(ctypes.Structure):
+    """The record of the same name in malloc.h: ten sizes."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                     "uordblks", "fordblks", "keepcost")
+    ]  # fmt: skip
+
+
+def _malloc_bytes() -> int:
+    """Bytes in use from malloc, in all arenas and in mappings; 0 without glibc 2.33 or later."""
+    read = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if read is None:
+        return 0
+    read.restype = _Mallinfo2
+    of = read()
+    return of.uordblks + of.hblkhd
 
 
 RUNS = {"slider": slider, "sweeps": sweeps}
@@ -173,17 +217,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", choices=[*RUNS])
     parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--events-per-s", type=float, default=math.inf, help="at most this rate")
     parser.add_argument("--record", action="store_true", help="write the row of tests/README.md")
     options = parser.parse_args()
-    samples = RUNS[options.run](options.hours * 3600)
-    for sample in samples:
-        print(f"{sample.at_s:8.0f} s {sample.events:>8,} {sample.resident_bytes / 1e6:9.1f} MB "
-              f"{sample.files:>4} files")  # fmt: skip
+    samples = RUNS[options.run](options.hours * 3600, 1 / options.events_per_s)
     shown = growth(samples)
     print(shown)
     if options.record:
         event_name = {"slider": "slider events", "sweeps": "sweeps"}[options.run]
         command = f"python -m tests.reliability.soak {options.run} --hours {options.hours:g}"
+        if math.isfinite(options.events_per_s):
+            command += f" --events-per-s {options.events_per_s:g}"
         promises.write(f"{event_name} for hours leak nothing", command, str(shown))
     return int(not shown.is_flat)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from tests.reliability import soak
 from tests.reliability.soak import Sample, growth
 
 
@@ -45,3 +48,23 @@ def test_a_run_is_summarised_in_a_line() -> None:
     assert str(growth(samples(3.0))) == line.format("failed", "+3.0", 9)
     assert str(growth(samples(0.5))) == line.format("passed", "+0.5", 9)
     assert str(growth(samples(0.5, files=10))) == line.format("failed", "+0.5", 10)
+
+
+def test_events_begin_at_most_at_the_given_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, waits_s = 0.0, list[float]()
+
+    def pass_by(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    def wait(seconds: float) -> None:
+        waits_s.append(seconds)
+        pass_by(seconds)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    durations_s = iter([0.25, 0.5, 3.0] + [0.25] * 99)
+    samples = soak.observed(lambda: pass_by(next(durations_s)), 20.0, 1.0, wait)
+    # 1 + 1 + 3 + 5·1 = 10 s with eight events, then ten events in ten seconds
+    assert [(sample.at_s, sample.events) for sample in samples] == [(0, 0), (10, 8), (20, 18)]
+    assert waits_s == [0.75, 0.5] + [0.75] * 15
+    assert all(sample.used_bytes > 1e6 and sample.blocks > 1e4 for sample in samples)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.fusion.dataflow import Value
+from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.node import Key, Node
-from simulator.records import Op
+from simulator.records import Op, Tensor
 
 if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
@@ -63,18 +65,76 @@ def accumulate(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def concatenate(lowering: Lowering, index: int, op: Op) -> None:
-    """Write each part into its place with a separate kernel (`ConcatKernel` of ir.py)."""
-    before: Key | None = None
+    """Write the operands into their places (`ConcatKernel` of ir.py). The node that computes an
+    operand writes it there; views are copied, and one launch copies all inputs of the graph."""
+    whole = lowering.flow.makes[index][0]
+    inputs: dict[Key, int] = {}
     for place, (value, tensor) in enumerate(
         zip(lowering.flow.reads[index], op.inputs, strict=True)
     ):
-        reads = {read_key(lowering, index, op, place, value): tensor.nbytes}
-        node = lowering.node("pointwise", tensor.numel, 1, True, reads, (index,), 0, tensor.numel)
-        last = place == len(op.inputs) - 1
-        key = lowering.flow.makes[index][0] if last else next(lowering.number)
-        node.writes[key] = tensor.nbytes
-        node.alone = True
-        if before is not None:
-            node.reads[before] = 0  # a reader of the last part needs all parts
+        key = _read_alone(read_key(lowering, index, op, place, value))
+        if _is_input(lowering, index, value):
+            inputs[key] = inputs.get(key, 0) + tensor.nbytes
+        elif key != value or not _in_place(lowering, index, value, tensor, whole):
+            lowering.nodes.append(_copy(lowering, index, {key: tensor.nbytes}, tensor, whole))
+    if inputs:
+        copy = _copy(lowering, index, inputs, op.outputs[0], whole)
+        copy.rows = copy.instructions = sum(inputs.values()) // op.outputs[0].itemsize
+        copy.writes[whole] = sum(inputs.values())
+        copy.alone = len(inputs) > 1
+        lowering.nodes.append(copy)
+
+
+def _read_alone(key: Key) -> Key:
+    """The key of an operand that a loop over it alone reads, not a loop over the result."""
+    if not isinstance(key, Part) or not key.way or key.way[0][:1] != ("cat",):
+        return key
+    return read(value_of(key), key.offset, key.way[1:])
+
+
+def _copy(
+    lowering: Lowering, index: int, reads: dict[Key, int], tensor: Tensor, whole: Value
+) -> Node:
+    numel = tensor.numel
+    node = lowering.node("pointwise", numel, 1, True, reads, (index,), 0, numel)
+    node.writes[whole], node.piece_of = tensor.nbytes, whole
+    return node
+
+
+def _is_input(lowering: Lowering, index: int, value: Value) -> bool:
+    """Whether the graph of an op reads a value that it does not compute."""
+    maker = lowering.computed_by.get(value, -1)
+    if maker < 0:
+        node = _writer(lowering, value)
+        maker = node.ops[-1] if node is not None else -1
+    ops = lowering.trace.ops
+    return maker < 0 or ops[maker].phase != ops[index].phase
+
+
+def _writer(lowering: Lowering, value: Value) -> Node | None:
+    return next((node for node in reversed(lowering.nodes) if value in node.writes), None)
+
+
+def _in_place(lowering: Lowering, index: int, value: Value, tensor: Tensor, whole: Value) -> bool:
+    """Whether the node that computes an operand writes it into its place; then it does."""
+    pending = lowering.pending.get(value)
+    if pending is not None:
+        if lowering.computed[value].numel != tensor.numel:
+            return False
+        if lowering.flow.users[value] != [index]:
+            lowering.store(value)
+            _becomes_piece(lowering.nodes[-1], value, whole)
+            return True
+        node = _copy(lowering, index, {value: tensor.nbytes}, tensor, whole)
+        node.instructions = 0
         lowering.nodes.append(node)
-        before = key
+        return True
+    node = _writer(lowering, value)
+    if node is None or node.writes != {value: tensor.nbytes} or node.call or node.atomic:
+        return False
+    _becomes_piece(node, value, whole)
+    return True
+
+
+def _becomes_piece(node: Node, value: Value, whole: Value) -> None:
+    node.piece_of, node.writes[whole] = whole, node.writes[value]

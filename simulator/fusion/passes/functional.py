@@ -1,5 +1,8 @@
 """A trace in which no loop writes its operands: AOTAutograd makes a graph functional before the
-partition, so a loop that overwrites a whole activation writes a new tensor instead."""
+partition, so a loop that overwrites an activation writes a new tensor instead. If it overwrites a
+part, the new tensor is the whole one, which is computed anew where it is read
+(`should_reinplace_scatter` of torch/_inductor/fx_passes/reinplace.py, without its exception for two
+tensors that are stored in any case)."""
 
 from __future__ import annotations
 
@@ -8,57 +11,74 @@ from msgspec.structs import replace
 from simulator.fusion.costed import costed
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind
-from simulator.records import Op, Signature, Storage, Trace
+from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 
-def functional(trace: Trace) -> Trace:
-    """The trace in which an out-of-place loop replaces each in-place loop that overwrites a whole
-    activation; later ops read its result."""
+def functional(trace: Trace, parts_only: bool = False) -> Trace:
+    """The trace in which an out-of-place loop replaces each in-place loop that overwrites an
+    activation or a part of it; later ops read its result. With `parts_only`, a trace stays as it is
+    if no loop overwrites a part: versions of whole values need no new storages."""
     stands: dict[int, int] = {}  # for each storage, the new storage of its contents
     fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one
-    plain: dict[int, Signature | None] = {}
+    plain: dict[tuple[int, Tensor], Signature | None] = {}
+    whole: dict[int, Tensor] = {}
     ops: list[Op] = []
     parts = graphs(trace)
+    any_part = not parts_only
     for index, op in enumerate(trace.ops):
         reads = tuple(stands.get(s, s) for s in op.storages[: len(op.inputs)])
-        functional_op = None if parts.eager(index) else _out_of_place(op, trace.storages, plain)
+        for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
+            if tensor.nbytes == trace.storages[storage].nbytes and tensor.dense:
+                whole.setdefault(storage, tensor)
+        base = whole.get(op.storages[-1]) if op.storages else None
+        functional_op = None
+        if base is not None and not parts.eager(index):
+            functional_op = _out_of_place(op, trace.storages, base, plain)
         if functional_op is not None:
             stands[op.storages[-1]] = len(trace.storages) + len(fresh)
             fresh.append((op.storages[-1], index))
+            any_part |= functional_op.out != op.outputs[0]
         makes = tuple(stands.get(s, s) for s in op.storages[len(op.inputs) :])
         storages = reads + makes
         if functional_op is not None or storages != op.storages:
             op = replace(op, signature=functional_op or op.signature, storages=storages)
         ops.append(op)
-    if not fresh:
+    if not fresh or not any_part:
         return trace
     return replace(trace, ops=ops, storages=_lives(trace, ops, fresh))
 
 
 def _out_of_place(
-    op: Op, storages: list[Storage], known: dict[int, Signature | None]
+    op: Op,
+    storages: list[Storage],
+    base: Tensor,
+    known: dict[tuple[int, Tensor], Signature | None],
 ) -> Signature | None:
-    """The signature of the out-of-place loop; None if the loop stays in place."""
+    """The signature of the out-of-place loop over the whole tensor `base` of the storage that an op
+    overwrites; None if the loop stays in place."""
     name = op.name.split(".")[1]
     if not name.endswith("_") or len(op.outputs) != 1 or op.phase == "optimizer":
         return None
     place = op.storages[-1]
     storage = storages[place]
     own = storage.role == "activation" and storage.born >= 0
-    whole = op.outputs[0].nbytes == storage.nbytes and place in op.storages[: len(op.inputs)]
-    if not (own and whole):
+    if not own or op.storages[0] != place or op.inputs[0].dtype != base.dtype:
         return None
-    if id(op.signature) not in known:
+    key = id(op.signature), base
+    if key not in known:
         old = op.signature
         regions = old.aliases[: len(old.inputs)] or tuple(range(len(old.inputs)))
+        part = old.out.nbytes < storage.nbytes
         functional = replace(
             old,
             name=old.name.replace(f".{name}.", f".{name[:-1]}."),
+            inputs=(base, *old.inputs[1:]) if part else old.inputs,
+            outputs=(base,) if part else old.outputs,
             aliases=(*regions, max(regions, default=-1) + 1),
         )
         fits = kind(old) == kind(functional) == "pointwise" and costed(functional) is not None
-        known[id(op.signature)] = functional if fits else None
-    return known[id(op.signature)]
+        known[key] = functional if fits else None
+    return known[key]
 
 
 def _lives(trace: Trace, ops: list[Op], fresh: list[tuple[int, int]]) -> list[Storage]:

@@ -20,7 +20,7 @@ def absorbed(
 ) -> list[Group]:
     """The groups, where each product absorbs its only reader if the reader loops over the product's
     result alone and the fusion pays."""
-    maker: dict[Key, Group] = {key: g for g in groups for n in g.nodes for key in n.writes}
+    maker: dict[Key, Group] = {key: g for g in groups for n in g.nodes for key in n.own_writes}
     readers: dict[Key, set[Group]] = {}
     for group in groups:
         for node in group.nodes:

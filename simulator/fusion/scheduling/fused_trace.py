@@ -183,13 +183,18 @@ def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
     """Bytes that a group reads from other groups, and that it writes, by value."""
     reads: dict[Key, int] = {}
     writes: dict[Key, int] = {}
+    inside: set[Key] = set()
     for node in group.nodes:
         for key, size in node.reads.items():
-            if value_of(key) not in writes and size:
+            if value_of(key) not in inside and size:
                 region = region_of(key)
                 reads[region] = max(reads.get(region, 0), size)
+        inside.update(node.writes)
         for key, size in node.writes.items():
-            writes[key] = max(writes.get(key, 0), size)
+            if key == node.piece_of:
+                writes[key] = writes.get(key, 0) + size
+            elif node.piece_of is None:
+                writes[key] = max(writes.get(key, 0), size)
     return reads, writes
 
 

@@ -10,6 +10,7 @@ from simulator.fusion.lowering.library.padding import timer
 from simulator.fusion.lowering.lowering import Lowering
 from simulator.fusion.passes.attention import attended
 from simulator.fusion.passes.dot_products import dot_products
+from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_graph import JointGraph, joint_graph
 from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
 from simulator.fusion.scheduling.epilogue_fusion import absorbed
@@ -55,7 +56,11 @@ def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     if level in LIKE:
         return JointGraph(trace)
     if level in WHOLE and trace.phase == "inference":
-        return attended(trace, gpu)
+        plain = functional(trace, parts_only=True)
+        joint = attended(plain, gpu)
+        if plain is trace or joint.source:
+            return joint
+        return JointGraph(plain, range(len(plain.ops)))
     return joint_graph(trace)
 
 

@@ -23,12 +23,14 @@ def groups(
     `siblings`, nodes that only read the same memory fuse; with `after`, loops fuse with a reduction
     before them. All ops of a group are in one of the `graphs`."""
     writer_of: dict[Key, Group] = {}
+    pieces: dict[Key, set[Group]] = {}
     readers: dict[Key, list[Group]] = {}
     merged: list[Group] = []
     for place, node in enumerate(nodes):
         values = {value_of(key) for key in node.reads}
-        sources = {writer_of[value] for value in values if value in writer_of}
-        elsewhere = {
+        in_pieces = {group for value in values for group in pieces.get(value, ())}
+        sources = in_pieces | {writer_of[value] for value in values if value in writer_of}
+        elsewhere = in_pieces | {
             writer_of[value_of(key)]
             for key in node.reads
             if isinstance(_loose(key, node), Part) and value_of(key) in writer_of
@@ -47,8 +49,10 @@ def groups(
         group.nodes.append(node)
         group.last = place
         group.sources |= sources - {group}
-        for key in node.writes:
+        for key in node.own_writes:
             writer_of[key] = group
+        if node.piece_of is not None:
+            pieces.setdefault(node.piece_of, set()).add(group)
         for key in node.reads:
             known = readers.setdefault(_loose(key, node), [])
             if group not in known:
@@ -95,8 +99,8 @@ def shared_bytes(group: Group, node: Node) -> int:
     """Bytes of memory traffic that fusing a node into a group saves."""
     touched: dict[Key, int] = {}
     for other in group.nodes:
-        touched |= other.reads | other.writes
-    mine = node.reads | node.writes
+        touched |= other.reads | other.own_writes
+    mine = node.reads | node.own_writes
     return sum(min(size, mine[key]) for key, size in touched.items() if key in mine)
 
 
@@ -133,7 +137,8 @@ def _shared_when_reordered(group: Group, node: Node) -> int:
         return 0
     touched: dict[Key, int] = {}
     for other in group.nodes:
-        touched |= {_loose(key, other): size for key, size in other.reads.items()} | other.writes
+        touched |= {_loose(key, other): size for key, size in other.reads.items()}
+        touched |= other.own_writes
     written = {key for other in group.nodes for key in other.writes}
     orders = {reordered(key, node.rows)[1] for key in node.reads if value_of(key) in written}
     if len(orders) > 1:

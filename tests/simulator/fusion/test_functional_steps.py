@@ -44,15 +44,34 @@ def test_two_loops_in_place_write_two_new_storages() -> None:
 
 @pytest.mark.parametrize("function", [
     lambda x: x.mul_(2) + 1,  # the caller sees it
-    lambda x: _half(x * 2),
+    lambda x: x[:, :5].mul_(2) + 1,
 ])  # fmt: skip
-def test_loops_on_inputs_and_on_parts_stay_in_place(function: Callable[..., Any]) -> None:
+def test_loops_on_inputs_stay_in_place(function: Callable[..., Any]) -> None:
     row = step(function, 10, 10)
     assert functional(row) is row
 
 
-def _half(x: torch.Tensor) -> torch.Tensor:
-    x[:, :5].mul_(2)
+def test_a_loop_on_a_part_writes_the_whole() -> None:
+    row = step(lambda x: _half(x * 2, x), 10, 10)
+    x, own = row.ops[0].storages
+    plain = functional(row)
+    new = len(row.storages)
+    loop, last = (next(op for op in plain.ops if base in op.name) for base in (".add.", ".sin."))
+    assert loop.storages == (own, x, new) and last.storages[0] == new
+    # 10 · 10 · 4 bytes of the old value and 10 · 5 · 4 of the part that is added
+    assert (loop.signature.read_bytes, loop.signature.write_bytes) == (400 + 200, 400)
+    assert loop.signature.out == row.ops[0].outputs[0]
+
+
+def test_a_step_that_writes_no_part_stays_as_it_is_without_a_backward_pass() -> None:
+    row = step(lambda x: (x * 2).relu_().sin(), 10, 10)
+    assert functional(row) is not row and functional(row, parts_only=True) is row
+    part = step(lambda x: _half(x * 2, x), 10, 10)
+    assert functional(part, parts_only=True) == functional(part)
+
+
+def _half(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x[:, :5].add_(y[:, 5:])
     return x.sin()
 
 

@@ -29,13 +29,17 @@ def ruled(name: str) -> Counter[tuple[str, int, int]]:
 AGREE = {
     "many_readers/inference": 1,  # of 1, by the rules 1
     "long_chain/inference": 2,  # of 2, by the rules 2
-    "joined/inference": 1,  # of 3, by the rules 10
+    "joined/inference": 1,  # of 3, by the rules 2: part 0, x · 0, is written as zeros
     "turned_sums/inference": 4,  # of 5, by the rules 6
     "one_number/inference": 4,  # of 4, by the rules 4
     "norms/inference": 1,  # of 1, by the rules 1
     "long_rows/inference": 1,  # of 3, by the rules 3
     "cut_products/inference": 7,  # of 7, by the rules 7
     "written_in_place/inference": 1,  # of 2, by the rules 2
+    "parts_of_one_size/inference": 3,  # of 3, by the rules 3
+    "parts_of_many_sizes/inference": 13,  # of 13, by the rules 13
+    "parts_of_kernels/inference": 13,  # of 13, by the rules 13
+    "written_slices/inference": 3,  # of 4, by the rules 5
     "moved/inference": 5,  # of 5, by the rules 5
     "resized/inference": 2,  # of 3, by the rules 4
     "with_heads/inference": 3,  # of 5, by the rules 4

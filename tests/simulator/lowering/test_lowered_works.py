@@ -22,6 +22,19 @@ def test_the_launches_of_an_optimizer_are_stored(tensors: int, stored: bool) -> 
     assert first == again and (first is again) is stored
 
 
+def test_the_launches_of_a_long_list_share_the_work_of_its_tensors() -> None:
+    op = sig("aten._foreach_sqrt_.default", (), self=[LIST] * 1000)
+    (whole,) = gpu_works(op) or ()
+    launches = lower_op(op, [whole], gpu("h200"))
+    assert len(launches) > 2
+    # 4 · 6 elements of 4 bytes in each of the tensors, read and written once
+    assert sum(each.read_bytes for each in launches) == 1000 * 96
+    assert sum(each.write_bytes for each in launches) == 1000 * 96
+    assert [each.read_bytes for each in launches] == [
+        4 * each.dims["elements"] for each in launches
+    ]
+
+
 @pytest.mark.parametrize(
     ("shape", "one"),
     [((2, 3, 1, 1), True), ((2, 3, 5, 1), False), ((2, 3, 1, 5), False), ((2, 3, 1), True)],

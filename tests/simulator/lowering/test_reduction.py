@@ -23,6 +23,10 @@ H200 = gpu("h200")
         # of 132 holds; then each warp gathers 528 parts
         (128, 163_840, True, 4, Grid(1, 2112, 128, 20, 528)),
         (9536, 768, True, 4, Grid(75, 1, 128, 192, 0)),
+        # 153,600 / 512 = 300 values, more than 256, are shared if the 132 · 4 resident blocks
+        # hold all outputs
+        (528, 153_600, False, 4, Grid(528, 2, 512, 150, 1)),
+        (529, 153_600, False, 4, Grid(529, 1, 512, 300, 0)),
     ],
 )
 def test_grid(outputs: int, inputs: int, across: bool, vector: int, expected: Grid) -> None:

@@ -22,8 +22,8 @@ from simulator.timing.energies import (
     energies,
     features,
 )
-from simulator.timing.power import Load, Supply, supply
-from simulator.timing.roofline import Roofs
+from simulator.timing.power import Load, SettledClock, Supply, supply
+from simulator.timing.roofline import NO_SLOWDOWN, Roofs
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
@@ -72,6 +72,16 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     assert power.joules == pytest.approx(425) and power.watts == pytest.approx(212.5)
     assert power.limited and power.clock_hz == pytest.approx(0.5e9)
     assert power.joules_interval == (pytest.approx(0.9 * 425), pytest.approx(1.1 * 425))
+
+
+def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
+    """The energies are of 1 GHz and the card reaches 1.6: half its clock is 0.8 GHz, where V is
+    0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more draws 132.4 J."""
+    card = Supply(replace(MADE_UP, clocked_w=50, interval=(1.0, 1.0)), 500.0, 500.0, 1.6e9, True)
+    held = SettledClock(np.array(0.5), NO_SLOWDOWN)
+    power = card.power(load(1.0, 0.0, 0.0, 0.0), held, 1.0, 1.0, (0.0, 2.0))
+    assert power.joules == pytest.approx(132.4)
+    assert power.joules_interval == pytest.approx((0.0, 264.8))
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
@@ -148,6 +158,14 @@ def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
     held = made_up(256.25).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
     assert float(kernel.busy_s(held.slowdown)) == 1.0
+
+
+def test_the_clock_below_a_kink_meets_the_limit_exactly() -> None:
+    """Below a clock of 0.2 the kernel slows, so the power falls faster. At 0.12, V is 0.56, and
+    100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
+    kernel = load(0.2, 1.0, 100.0, 1e12)
+    held = made_up(178.816).settle(kernel, 0.0, 0.0)
+    assert float(held.clock) == pytest.approx(0.12, rel=1e-12)
 
 
 def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone() -> None:

@@ -84,6 +84,11 @@ def test_features_by_hand() -> None:
     assert coordinates_of_work["waves of 128×128"] == 1.0  # one block on 132 units
 
 
+def test_work_without_flops_has_a_coordinate_too() -> None:
+    copy = features(Work("copy", 0, 20, 11), units=132)
+    assert copy["flops per byte"] == copy["instructions per byte"] == -5  # log2((0 + 1) / 32)
+
+
 def test_a_half_empty_wave_is_seen() -> None:
     # 198 blocks of 128×128 on 132 units: 1.5 waves take the time of 2
     work = Work("gemm", 1, 1, 1, dims={"b": 198, "m": 128, "n": 128, "k": 8})

@@ -202,6 +202,9 @@ def test_gradients_of_a_group_norm() -> None:
     sums_alone = group_gradient([False, True, True], weight=CHANNELS)
     assert len(sums_alone) == 2
     assert (sums_alone[1].dims["since"], sums_alone[1].write_bytes) == (0, 48)
+    for wanted in ([False, True, False], [False, False, True]):  # of the weight or the bias alone
+        one = group_gradient(wanted, weight=CHANNELS)
+        assert [kernel.write_bytes for kernel in one] == [192, 24]  # two sums; 6 channels · 4
 
 
 @pytest.mark.parametrize(("n", "columnwise", "steps"), [(128, True, 128), (129, False, 5)])

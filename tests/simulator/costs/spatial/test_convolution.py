@@ -175,6 +175,21 @@ def test_depthwise_adds_its_bias_itself() -> None:
     assert (work.read_bytes, work.dims["depthwise"]) == (14080, True)
 
 
+def test_depthwise_overloads_without_groups_have_one_group_for_each_input_channel() -> None:
+    x = (1, 64, 10, 12), "float32"
+    op = sig(
+        "aten._conv_depthwise2d.default",
+        x,
+        None,
+        {"kernel_size": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1]},
+        self=x,
+        weight=((64, 1, 3, 3), "float32"),
+    )
+    (work,) = launched(op)
+    assert work.flops == 2 * 120 * 64 * 9  # not of all channels into each
+    assert work.dims["groups"] == 64
+
+
 def test_channels_last_depthwise_is_cudnns() -> None:
     x = Tensor((1, 64, 10, 10), "float16", (6400, 1, 640, 64))
     op = sig(

@@ -44,3 +44,21 @@ def test_a_library_call_takes_its_own_cost_and_no_python_of_the_module(
     took = ops_s(plan, driver, costs) - launched
     # The first of a kind is cold; the next ones directly follow one of their kind.
     assert took[plan.launches > 0].tolist() == pytest.approx([each_s + 2e-6, each_s, each_s])
+
+
+class Sorted(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sort(x)[0]
+
+
+@pytest.mark.parametrize("faster", [1.0, 4.0])
+def test_a_library_call_without_a_fitted_cost_takes_the_time_of_this_host(faster: float) -> None:
+    """The fitted costs are scaled from the reference host; a call by its counts is not."""
+    step = trace(Sorted(), (torch.empty(4, 64),), run="compiled")
+    plan = issued(fused(step, gpu("h200"), "compiled", profile()).trace, gpu("h200"))
+    driver = host()
+    costs = replace(FREE, reference_op_s=driver.seconds["op"] * faster)
+    calls = plan.launches > 0
+    took = (ops_s(plan, driver, costs) - plan.launches * driver.launch_s)[calls]
+    assert took.tolist() == pytest.approx(driver.library_call_s(plan.counts)[calls].tolist())
+    assert (took > 0).all()
