@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from app.explorer.background.answering import Answering
@@ -22,11 +23,18 @@ class MeasuredFiles:
     """Overlays a trace on the current scenario.
 
     If it cannot be read, or belongs to another step, the banner shows why, and the previous trace
-    stays.
+    stays. `on_end` gets each path, and whether the file was opened.
     """
 
-    def __init__(self, session: Session, answering: Answering, banner: Banner) -> None:
+    def __init__(
+        self,
+        session: Session,
+        answering: Answering,
+        banner: Banner,
+        on_end: Callable[[Path, bool], None],
+    ) -> None:
         self.session, self.answering, self.banner = session, answering, banner
+        self.on_end = on_end
 
     def open(self, path: Path) -> None:
         """Read a trace, and overlay it if it matches the scenario."""
@@ -40,13 +48,18 @@ class MeasuredFiles:
             if isinstance(measured, Overlay) and min(_shares(measured)) < _LEAST_SHARE:
                 self._refuse(path, measured)
             else:
-                self.session.set_measured(str(path))
+                self._overlay(path)
                 self._say_overlaid(path, measured)
 
         def failed(error: object) -> None:
+            self.on_end(path, False)
             self.banner.say(str(error), about="file")
 
         self.answering.worker.ask(_KEY, work, done, failed, SLOW)
+
+    def _overlay(self, path: Path) -> None:
+        self.session.set_measured(str(path))
+        self.on_end(path, True)
 
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
         share = ""
@@ -66,7 +79,7 @@ class MeasuredFiles:
             "ops; expected at least half of each; choose the network, step and mode of the "
             "measurement, and open the trace again",
             about="file",
-            offers={"Overlay anyway": lambda: self.session.set_measured(str(path))},
+            offers={"Overlay anyway": lambda: self._overlay(path)},
         )
 
 
