@@ -248,7 +248,8 @@ def _runs(host: Slices, owner: Ints, keys: Sequence[tuple[str, ...]]) -> Slices:
     first = np.flatnonzero(np.diff(by_key, prepend=-1))
     last = np.append(first[1:], by_key.size) - 1 if first.size else first
     short = [key[-1] for key in known]
-    names = [short[key] for key in by_key[first].tolist()]
+    at_runs: list[int] = by_key[first].tolist()
+    names = [short[key] for key in at_runs]
     named = np.flatnonzero([bool(name) for name in names])
     none = np.zeros(named.size, np.int64)
     begin, end = host.begin_s[first[named]], host.end_s[last[named]]
