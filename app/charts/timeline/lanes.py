@@ -46,12 +46,16 @@ def columns(runs: list[tuple[int, int, int]], kinds: tuple[str, ...], row: Box) 
     return [Rectangles(each, fill(kinds[kind]), crisp=True) for kind, each in boxes.items()]
 
 
-def _wide(seen: Visible, slices: Slices, x: Scale) -> Iterator[tuple[float, float, float, int]]:
-    """For each wide slice, its visible left and right ends, its full width and its index."""
-    for place, left, right in zip(
-        seen.wide.tolist(), seen.left.tolist(), seen.right.tolist(), strict=True
+def _wide(
+    seen: Visible, slices: Slices, x: Scale
+) -> Iterator[tuple[float, float, float, int, int]]:
+    """For each wide slice, its visible left and right ends, its full width, its kind and what it is
+    of."""
+    kinds, of = slices.kind[seen.wide].tolist(), slices.of[seen.wide].tolist()
+    for kind, each, left, right in zip(
+        kinds, of, seen.left.tolist(), seen.right.tolist(), strict=True
     ):
-        yield max(left, x.begin), min(right, x.end), right - left, place
+        yield max(left, x.begin), min(right, x.end), right - left, kind, each
 
 
 def gpu_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
@@ -60,16 +64,13 @@ def gpu_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
     seen = visible(slices, x)
     items = columns(seen.runs, GPU_KINDS, row)
     names: list[Item] = []
-    kinds: list[int] = slices.kind.tolist()
-    of: list[int] = slices.of.tolist()
-    for begin, end, width, place in _wide(seen, slices, x):
-        kind = kinds[place]
+    for begin, end, width, kind, kernel in _wide(seen, slices, x):
         name = GPU_KINDS[kind]
         gap = 1.0 if width >= 4 and name in REGIMES else 0.0
         box = Box(begin, row.top, end - begin - gap, row.height)
         items.append(Rectangle(box, fill(name), radius=0 if name in IDLE else 2))
         if box.width + gap >= _NAMED_PX:
-            names += _gpu_name(lanes, box, kind, of[place], metrics)
+            names += _gpu_name(lanes, box, kind, kernel, metrics)
     return [*items, *names]
 
 
@@ -96,15 +97,13 @@ def host_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
     items = columns(seen.runs, HOST_KINDS, row)
     if not seen.wide.size and not seen.runs:
         items.append(Text(row.left + 4, centre, _launched(lanes), "ink3"))
-    kinds: list[int] = slices.kind.tolist()
-    of: list[int] = slices.of.tolist()
-    for begin, end, _, place in _wide(seen, slices, x):
-        kind = HOST_KINDS[kinds[place]]
+    for begin, end, _, number, op in _wide(seen, slices, x):
+        kind = HOST_KINDS[number]
         box = Box(begin, row.top, max(1.0, end - begin - 1), row.height)
         if kind == LAUNCHES:
             edge = "line2" if box.width > 5 else None
             items.append(Rectangle(box, "bg3", edge, radius=3))
-            words = lanes.host_label(of[place])
+            words = lanes.host_label(op)
         elif kind == WAITS:
             items.append(Rectangle(box, fill(kind)))
             words = "waiting for a sync"
@@ -141,10 +140,10 @@ def module_row(slices: Slices, x: Scale, row: Box, metrics: Metrics) -> list[Ite
     """The modules of the ops below; a name stays in view while its slice does."""
     seen = visible(slices, x, 3.0)
     items: list[Item] = []
-    for begin, end, _, place in _wide(seen, slices, x):
+    for begin, end, _, _kind, name in _wide(seen, slices, x):
         box = Box(begin, row.top, max(1.0, end - begin - 1), row.height)
         items.append(Rectangle(box, _MODULE))
-        words = slices.names[int(slices.of[place])]
+        words = slices.names[name]
         for short in (words, ".".join(words.split(".")[-2:]), words.rpartition(".")[2]):
             fits = metrics.width(short, LABEL_PX, mono=True) + 10 <= end - begin
             if fits and not short.isdecimal():

@@ -131,9 +131,11 @@ class ViewPanels(QObject):
                 view.pick(ops)
 
     def pin_lane(self, track: Track) -> None:
-        """Pin or unpin a lane of the current scenario."""
-        state = self.session.state
-        self._try(lambda: self.session.pin(Pin(track, LETTERS[state.current])))
+        """Pin or unpin a lane of the current scenario, and show the timeline, where it appears."""
+        pin = Pin(track, LETTERS[self.session.state.current])
+        timeline = next(offered for offered in self.panels if offered.title == "Timeline")
+        if self._try(lambda: self.session.pin(pin, timeline.workspace)):
+            self.panels[timeline].bring_forward(True)
 
     def _session_changed(self, before: State, after: State) -> None:
         if before.pinned != after.pinned:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from app.answers.answer import Answer, compute_answer
+from app.answers.changes import with_field
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW
 from app.explorer.files.banner import Banner
-from app.explorer.state.session import Session
+from app.explorer.state.session import LETTERS, Session
 from app.quantities import percent
+from simulator.errors import RidgepointError
 from simulator.measured.overlay import Overlay, overlay
 from simulator.measured.profiler_trace import ProfiledStep, read
+from simulator.scenario.scenario import Scenario
 
 _KEY = "opened trace"
 _LEAST_SHARE = 0.5
@@ -18,35 +24,69 @@ _LEAST_SHARE = 0.5
 these ops. Below either, the trace belongs to another step."""
 
 
+@dataclass(frozen=True)
+class _OtherStep:
+    """A step that the trace may measure: the scenario at an index, or, without one, the current
+    scenario in its other phase."""
+
+    words: str
+    scenario: Scenario
+    answer: Answer | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class _Mismatch:
+    """A trace that belongs to another step, and that step if it is known."""
+
+    overlay: Overlay
+    other: _OtherStep | None
+
+
 class MeasuredFiles:
     """Overlays a trace on the current scenario.
 
     If it cannot be read, or belongs to another step, the banner shows why, and the previous trace
-    stays.
+    stays. `on_end` gets each path, and whether the file was opened.
     """
 
-    def __init__(self, session: Session, answering: Answering, banner: Banner) -> None:
+    def __init__(
+        self,
+        session: Session,
+        answering: Answering,
+        banner: Banner,
+        on_end: Callable[[Path, bool], None],
+    ) -> None:
         self.session, self.answering, self.banner = session, answering, banner
+        self.on_end = on_end
 
     def open(self, path: Path) -> None:
         """Read a trace, and overlay it if it matches the scenario."""
-        answer = self.answering.answer
+        answer, others = self.answering.answer, self._others()
 
-        def work(_: object) -> ProfiledStep | Overlay:
+        def work(_: object) -> ProfiledStep | Overlay | _Mismatch:
             step = read(path)
-            return step if answer is None else overlay(answer.prediction, step)
+            if answer is None:
+                return step
+            measured = overlay(answer.prediction, step)
+            return measured if _matches(measured) else _Mismatch(measured, _matching(others, step))
 
-        def done(measured: ProfiledStep | Overlay) -> None:
-            if isinstance(measured, Overlay) and min(_shares(measured)) < _LEAST_SHARE:
+        def done(measured: ProfiledStep | Overlay | _Mismatch) -> None:
+            if isinstance(measured, _Mismatch):
                 self._refuse(path, measured)
             else:
-                self.session.set_measured(str(path))
+                self._overlay(path)
                 self._say_overlaid(path, measured)
 
         def failed(error: object) -> None:
+            self.on_end(path, False)
             self.banner.say(str(error), about="file")
 
         self.answering.worker.ask(_KEY, work, done, failed, SLOW)
+
+    def _overlay(self, path: Path) -> None:
+        self.session.set_measured(str(path))
+        self.on_end(path, True)
 
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
         share = ""
@@ -58,16 +98,64 @@ class MeasuredFiles:
             wrong=False,
         )
 
-    def _refuse(self, path: Path, measured: Overlay) -> None:
+    def _others(self) -> list[_OtherStep]:
+        """The other scenarios, and the other phase of the current one."""
+        state, answers = self.session.state, self.answering.answers
+        others = [
+            _OtherStep(f"Switch to {LETTERS[at]}", s, answers.get(s.key), at)
+            for at, s in enumerate(side.scenario for side in state.sides)
+            if at != state.current
+        ]
+        now, answer = state.scenario, self.answering.answer
+        if answer is not None and now.trace_file is None:
+            trains = answer.prediction.trace.phase == "training"
+            phase = "inference" if trains else "training"
+            changed = with_field(now, "training", None if trains else True)
+            others.append(_OtherStep(f"Switch to the {phase} step", changed))
+        return others
+
+    def _switch(self, path: Path, other: _OtherStep) -> None:
+        """Show the step that the trace measures, and overlay the trace."""
+        if other.place is None:
+            words = other.words[0].lower() + other.words[1:]
+            self.session.set_scenario(other.scenario, words)
+        elif [s.scenario for s in self.session.state.sides][other.place :][:1] == [other.scenario]:
+            self.session.switch_to(other.place)
+        else:
+            return  # the scenario was changed or removed meanwhile
+        self._overlay(path)
+
+    def _refuse(self, path: Path, mismatch: _Mismatch) -> None:
+        measured, other = mismatch.overlay, mismatch.other
         p, (ops, time) = measured.prediction, map(percent, _shares(measured))
+        switch = {other.words: lambda: self._switch(path, other)} if other else {}
         self.banner.say(
             f"{path.name} seems to measure another step: it contains {ops} of the ops of this "
             f"{p.trace.phase} step in mode {p.mode}, and {time} of its kernel time is in these "
             "ops; expected at least half of each; choose the network, step and mode of the "
             "measurement, and open the trace again",
             about="file",
-            offers={"Overlay anyway": lambda: self.session.set_measured(str(path))},
+            offers={**switch, "Overlay anyway": lambda: self._overlay(path)},
         )
+
+
+def _matches(measured: Overlay) -> bool:
+    """Whether the trace measures the predicted step."""
+    return min(_shares(measured)) >= _LEAST_SHARE
+
+
+def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:
+    """The step that matches the trace best, or None if none of them matches."""
+    best: tuple[float, _OtherStep] | None = None
+    for other in others:
+        try:
+            answer = other.answer or compute_answer(other.scenario)
+        except RidgepointError:  # the network does not train, or does not fit its question
+            continue
+        measured = overlay(answer.prediction, step)
+        if _matches(measured) and (best is None or min(_shares(measured)) > best[0]):
+            best = min(_shares(measured)), other
+    return best[1] if best else None
 
 
 def _shares(measured: Overlay) -> tuple[float, float]:

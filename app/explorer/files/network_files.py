@@ -36,6 +36,8 @@ class NetworkFiles(QObject):
 
     status_changed = Signal(str)
     """Text of the status bar."""
+    ended = Signal(object, bool)
+    """Path, bool: a file was opened, or cannot be."""
 
     def __init__(
         self, window: QWidget, session: Session, answering: Answering, banner: Banner
@@ -119,7 +121,7 @@ class NetworkFiles(QObject):
                 "that defines a network and does not exit; correct the file"
             )
         if listed.refused:
-            self._fail(listed.refused)
+            self._fail(path, listed.refused)
         elif listed.chosen is not None:
             self._predict(path, listed.chosen)
         else:
@@ -148,14 +150,19 @@ class NetworkFiles(QObject):
             self.answering.store(answer)
             page = page_for(self.session.state.workspace, "network")
             self.session.set_scenario(scenario, f"open {path.name}", workspace=page)
+            self.ended.emit(path, True)
 
         self._start(doing)
         self.worker.ask(
-            _KEY, lambda _: compute_answer(scenario), done, lambda error: self._fail(str(error))
+            _KEY,
+            lambda _: compute_answer(scenario),
+            done,
+            lambda error: self._fail(path, str(error)),
         )
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, path: Path, reason: str) -> None:
         self._end()
+        self.ended.emit(path, False)
         self.banner.say(reason, about="file")
 
     def _show_reload_error(self, path: Path, error: RidgepointError) -> None:

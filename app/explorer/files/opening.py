@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.answers.cluster.choice import first
 from app.answers.plan.draft import linked, opened
 from app.explorer.files.banner import Banner
 from app.explorer.files.link_dialog import LinkDialog
@@ -47,9 +48,10 @@ class Opening(QObject):
         networks: NetworkFiles,
     ) -> None:
         super().__init__(window)
-        self.measured = MeasuredFiles(session, networks.answering, banner)
         self.networks = networks
         self.window_, self.session, self.files, self.banner = window, session, files, banner
+        self.measured = MeasuredFiles(session, networks.answering, banner, self._ended)
+        networks.ended.connect(self._ended)
         self.trusted = {code_of(side.scenario) for side in session.state.sides}
 
     def choose(self) -> None:
@@ -59,11 +61,13 @@ class Opening(QObject):
             self.open([Path(name)])
 
     def open(self, paths: list[Path]) -> None:
-        """Open files one after another, up to the first that fails."""
+        """Open files one after another, up to the first that fails. Opened files become the recent
+        ones; a file that cannot be opened is none of them."""
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
+                if is_file(path):  # a missing one stays in the menu, disabled
+                    self.files.forget(path)
                 return
-            self.files.remember(path.resolve())
 
     def choose_link(self) -> None:
         """Ask for a link; offer a link from the clipboard."""
@@ -145,6 +149,9 @@ class Opening(QObject):
         if file.kind == "plan":
             self._open_plan(path)
             return
+        if file.kind == "cluster":
+            self._open_cluster(path.resolve())
+            return
         if file.kind == "lesson":
             self._open_lessons(path.resolve())
             return
@@ -161,6 +168,7 @@ class Opening(QObject):
         def open_scenario() -> None:
             page = page_for(self.session.state.workspace, file.kind)
             self.session.set_scenario(scenario, f"open {path.name}", workspace=page)
+            self._ended(path, True)
 
         self._with_trust([code] if code else [], open_scenario)
 
@@ -191,12 +199,29 @@ class Opening(QObject):
         """Make a file's plan the plan of the session, and show it."""
         draft = opened(path)
         self.session.set_plan(draft.text, f"open {path.name}", workspace="Plan")
+        self._ended(path, True)
+
+    def _open_cluster(self, path: Path) -> None:
+        """Spread the step over the cluster of a file, and show it."""
+        state = self.session.state
+        choice = (state.cluster or first(state.scenario)).on(str(path))
+        page = page_for(state.workspace, "cluster")
+        self.session.set_cluster(choice, f"open {path.name}", workspace=page)
+        self._ended(path, True)
 
     def _open_lessons(self, path: Path) -> None:
         """Show the lessons of a file, and show them again whenever the file is saved."""
         read_all(path)
         self.session.show("Lessons")
         self.lessons_opened.emit(path)
+        self._ended(path, True)
+
+    def _ended(self, path: Path, opened: bool) -> None:
+        """Put an opened file on top of the recent ones; a file that cannot be opened is none."""
+        if opened:
+            self.files.remember(path)
+        else:
+            self.files.forget(path)
 
     def _open_link(self, address: str) -> None:
         """Make the scenario of a link the current one, or its plan the plan of the session. No code

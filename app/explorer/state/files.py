@@ -129,6 +129,11 @@ class Files(QObject):
         self.remembered.used(path)
         self.remembered.write()
 
+    def forget(self, path: Path) -> None:
+        """Remove a file that cannot be opened from the recent ones."""
+        self.remembered.forget(path)
+        self.remembered.write()
+
     def _wait(self) -> None:
         if self._written is not None:
             self._written.join()

@@ -44,6 +44,11 @@ class Remembered(msgspec.Struct, forbid_unknown_fields=True):
         name = str(path.resolve())
         self.recent = [name, *(recent for recent in self.recent if recent != name)][:_MOST_RECENT]
 
+    def forget(self, path: Path) -> None:
+        """Remove a file from the list of recent files."""
+        name = str(path.resolve())
+        self.recent = [recent for recent in self.recent if recent != name]
+
     def write(self) -> None:
         """Write the settings."""
         put(_file(), msgspec.json.format(msgspec.json.encode(self), indent=2).decode())

@@ -154,17 +154,15 @@ class Session(QObject):
         """Select ops in every view."""
         self._push(replace(self.state, picked=ops), "select ops", "pick")
 
-    def pin(self, pin: Pin) -> None:
-        """Pin a lane below the pinned ones, or unpin it. Raises InputError if too many are
-        pinned."""
-        pinned = self.state.pinned
+    def pin(self, pin: Pin, workspace: str = "") -> None:
+        """Pin a lane below the pinned ones, or unpin it; show a workspace, if one is named. Raises
+        InputError if too many are pinned."""
+        now, pinned = self._shown(self.state, workspace), self.state.pinned
         if pin in pinned:
-            self._push(
-                replace(self.state, pinned=tuple(p for p in pinned if p != pin)),
-                f"unpin {pin.name}",
-            )
+            others = tuple(p for p in pinned if p != pin)
+            self._push(replace(now, pinned=others), f"unpin {pin.name}")
         elif len(pinned) < MOST_PINS:
-            self._push(replace(self.state, pinned=(*pinned, pin)), f"pin {pin.name}")
+            self._push(replace(now, pinned=(*pinned, pin)), f"pin {pin.name}")
         else:
             raise InputError(f"{MOST_PINS} lanes are pinned, the maximum; unpin one first")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,16 +221,11 @@ def _host(p: Prediction) -> Slices:
 
 def _modules(p: Prediction, host: Slices) -> tuple[Slices, Slices]:
     """The owners of the host's ops: a layer and the part of the layer."""
-    owners: dict[tuple[str, str], tuple[str, str]] = {}
-    pairs: list[tuple[str, str]] = []
-    ops: list[int] = host.of.tolist()
-    for op in ops:
-        call = p.trace.ops[op]
-        key = call.module, call.phase
-        if key not in owners:
-            owners[key] = split(*key)
-        pairs.append(owners[key])
-    return _runs(host, [pair[0] for pair in pairs]), _runs(host, pairs)
+    owners: dict[tuple[str, str], int] = {}
+    numbers = [owners.setdefault((op.module, op.phase), len(owners)) for op in p.trace.ops]
+    owner = np.array(numbers, np.int64)[host.of]
+    parts = [split(*each) for each in owners]
+    return _runs(host, owner, [(outer,) for outer, _ in parts]), _runs(host, owner, parts)
 
 
 def split(module: str, phase: str = "forward") -> tuple[str, str]:
@@ -244,23 +239,18 @@ def split(module: str, phase: str = "forward") -> tuple[str, str]:
     return outer, ".".join(rest[:-1] or rest)
 
 
-def _runs(host: Slices, keys: list[str] | list[tuple[str, str]]) -> Slices:
-    begins: list[int] = []
-    names: list[str] = []
-    place = 0
-    for key, same in groupby(keys):
-        begins.append(place)
-        names.append(key if isinstance(key, str) else key[1])
-        place += len(list(same))
-    first = np.array(begins, np.int64)
-    last = np.array([*begins[1:], place], np.int64) - 1 if begins else first
-    named = np.array([bool(name) for name in names], np.bool_)
-    none = np.zeros(int(named.sum()), np.int64)
-    return Slices(
-        host.begin_s[first[named]],
-        host.end_s[last[named]],
-        none,
-        np.flatnonzero(named).astype(np.int64),
-        ("module",),
-        names,
-    )
+def _runs(host: Slices, owner: Ints, keys: Sequence[tuple[str, ...]]) -> Slices:
+    """A slice for each run of ops whose owners have the same key; the last part of a key is its
+    name, and a run without a name has no slice."""
+    known: dict[tuple[str, ...], int] = {}
+    key_of = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    by_key = key_of[owner]
+    first = np.flatnonzero(np.diff(by_key, prepend=-1))
+    last = np.append(first[1:], by_key.size) - 1 if first.size else first
+    short = [key[-1] for key in known]
+    at_runs: list[int] = by_key[first].tolist()
+    names = [short[key] for key in at_runs]
+    named = np.flatnonzero([bool(name) for name in names])
+    none = np.zeros(named.size, np.int64)
+    begin, end = host.begin_s[first[named]], host.end_s[last[named]]
+    return Slices(begin, end, none, named, ("module",), names)

@@ -97,6 +97,32 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     assert session.state.sides[0].measured == str(TRACES / "mlp-tiny.json.gz")
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_step_that_a_trace_measures_is_offered(opening: Opening, beside: bool):
+    """The trace is of inference: the other phase of the training step, or the scenario beside."""
+    session, answering = opening.session, opening.networks.answering
+    training = Scenario("mlp-tiny", training=True)
+    sides = [NamedScenario("Today", training)]
+    if beside:
+        sides += [NamedScenario("Tomorrow", Scenario("mlp-tiny"))]
+    session.reset(State(tuple(sides)))
+    answering.request()
+    settle(opening)
+    trace = TRACES / "mlp-tiny.json.gz"
+    opening.open([trace])
+    settle(opening)
+    assert "27% of the ops of this training step" in opening.banner.label.text()
+    assert session.state.sides[0].measured == ""
+    shown = "Switch to B" if beside else "Switch to the inference step"
+    assert list(offers(opening))[:2] == [shown, "Overlay anyway"]
+    run_it(opening)
+    state = session.state
+    assert state.current == beside and state.sides[state.current].measured == str(trace)
+    assert state.scenario == Scenario("mlp-tiny")
+    assert state.sides[0].scenario == (training if beside else Scenario("mlp-tiny"))
+    assert session.history.undoText() == "overlay measured step"
+
+
 def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path: Path):
     saved = tmp_path / "t.rpt.json"
     trace_file.save(predict(FIRST).trace, saved)

@@ -139,6 +139,29 @@ def test_lanes_are_pinned_by_commands_and_stay_with_another_scenario(window: Win
     assert {"Pin GPU lane", "Unpin all lanes"} <= {c.name for c in window.commands.available()}
 
 
+def test_a_lane_pinned_by_a_command_is_seen(window: Window):
+    """From another page, with the timeline behind the tab of another panel, or closed."""
+    actions = {action.text(): action for action in window.actions()}
+    panels = {offered.title: panel for offered, panel in window.panels.panels.items()}
+    panels["Ops"].raise_()
+    QCoreApplication.processEvents()
+    window.session.show("Map")
+    wait(window.worker)
+    actions["Pin GPU lane"].trigger()
+    QCoreApplication.processEvents()
+    assert window.session.state.workspace == "Explore"
+    assert not panels["Timeline"].visibleRegion().isEmpty()
+    window.session.history.undo()
+    assert window.session.state.workspace == "Map" and window.session.state.pinned == ()
+    window.session.show("Explore")
+    panels["Timeline"].close()
+    actions["Pin host lane"].trigger()
+    QCoreApplication.processEvents()
+    assert not panels["Timeline"].visibleRegion().isEmpty()
+    window.session.unpin_all()
+    panels["Roofline"].raise_()
+
+
 def test_the_view_of_a_clicked_tab_has_the_keys_and_is_enlarged(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ):
