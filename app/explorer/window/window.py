@@ -250,7 +250,7 @@ class Window(QMainWindow):
         """Export the current prediction, if there is one."""
         answer, opening = self.answering.answer, self.opening
         if answer is not None:
-            opening.attempt(lambda: ask_and_export(form, answer, self, opening.say_written))
+            ask_and_export(form, answer, self, self.worker, opening.write_export, opening.fail)
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and is_busy(self):
