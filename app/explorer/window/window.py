@@ -43,6 +43,7 @@ from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
 from app.explorer.window.styling import Styling
+from app.explorer.window.tab_stops import step_to_visible
 from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 
@@ -236,8 +237,6 @@ class Window(QMainWindow):
         named = zip(LETTERS, self.session.state.sides, strict=False)
         return [f"{letter}, {side.name}" for letter, side in named]
 
-    # actions
-
     def show_keys(self) -> None:
         """Open the dialog of keyboard shortcuts."""
         KeysDialog(self.shortcuts, view_keys(), self).show()
@@ -257,6 +256,10 @@ class Window(QMainWindow):
             cancel(self)
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        step = super().focusNextPrevChild
+        return step_to_visible(lambda: step(next))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.strip.set_low(event.size().height() < LOW_WINDOW)
