@@ -21,10 +21,14 @@ class Labels:
 
     def free(self, box: Box) -> bool:
         """Whether a box is inside the area and overlaps no reserved box."""
-        if not self.inside.contains(box):
+        inside, left, top = self.inside, box.left, box.top
+        right, bottom = left + box.width, top + box.height
+        # `contains` and `intersects` written out: a drawing calls this a thousand times
+        if left < inside.left or top < inside.top:
             return False
-        left, top, right, bottom = box.left, box.top, box.right, box.bottom
-        for t in self.taken:  # `intersects` written out: a drawing calls this a thousand times
+        if right > inside.left + inside.width or bottom > inside.top + inside.height:
+            return False
+        for t in self.taken:
             across = t.left < right and left < t.left + t.width
             if across and t.top < bottom and top < t.top + t.height:
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -35,10 +36,7 @@ class Ceiling:
     @property
     def labels(self) -> tuple[str, str, str]:
         """Labels from the longest to the shortest."""
-        sheet = f"{self.name} {scaled(self.flops_per_s, 'FLOP/s')}"
-        measured = self.measured_flops_per_s
-        whole = f"{self.name} {_rates(self.flops_per_s, measured, 'FLOP/s')}"
-        return whole, sheet, sheet.removesuffix("FLOP/s")  # "989 T", as on the axis
+        return _labels(self.name, self.flops_per_s, self.measured_flops_per_s)
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,15 @@ class Roof:
         return f"{name} {_rates(memory.bytes_per_s, memory.measured_bytes_per_s, 'B/s')}"
 
 
+@lru_cache(maxsize=256)
+def _labels(name: str, sheet: float, measured: float | None) -> tuple[str, str, str]:
+    """The labels of a ceiling. They stay the same while a slider moves."""
+    plain = f"{name} {scaled(sheet, 'FLOP/s')}"
+    whole = f"{name} {_rates(sheet, measured, 'FLOP/s')}"
+    return whole, plain, plain.removesuffix("FLOP/s")  # "989 T", as on the axis
+
+
+@lru_cache(maxsize=256)
 def _rates(sheet: float, measured: float | None, unit: str) -> str:
     text = scaled(sheet, unit)
     if measured is None:

@@ -81,7 +81,10 @@ class DrawingCanvas(Canvas):
         """The drawing on its ground, as pixels."""
         theme, picture = self.theme, self._picture
         if picture is None or picture.drawn is not drawn or picture.theme is not theme:
-            image = QImage(self.size() * ratio, QImage.Format.Format_RGB32)
+            size = self.size() * ratio
+            image = picture.image if picture else QImage()
+            if image.size() != size:  # else painted over: a new image of this size costs 0.2 ms
+                image = QImage(size, QImage.Format.Format_RGB32)
             image.setDevicePixelRatio(ratio)
             image.fill(QColor(self.theme.bg1))
             painter = QPainter(image)

@@ -1,35 +1,96 @@
-"""A label that elides its text to the available width."""
+"""Labels whose changes do not lay out the window, and a label that elides its text."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 _LEAST = 6
 """Minimum number of letters of an elided text; a shorter text is not shown."""
+_STEP_PX = 24
 
 
-class Elided(QLabel):
+class Steady(QLabel):
+    """A one-line label for a figure that changes often.
+
+    Each change of a QLabel's text lays out all parents up to the window, which takes longer than
+    to paint them. This label asks for a width in steps of 24 px, and only for a new step.
+    """
+
+    def __init__(self, words: str = "") -> None:
+        super().__init__()
+        self._shown, self._wide = "", -1
+        self.setTextFormat(Qt.TextFormat.PlainText)  # names are data
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setText(words)
+
+    def text(self) -> str:
+        return self._shown
+
+    def setText(self, words: str) -> None:
+        if words == self._shown:
+            return
+        self._shown = words
+        if self.sizePolicy().horizontalPolicy() != QSizePolicy.Policy.Ignored:
+            self.setAccessibleName(words)
+            wide = self.sizeHint().width()
+            if wide != self._wide:
+                self._wide = wide
+                self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        metrics, around = self.fontMetrics(), self.contentsMargins()
+        wide = -(-metrics.horizontalAdvance(self._shown) // _STEP_PX) * _STEP_PX
+        edges = around.left() + around.right(), around.top() + around.bottom()
+        return QSize(wide + edges[0], metrics.height() + edges[1])
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self.drawFrame(painter)
+        self.style().drawItemText(
+            painter,
+            self.contentsRect(),
+            self.alignment().value,
+            self.palette(),
+            self.isEnabled(),
+            self._shown,
+            self.foregroundRole(),
+        )
+        painter.end()
+
+
+class Elided(Steady):
     """A one-line label, elided in its middle, with the full text as a tooltip."""
 
     def __init__(self, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
         super().__init__()
         self._texts: tuple[str, ...] = ("",)
-        self.setTextFormat(Qt.TextFormat.PlainText)  # names are data
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setAlignment(align | Qt.AlignmentFlag.AlignVCenter)
 
     def say(self, words: str, *shorter: str) -> None:
         """Set the text, and shorter texts that replace it if it does not fit."""
+        if (words, *shorter) == self._texts:
+            return
         self._texts = (words, *shorter)
         self.setToolTip(words)
         self.setAccessibleName(words)
         self._fit()
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())
+    def sizeHint(self) -> QSize:
+        return QSize(
+            self.fontMetrics().horizontalAdvance(self._texts[0]), super().sizeHint().height()
+        )
 
-    def resizeEvent(self, event: object) -> None:
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
         self._fit()
 
     def _fit(self) -> None:

@@ -39,6 +39,19 @@ def face(px: int, weight: int = 400, mono: bool = False) -> tuple[QFont, QFontMe
     return letters, QFontMetricsF(letters)
 
 
+@lru_cache(maxsize=64)
+def _heights(px: int, weight: int, mono: bool) -> tuple[float, float]:
+    """How far the baseline lies below the middle of a line, and the height of the line."""
+    metrics = face(px, weight, mono)[1]
+    return (metrics.ascent() - metrics.descent()) / 2, metrics.height()
+
+
+@lru_cache(maxsize=256)
+def _colour(name: str) -> QColor:
+    """The colour of a name; do not change it."""
+    return QColor(name)
+
+
 @lru_cache(maxsize=1 << 13)
 def width(words: str, px: int = LABEL_PX, weight: int = 400, mono: bool = False) -> float:
     """The width of a text in pixels."""
@@ -85,15 +98,17 @@ class Paint:
         `align` is the part of the text left of `x`: 0 for left-aligned, 1 for right-aligned. The
         text is elided in its middle to `room` pixels. Returns its box.
         """
-        letters, metrics = face(px, weight, mono)
-        if room is not None:
-            words = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, max(0.0, room))
+        letters = face(px, weight, mono)[0]
         wide = width(words, px, weight, mono)
-        left = x - align * wide
-        self.painter.setFont(letters)
-        self.painter.setPen(QColor(colour or self.theme.ink))
-        self.painter.drawText(QPointF(left, y + (metrics.ascent() - metrics.descent()) / 2), words)
-        return QRectF(left, y - metrics.height() / 2, wide, metrics.height())
+        if room is not None and wide > room:
+            words = elided(words, max(0.0, room), px, weight, mono)
+            wide = width(words, px, weight, mono)
+        left, (drop, high) = x - align * wide, _heights(px, weight, mono)
+        painter = self.painter
+        painter.setFont(letters)
+        painter.setPen(_colour(colour or self.theme.ink))
+        painter.drawText(QPointF(left, y + drop), words)
+        return QRectF(left, y - high / 2, wide, high)
 
     def pill(
         self,
@@ -255,6 +270,5 @@ def pill_box(
     mono: bool = False,
 ) -> QRectF:
     """The box of a pill."""
-    metrics = face(px, weight, mono)[1]
-    wide, high = metrics.horizontalAdvance(words) + 10, metrics.height() + 3
+    wide, high = width(words, px, weight, mono) + 10, _heights(px, weight, mono)[1] + 3
     return QRectF(x - align * wide, y - high / 2, wide, high)

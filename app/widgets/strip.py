@@ -9,7 +9,6 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QSlider,
     QToolButton,
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import LABEL_PX, Theme
-from app.widgets.elided_label import Elided
+from app.widgets.elided_label import Elided, Steady
 from app.widgets.fields.choice import Choice
 from app.widgets.fonts import font
 from app.widgets.paint import Paint, width
@@ -48,9 +47,9 @@ class Strip(QWidget):
             painted.theme = theme
             painted.update()
 
-    def label(self, words: str = "") -> QLabel:
+    def label(self, words: str = "") -> Steady:
         """Add a label."""
-        control = QLabel(words)
+        control = Steady(words)
         self.row.addWidget(control)
         return control
 

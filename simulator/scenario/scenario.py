@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ class Scenario:
         is_trace = path.suffix in (".json", ".rpt", ".msgpack")
         return path if is_trace or is_file(path) else None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A text that is equal for equal scenarios, whatever the order of their sizes."""
         parts = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -5,7 +5,7 @@ Every point is predicted and none is interpolated: the figures are those of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt, log
 from typing import TypeVar
@@ -56,10 +56,16 @@ class OtherSizes:
     columns: Mapping[str, tuple[str | float, ...]]
 
 
-def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSizes | None:
+def other_sizes(
+    scenario: Scenario,
+    p: Prediction,
+    subject: Subject,
+    counted: Callable[[int, int], None] = lambda done, total: None,
+) -> OtherSizes | None:
     """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
     of traces covers these sizes: for a saved trace, for kernels fused by a what-if, and for a
-    user's own network that takes long to trace.
+    user's own network that takes long to trace. `counted` receives the number of points done and
+    of all points; it may raise to stop.
     """
     resolved, ops = resolve(scenario), len(p.trace.ops)
     if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):
@@ -73,7 +79,7 @@ def other_sizes(scenario: Scenario, p: Prediction, subject: Subject) -> OtherSiz
         seqs = _nearest(seqs, subject.seq, isqrt(points))
         batches = _nearest(batches, subject.batch, points // len(seqs))
     try:
-        steps, refused = _predicted(scenario, batches, seqs)
+        steps, refused = _predicted(scenario, batches, seqs, counted)
     except UntracedError:  # another process traces it and has not finished
         return None
     own = subject.batch, subject.seq
@@ -116,20 +122,25 @@ def _nearest(stops: Sequence[Stop], own: Stop, count: int) -> list[Stop]:
 
 
 def _predicted(
-    scenario: Scenario, batches: Sequence[int], seqs: Sequence[int | None]
+    scenario: Scenario,
+    batches: Sequence[int],
+    seqs: Sequence[int | None],
+    counted: Callable[[int, int], None],
 ) -> tuple[dict[Point, StepColumns[float]], dict[Point, str]]:
     """The steps of the families by point, and the reasons of the points without a prediction."""
     resolved: dict[Point, ResolvedScenario] = {}
     refused: dict[Point, str] = {}
     with expecting(len(batches), len(seqs)):
         for point in ((batch, seq) for batch in batches for seq in seqs):
+            counted(0, len(batches) * len(seqs))
             try:
                 at_point = resolve(at_sizes(scenario, *point))
                 if family(at_point) is not None:
                     resolved[point] = at_point
             except InputError as error:
                 refused[point] = str(error)
-    table, reasons, _ = predict_many([*resolved.values()])
+    total = len(resolved)
+    table, reasons, _ = predict_many([*resolved.values()], lambda done: counted(done, total))
     points = [*resolved]
     refused |= {points[row]: reason for row, reason in reasons.items()}
     steps = {

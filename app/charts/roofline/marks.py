@@ -54,10 +54,15 @@ def nearest(light: Sequence[Mark], x: float, y: float) -> LaunchGroup | None:
     return light[least][0] if away[least] <= 0 else None
 
 
-def spots(drawn: Sequence[Mark]) -> tuple[Spot, ...]:
+def spots(drawn: Sequence[Mark], tooltips: bool) -> tuple[Spot, ...]:
     """The spots for the pointer: each mark with a margin, and its figures as a tooltip."""
     return tuple(
-        Spot(group, Box.around(*at, max(radius, 6.0) + 2), sentence(group), round=True)
+        Spot(
+            group,
+            Box.around(*at, max(radius, 6.0) + 2),
+            sentence(group) if tooltips else "",
+            round=True,
+        )
         for group, at, radius in drawn[:FEW]
     )
 

@@ -19,11 +19,13 @@ def roofline(
     metrics: Metrics,
     picked: frozenset[int] = frozenset(),
     over: LaunchGroup | None = None,
+    tooltips: bool = True,
 ) -> Drawing:
     """Ceilings, a mark per group of launches (its area is the group's share of the time), trails
     from the baseline, and the overhead as a strip. `picked` ops and the group under the pointer are
     ringed.
-    The keys of the spots are the groups."""
+    The keys of the spots are the groups; a window, which shows a card instead, needs no tooltips
+    of theirs."""
     area = frame.plot
     drawn = marks(frame, scene.groups)
     labels = Labels(area.grown(-2))
@@ -39,7 +41,7 @@ def roofline(
     clip = Box.between(area.left - 1, area.top - ABOVE_PX, area.right + 1, area.bottom + 1)
     items = (*axes(frame), Group(inside, clip), *overhead_strip(frame.strip, scene.prediction))
     title = "Roofline: intensity against achieved FLOP/s"
-    return Drawing(frame.width, frame.height, items, spots(drawn), title)
+    return Drawing(frame.width, frame.height, items, spots(drawn, tooltips), title)
 
 
 def frame_of(scene: RooflineScene, width: float, height: float) -> Frame:

@@ -84,11 +84,11 @@ class Worker(QObject):
         self._returned.connect(self._on_returned)
         self._came.connect(self._on_part)
         sys.setswitchinterval(_TURN_S)
-        self._collector = Collector(self)
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
         self._lanes = [_Lane(self._run, self._returned.emit) for _ in LANES]
+        self._collector = Collector(self, lambda: self._lanes[LIVE].busy)
 
     def ask(
         self,

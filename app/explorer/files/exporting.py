@@ -1,4 +1,5 @@
-"""Exports of the current prediction: a report, a timeline, data."""
+"""Exports of the current prediction: a report, a timeline, data. They are rendered in the
+background."""
 
 from __future__ import annotations
 
@@ -9,12 +10,22 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 
 from app.answers.answer import Answer
+from app.explorer.background.worker import SLOW, Worker
 from app.outputs import write
 from app.report.chrome_trace import as_text
 from app.report.exports import as_csv, as_json
+from app.time_left import running
 from app.widgets.save_dialog import ask_where
-from simulator.modes import compiles
+from simulator.errors import RidgepointError
 from simulator.scenario.text.command import as_command
+
+Cancelled = Callable[[], bool]
+KEY = "export "
+"""Prefix of the worker's key of an export; what is exported follows."""
+
+
+class _StoppedError(Exception):
+    """The user cancelled an export."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +34,7 @@ class Form:
 
     name: str
     suffix: str
-    text: Callable[[Answer], str]
+    text: Callable[[Answer, Cancelled], str]
 
     @property
     def lower_name(self) -> str:
@@ -31,26 +42,29 @@ class Form:
         return self.name[:1].lower() + self.name[1:]
 
 
-def _report(answer: Answer) -> str:
+def _report(answer: Answer, cancelled: Cancelled) -> str:
     # imported only for an export: they slow the start
     from app.answers.sweeps.other_sizes import other_sizes
     from app.html.page import as_html
 
-    step = answer.scenario, answer.prediction, answer.subject
-    # a compiled step is fused point by point, which would block the window for seconds
-    others = None if compiles(answer.prediction.mode) else other_sizes(*step)
+    def counted(done: int, total: int) -> None:
+        if cancelled():
+            raise _StoppedError
+        running().count(done, total, "points")
+
+    others = other_sizes(answer.scenario, answer.prediction, answer.subject, counted)
     return as_html(answer.prediction, answer.subject, as_command(answer.scenario), others)
 
 
-def _timeline(answer: Answer) -> str:
+def _timeline(answer: Answer, _: Cancelled) -> str:
     return as_text(answer.prediction, answer.subject)
 
 
-def _document(answer: Answer) -> str:
+def _document(answer: Answer, _: Cancelled) -> str:
     return as_json(answer.prediction, answer.subject)
 
 
-def _kernels(answer: Answer) -> str:
+def _kernels(answer: Answer, _: Cancelled) -> str:
     return as_csv(answer.prediction)
 
 
@@ -60,17 +74,25 @@ FORMS = (
 )  # fmt: skip
 
 
-def export(form: Form, answer: Answer, path: Path) -> None:
-    """Write a file. Raises InputError if writing fails."""
-    write(f"Export {form.lower_name}", str(path), form.text(answer))
-
-
 def ask_and_export(
-    form: Form, answer: Answer, parent: QWidget, written: Callable[[Path], None]
+    form: Form,
+    answer: Answer,
+    parent: QWidget,
+    worker: Worker,
+    save: Callable[[Path, Callable[[], object]], None],
+    failed: Callable[[RidgepointError], None],
 ) -> None:
-    """Ask for a path, write the file, and call `written` with the path."""
+    """Ask for a path and render the text in the background; `save` then receives the path, and the
+    function that writes the file and may raise InputError."""
     usual = f"{answer.subject.name}-{form.name.split()[0].lower()}{form.suffix}"
-    path = ask_where(parent, f"Export {form.lower_name}", usual, form.suffix)
+    title = f"Export {form.lower_name}"
+    path = ask_where(parent, title, usual, form.suffix)
     if path is not None:
-        export(form, answer, path)
-        written(path)
+        worker.ask(
+            KEY + form.lower_name,
+            lambda cancelled: form.text(answer, cancelled),
+            lambda text: save(path, lambda: write(title, str(path), text)),
+            failed,
+            SLOW,
+            True,
+        )

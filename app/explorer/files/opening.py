@@ -128,13 +128,22 @@ class Opening(QObject):
         try:
             run()
         except RidgepointError as error:
-            self.banner.say(str(error), about="file")
+            self.fail(error)
             return False
         except OSError as error:
             words = f"{error.strerror}: {error.filename}; choose another path"
             self.banner.say(words, about="file")
             return False
         return True
+
+    def write_export(self, path: Path, write: Callable[[], object]) -> None:
+        """Call `write`, which writes an export, and say which file it is, or why it failed."""
+        if self.attempt(write):
+            self.say_written(path)
+
+    def fail(self, error: RidgepointError) -> None:
+        """Show an error in the banner."""
+        self.banner.say(str(error), about="file")
 
     def _open(self, path: Path) -> None:
         file = identify(path)

@@ -33,7 +33,8 @@ class Applicable:
         for name, reason in self.reasons().items():
             action = self.window.shortcuts.actions[name]
             action.setEnabled(not reason)
-            action.setToolTip(reason)
+            if action.toolTip() != reason:  # else the menus look at the action again
+                action.setToolTip(reason)
         for offered, panel in self.window.panels.panels.items():
             shown = offered.workspace == self.window.session.state.workspace
             panel.toggleViewAction().setVisible(shown)

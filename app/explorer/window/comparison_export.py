@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.explorer.background.worker import SLOW
+from app.explorer.files.exporting import KEY
 from app.outputs import write
 from app.scenes.sweep.curves import CancelledError
 from app.widgets.save_dialog import ask_where
@@ -14,8 +15,6 @@ from simulator.scenario.scenario import Scenario, predict
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
-
-_KEY = "comparison report"
 
 
 def export_comparison(window: Window) -> None:
@@ -36,7 +35,7 @@ def export_comparison(window: Window) -> None:
         return compared_page(sides, predict_unless_cancelled)
 
     def done(text: str) -> None:
-        if window.opening.attempt(lambda: write("Export comparison", str(path), text)):
-            window.opening.say_written(path)
+        window.opening.write_export(path, lambda: write("Export comparison", str(path), text))
 
-    window.worker.ask(_KEY, render, done, lambda error: window.banner.say(str(error)), SLOW, True)
+    key = f"{KEY}comparison"
+    window.worker.ask(key, render, done, window.opening.fail, SLOW, True)

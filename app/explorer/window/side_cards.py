@@ -10,7 +10,9 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, Q
 from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 
 from app.answers.answer import Answer
+from app.explorer.background.worker import later
 from app.explorer.docks.veil import OPACITY
+from app.explorer.window.verdict.bar import GRACE_MS
 from app.quantities import between, change, number, seconds_unit
 from app.report.comparisons.ratios import per_sample, sample_s
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
@@ -46,7 +48,9 @@ class SideCard(QWidget):
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
         self.painted: Shown | None = None
-        """The drawn answer. The last one stays, dimmed, until the next one arrives."""
+        """The drawn answer. The last one stays until the next one arrives, dimmed after the delay
+        of the verdict."""
+        self._dimming = later(GRACE_MS, self._dim, self)
         self.setMinimumHeight(SIDE_LOW)  # at any height, so that the window can become low
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMaximumHeight(SIDE_HEIGHT)
@@ -66,11 +70,23 @@ class SideCard(QWidget):
         self.shown = self.painted = shown
         unanswered = shown.answer is None and not shown.reason
         if before is not None and before.name == shown.name and before.answer and unanswered:
-            self.painted = replace(shown, answer=before.answer, stale=True)
+            self.painted = replace(shown, answer=before.answer, stale=before.stale)
+            if not before.stale and not self._dimming.isActive():
+                self._dimming.start()
+        else:
+            self._dimming.stop()
+        if before is None or not _paints_alike(before, self.painted):
+            self.update()
+        sentence = self.sentence()
         self.setAccessibleName(f"Scenario {shown.letter}, {shown.name}")
-        self.setAccessibleDescription(self.sentence())
-        self.setToolTip(f"{shown.name}\n{self.sentence()}")
-        self.update()
+        self.setAccessibleDescription(sentence)
+        self.setToolTip(f"{shown.name}\n{sentence}")
+
+    def _dim(self) -> None:
+        """Dim the last answer: its successor takes long."""
+        if self.painted is not None:
+            self.painted = replace(self.painted, stale=True)
+            self.update()
 
     def sentence(self) -> str:
         """The contents of the card as a sentence."""
@@ -263,6 +279,13 @@ class SideCard(QWidget):
             if part > 0.5:
                 paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
             at += part
+
+
+def _paints_alike(one: Shown, other: Shown) -> bool:
+    """Whether a card looks the same with both contents, apart from the change against A."""
+    same = one.answer is other.answer and one.baseline is other.baseline
+    texts = [(s.letter, s.name, s.current, s.reason, s.stale) for s in (one, other)]
+    return same and texts[0] == texts[1]
 
 
 def _setup(answer: Answer) -> str:

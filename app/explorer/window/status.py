@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QToolButton
+from PySide6.QtWidgets import QProgressBar, QStatusBar, QToolButton
 
 from app.answers.answer import Answer
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Job, Worker, later
+from app.explorer.files.exporting import KEY
 from app.quantities import seconds
+from app.widgets.elided_label import Steady
 
 _TICK_MS, _LONG_S = 250, 0.3
 """Update interval of the elapsed time; jobs that take longer than the second figure are named."""
@@ -30,7 +32,7 @@ class Status(QStatusBar):
         super().__init__()
         self.answering, self.worker = answering, worker
         self.setSizeGripEnabled(False)
-        self.activity, self.counted, self.sources = QLabel(), QLabel(), QLabel()
+        self.activity, self.counted, self.sources = Steady(), Steady(), Steady()
         for label in (self.activity, self.counted, self.sources):
             label.setProperty("tone", "support")
             label.setContentsMargins(6, 0, 6, 0)
@@ -101,11 +103,8 @@ class Status(QStatusBar):
     def _long(self) -> dict[str, Job]:
         """The jobs that have run for a while, by what they compute."""
         now_s = time.monotonic()
-        return {
-            _NAMES.get(key, key.removeprefix("view ")): job
-            for key, job in self.worker.jobs.items()
-            if (key in _NAMES or key.startswith("view ")) and now_s - job.since_s > _LONG_S
-        }
+        jobs = ((_name(key), job) for key, job in self.worker.jobs.items())
+        return {name: job for name, job in jobs if name and now_s - job.since_s > _LONG_S}
 
     def _share(self) -> float:
         """The share done of the first counted job that takes long, or 0."""
@@ -122,3 +121,10 @@ class Status(QStatusBar):
         longest_s = max(time.monotonic() - job.since_s for job in running.values())
         progress = counts[0] if counts else f"{longest_s:.0f} s"
         return f"computing {' and '.join(names[:2])}, {progress}"
+
+
+def _name(key: str) -> str:
+    """What the job with a key computes; "" for a job that is not named."""
+    if key.startswith(KEY):
+        return f"the {key.removeprefix(KEY)}"
+    return _NAMES.get(key, "") or key.removeprefix("view ") * key.startswith("view ")

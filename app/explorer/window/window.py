@@ -43,6 +43,7 @@ from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
 from app.explorer.window.status import Status
 from app.explorer.window.styling import Styling
+from app.explorer.window.tab_stops import step_to_visible
 from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 
@@ -236,8 +237,6 @@ class Window(QMainWindow):
         named = zip(LETTERS, self.session.state.sides, strict=False)
         return [f"{letter}, {side.name}" for letter, side in named]
 
-    # actions
-
     def show_keys(self) -> None:
         """Open the dialog of keyboard shortcuts."""
         KeysDialog(self.shortcuts, view_keys(), self).show()
@@ -250,13 +249,17 @@ class Window(QMainWindow):
         """Export the current prediction, if there is one."""
         answer, opening = self.answering.answer, self.opening
         if answer is not None:
-            opening.attempt(lambda: ask_and_export(form, answer, self, opening.say_written))
+            ask_and_export(form, answer, self, self.worker, opening.write_export, opening.fail)
 
     def keyPressEvent(self, event: Any) -> None:
         if event.key() == Qt.Key.Key_Escape and is_busy(self):
             cancel(self)
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        step = super().focusNextPrevChild
+        return step_to_visible(lambda: step(next))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.strip.set_low(event.size().height() < LOW_WINDOW)

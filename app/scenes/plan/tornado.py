@@ -9,6 +9,7 @@ from math import isfinite
 from app.answers.plan.planned import candidate_of
 from simulator.planning import Assumption, Plan, Row
 from simulator.planning.spec import Spec
+from simulator.planning.wording import latency
 
 _LEAST = 0.002
 """Share of the figure: an assumption that moves the figure less is counted, not drawn."""
@@ -57,6 +58,15 @@ def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
     bars = [_bar(a) for a in varied if _swing(a, now) >= _LEAST * now]
     bars.sort(key=lambda bar: -_reach(bar, now))
     return TornadoScene(tuple(bars), now, limit, plan.figure, len(varied) - len(bars))
+
+
+def tornado_rows(scene: TornadoScene) -> list[list[str]]:
+    """The bars as rows: the assumption, its value, and the figure at both ends of its range."""
+    rows = [["Sensitivity to", "now", "low end", scene.figure, "high end", scene.figure]]
+    for bar in scene.bars:
+        ends = ["does not run" if s is None else latency(s) for s in (bar.low_s, bar.high_s)]
+        rows.append([bar.name, bar.value, bar.low_value, ends[0], bar.high_value, ends[1]])
+    return rows
 
 
 def varied_row(plan: Plan) -> Row | None:

@@ -177,15 +177,20 @@ class FusionCanvas(Canvas):
         if block.op == self.over and self.hasFocus() and not paint.vector:
             paint.ring(box.adjusted(-4, -4, 4, 4), 8.0)
 
+    @property
+    def bar_names(self) -> tuple[str, str]:
+        """What the two bars of DRAM traffic show."""
+        previewed = self.preview is not self.scene
+        return "unfused", "with the selection" if previewed else "fused"
+
     def _bars(self, paint: Paint) -> None:
         """Draw the DRAM traffic of the unfused kernels above that of the fused kernels."""
         theme, total = self.theme, self.scene.bytes
         top, left = self.height() - BARS_PX + 24, 118.0
         wide = self.width() - left - 96
         paint.line([(12, top - 14), (self.width() - 12, top - 14)], theme.line)
-        previewed = self.preview is not self.scene
-        names = ("unfused", "with the selection" if previewed else "fused")
-        for row, (bar, words) in enumerate(zip(self.preview.bars, names, strict=True)):
+        bars = zip(self.preview.bars, self.bar_names, strict=True)
+        for row, (bar, words) in enumerate(bars):
             y, x = top + 14 + 50 * row, left
             paint.text(12, y + 6, "DRAM traffic", theme.ink, LABEL_PX, 600)
             paint.text(12, y + 22, words, theme.ink3)

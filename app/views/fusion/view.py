@@ -153,6 +153,10 @@ class FusionView(View):
                     " ".join(others),
                 ]
             )
+        for words, bar in zip(self.canvas.bar_names, self.canvas.preview.bars, strict=True):
+            head = f"DRAM traffic {words}"
+            rows += [[head, name, "", data(size), "", "", regime, ""] for name, size, regime in bar]
+            rows.append([head, "all", "", data(sum(size for _, size, _ in bar)), "", "", "", ""])
         return rows if shown.blocks else []
 
     # user actions

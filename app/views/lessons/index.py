@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
@@ -159,6 +160,9 @@ class LessonIndex(QWidget):
             row.ticked.connect(self._count)
             self.list.addWidget(row)
             self.rows.append(row)
+        stops = [stop for row in self.rows for stop in (row.button, row.box)]
+        for before, after in pairwise([self.hand_out, *stops]):
+            self.setTabOrder(before, after)  # else rows that are listed again come last
         self.list.addStretch(1)
         minutes = sum(lesson.minutes for lesson in lessons)
         self.about.setText(

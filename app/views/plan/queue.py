@@ -114,8 +114,9 @@ class TheQueue(PlanView):
 
     def rows(self) -> list[list[str]]:
         scene = self.canvas.scene
-        if scene is None:
-            return []
+        if scene is None or self.stack.currentWidget() is self.words:
+            words = self.words.text()
+            return [["The queue"], [words]] if words else []
         rows = [["Histogram", "From, ms", "To, ms", "Share"]]
         for each in (scene.token, scene.first):
             for low, high, share in zip(each.edges_s, each.edges_s[1:], each.shares, strict=False):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.answers.plan.planned import Planned, candidate_of
 from app.answers.plan.words import empty_words
 from app.scenes.plan.table import texts
+from app.scenes.plan.tornado import tornado_rows
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
@@ -148,4 +149,9 @@ class PlanVerdict(PlanView):
         planned = self.planned
         if planned is None or planned.spec is None:
             return []
-        return texts(planned.spec, planned.rows)
+        rows = texts(planned.spec, planned.rows)
+        scene = self.tornado.scene
+        if scene is None or not rows:
+            return rows
+        wide = len(rows[0])
+        return rows + [row + [""] * (wide - len(row)) for row in tornado_rows(scene)]

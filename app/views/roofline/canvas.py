@@ -83,7 +83,7 @@ class RooflineCanvas(DrawingCanvas):
     def drawing(self, width: float, height: float) -> Drawing | None:
         if self.scene is None:
             return None
-        return roofline(self.visible, self.frame, QT_METRICS, self.picked, self.over)
+        return roofline(self.visible, self.frame, QT_METRICS, self.picked, self.over, False)
 
     def depends_on(self) -> object:
         return self.shown, self.ends, self.picked, self.over

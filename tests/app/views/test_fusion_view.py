@@ -47,6 +47,8 @@ def test_the_first_layer_is_shown_first(view: FusionView) -> None:
     assert view.part.currentText() == "layers.0"
     assert view.subtitle() == "layers.0: 12 ops, 14 kernels"  # attention and up are two each
     assert [row[1] for row in view.rows()[1:4]] == ["query", "key", "value"]
+    sums = [row[:2] for row in view.rows() if row[1] == "all"]  # the two bars below the blocks
+    assert sums == [["DRAM traffic unfused", "all"], ["DRAM traffic fused", "all"]]
     assert "Enter fuses" in view.panel.details.text()
     assert not view.panel.fuse_button.isVisible() and not view.panel.split_button.isVisible()
 

@@ -67,6 +67,7 @@ class VerdictBar(QWidget):
     def show_answer(self, answer: Answer) -> None:
         """Show an answer; the previous regime shift stays until the next search."""
         self.answer, self.stale = answer, False
+        self._dimmed.stop()
         if self.along is None and answer is not self.searched_for:
             self.searched = False
         p = answer.prediction
@@ -86,6 +87,7 @@ class VerdictBar(QWidget):
             if stale:
                 self._dimmed.start()
             else:
+                self._dimmed.stop()
                 self.update()
 
     def restyle(self, theme: Theme) -> None:

@@ -34,6 +34,28 @@ class Cycle:
         self.deleted_in.add(threading.current_thread())
 
 
+def test_a_collection_waits_for_an_awaited_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    application()
+    waiting, now_s = [True], [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    generations: list[int] = []
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (10_000, 0, 0))
+    monkeypatch.setattr(garbage.gc, "collect", generations.append)
+    parent = QObject()
+    collector = Collector(parent, lambda: waiting[0])
+    collector.collect()
+    assert generations == []
+    now_s[0] += 2.1  # but not for long
+    collector.collect()
+    assert generations == [0]
+    collector.collect()
+    assert generations == [0]
+    waiting[0] = False
+    collector.collect()
+    assert generations == [0, 0]
+    collector.close()
+
+
 def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     application()
     worker = Worker()

@@ -2,13 +2,14 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from app.answers.answer import Answer, compute_answer
-from app.explorer.files.exporting import FORMS, export
-from simulator.errors import InputError
+from app.explorer.files import exporting
+from app.explorer.files.exporting import FORMS
 from simulator.scenario.scenario import Scenario
 
 
@@ -20,7 +21,9 @@ def answer() -> Answer:
 def test_each_form_reads_back(answer: Answer, tmp_path: Path) -> None:
     p = answer.prediction
     for form in FORMS:
-        export(form, answer, tmp_path / f"{form.name}{form.suffix}")
+        (tmp_path / f"{form.name}{form.suffix}").write_text(
+            form.text(answer, lambda: False), "utf-8", newline=""
+        )
     assert "ridgepoint predict mlp-tiny" in (tmp_path / "Report.html").read_text("utf-8")
     timeline = json.loads((tmp_path / "Timeline for Perfetto.json").read_text("utf-8"))
     assert sum(e.get("ph") == "X" for e in timeline["traceEvents"]) >= p.kernel_count
@@ -31,6 +34,22 @@ def test_each_form_reads_back(answer: Answer, tmp_path: Path) -> None:
     assert sum(float(row["duration_s"]) for row in rows) == pytest.approx(p.gpu_busy_s)
 
 
-def test_a_path_that_is_not_writable_is_reported(answer: Answer, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Export report .*gone.*: cannot write: No such"):
-        export(FORMS[0], answer, tmp_path / "gone" / "r.html")
+def test_a_report_of_a_compiled_step_has_sliders_as_on_the_command_line() -> None:
+    compiled = compute_answer(Scenario("mlp-tiny", mode="compiled"))
+    text = FORMS[0].text(compiled, lambda: False)
+    assert text.count('type="range"') == 1  # an MLP has a batch, and no sequence
+    assert len(text) < 3_000_000 and not re.search(r"(?:src|href)=.?https?:", text)
+
+
+def test_a_cancelled_report_ends_between_its_points() -> None:
+    bert = compute_answer(Scenario("bert-base"))
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 20
+
+    with pytest.raises(exporting._StoppedError):
+        FORMS[0].text(bert, cancelled)
+    assert asked == 21  # of more than 300 points

@@ -3,8 +3,12 @@
 import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from app.explorer.background.worker import SLOW
+from app.explorer.files import exporting
 from app.explorer.window.window import Window
 from app.time_left import running
 from tests.app.explorer.files.settling import until
@@ -102,3 +106,39 @@ def test_the_progress_of_a_long_activity_fits_into_a_small_window(window: Window
     wait(window.worker)
     until(status.counted.isVisible)
     window.resize(before)
+
+
+def test_an_export_runs_in_the_background_is_named_and_can_be_cancelled(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A report took 0.3 to 3 s, for which the window stood still."""
+    status, ended, path = window.status, threading.Event(), tmp_path / "report.html"
+    monkeypatch.setattr(exporting, "ask_where", lambda *_: path)
+
+    def slow(_: object, cancelled: Callable[[], bool]) -> str:
+        running().count(3, 400, "points")
+        while not cancelled() and not ended.wait(0.01):
+            pass
+        return "<html>"
+
+    form = exporting.Form("Report", ".html", slow)
+    window.export(form)
+    until(lambda: status.stop.isVisible())
+    assert status.activity.text() == "Computing the report, 3 of 400 points (Esc cancels)"
+    status.stop.click()
+    wait(window.worker)
+    assert not path.exists() and not status.stop.isVisible()
+    window.export(form)
+    ended.set()
+    wait(window.worker)
+    assert path.read_text("utf-8") == "<html>"
+
+
+def test_an_export_that_cannot_be_written_says_why(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "gone" / "report.html"
+    monkeypatch.setattr(exporting, "ask_where", lambda *_: path)
+    window.export(exporting.Form("Report", ".html", lambda *_: ""))
+    wait(window.worker)
+    assert re.search(r"Export report .*gone.*: cannot write: No such", window.banner.label.text())

@@ -61,6 +61,7 @@ def test_an_export_says_where_the_file_is(
     path = tmp_path / "p.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     window.export(next(form for form in FORMS if form.name == "Prediction"))
+    wait(window.worker)
     assert path.is_file() and window.banner.isVisible()
     assert window.banner.label.text() == f"Wrote {path}"
     offered = next(iter(window.panels.panels))

@@ -47,11 +47,17 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     plan = planned.plan_page.planning.planned.plan
     assert plan is not None and shown.words.text() == plan.verdict
     assert shown.subtitle() == "2 candidates, the cheapest that fits is first"
-    assert [row[0] for row in shown.rows()] == [
+    rows = shown.rows()
+    assert [row[0] for row in rows[:3]] == [
         "Configuration",
         "1 × L40S, vllm, bf16",
         "1 × H200 SXM 141GB, vllm, bf16",
     ]
+    scene = shown.tornado.scene
+    assert scene is not None and scene.bars
+    assert rows[3][:3] == ["Sensitivity to", "now", "low end"]
+    assert [row[:2] for row in rows[4:]] == [[bar.name, bar.value] for bar in scene.bars]
+    assert {len(row) for row in rows} == {len(rows[0])}
     assert shown.step.isHidden() and shown.open.isEnabled()
     assert planned.verdict.isHidden() and planned.strip.isHidden()
 

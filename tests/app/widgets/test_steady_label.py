@@ -1,0 +1,68 @@
+"""A figure that changes often does not lay out the window."""
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from app.widgets.drawing import application
+from app.widgets.elided_label import Elided, Steady
+
+
+class Layouts(QObject):
+    """Counts the layouts that a widget is asked for."""
+
+    def __init__(self, watched: QWidget) -> None:
+        super().__init__()
+        self.count = 0
+        watched.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.LayoutRequest
+        return False
+
+
+def _shown(label: QWidget) -> QWidget:
+    window = QWidget()
+    QVBoxLayout(window).addWidget(label)
+    window.resize(300, 60)
+    window.show()
+    return window
+
+
+def test_a_new_figure_of_the_same_length_asks_for_no_layout():
+    running = application()
+    label = Steady("Simulated in 9.1 ms")
+    window = _shown(label)
+    running.processEvents()
+    layouts = Layouts(window)
+    for figure in range(2, 9):
+        label.setText(f"Simulated in 9.{figure} ms")
+        running.processEvents()
+    assert layouts.count == 0
+    assert label.text() == label.accessibleName() == "Simulated in 9.8 ms"
+    before = label.width()
+    label.setText("Simulated in 9.8 ms, with 12,345 kernels on two GPUs")
+    running.processEvents()
+    assert layouts.count == 1
+    assert label.sizeHint().width() > before or label.width() > before
+    del window
+
+
+def test_an_elided_text_asks_for_no_layout():
+    running = application()
+    label = Elided()
+    label.say("GPU idle 1.2 ms")
+    window = _shown(label)
+    running.processEvents()
+    layouts = Layouts(window)
+    label.say("GPU idle 12.3 ms, 11 of them waiting for the host")
+    running.processEvents()
+    assert layouts.count == 0
+    assert label.toolTip() == "GPU idle 12.3 ms, 11 of them waiting for the host"
+    del window
+
+
+def test_it_is_as_high_as_a_plain_label():
+    running = application()
+    plain = QLabel("GPU")
+    assert Steady("GPU").sizeHint().height() == plain.sizeHint().height()
+    del running
