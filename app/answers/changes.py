@@ -64,7 +64,7 @@ def with_network(scenario: Scenario, name: str) -> Scenario:
 
 
 def with_trace(scenario: Scenario, path: str) -> Scenario:
-    """Replace the network by a saved trace, and remove the options that the trace fixes."""
+    """Replace the network with a saved trace, and remove the options that the trace fixes."""
     return Scenario(path, gpu=scenario.gpu, host=scenario.host, host_speed=scenario.host_speed)
 
 

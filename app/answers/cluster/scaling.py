@@ -56,7 +56,7 @@ def scaling_points(
     step = question.step
     try:
         wide = replace(step, cluster=step.cluster.of_gpus(max(_GPUS, step.cluster.gpus)))
-    except InputError:  # one node without a network
+    except InputError:  # a single node has no network
         wide = step
     batch = batch_and_seq(question.scenario)[0] or 1
     dp, group = step.layout.dp, step.layout.tp * step.layout.pp

@@ -199,8 +199,8 @@ def _rate(draft: Draft, name: str, empty: str = "") -> Field:
 def _key(
     draft: Draft, name: str, section: str, key: str, unit: str = "", tip: str = "", empty: str = ""
 ) -> Field:
-    """The field of one key. A number without a unit is in `unit`; the field hides it where the
-    words around it name the unit (a percentage and USD/kWh)."""
+    """The field of one key. A number without a unit is in `unit`; the field hides the unit where
+    the words around it name it (a percentage and USD/kWh)."""
     value = draft.get(section, key)
     shown = "" if value is None else _shown(value)
     if unit == "%" and shown:

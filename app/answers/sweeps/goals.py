@@ -55,7 +55,7 @@ def searches_of(
     down: bool,
     fusion: str | None = None,
 ) -> list[Search]:
-    """The goals of a command line, or those that need no figure if it names none."""
+    """The goals that a command line names, or all goals without a figure if it names none."""
     searches: list[Search] = []
     names_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
