@@ -32,7 +32,7 @@ class Answering(QObject):
     current_failed = Signal(str)
     """The prediction of the current side failed, with the reason."""
     reload_failed = Signal(object, object)
-    """Path and RidgepointError: the code of a side was saved, and its prediction failed."""
+    """Path and RidgepointError: a side's network file was saved, and its new prediction failed."""
     along_found = Signal(object)
     """BatchRegimes | None: the regimes of the current side along the batch."""
 

@@ -144,7 +144,7 @@ def serve(pipe: Connection) -> None:
 
             def send(kind: Kind, content: Any, number: int = number) -> None:
                 if pipe.poll():
-                    raise CancelledError("another question came")
+                    raise CancelledError("replaced by a later question")
                 pipe.send((number, kind, content))
 
             try:

@@ -31,8 +31,8 @@ class _CancelledError(RidgepointError):
 
 
 class Planning(QObject):
-    """Plans the session's draft while `watched`; `planned` is the contents of the page. A session
-    without a plan has that of its current scenario."""
+    """Plans the session's draft while `watched`; `planned` is the contents of the page. Without a
+    plan, the session's current scenario is planned."""
 
     changed = Signal()
     """`planned` has changed."""

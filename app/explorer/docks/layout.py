@@ -31,11 +31,11 @@ class Layout:
         focus = QApplication.focusWidget()
         parts = (self.workspaces, *self.beside)
         if focus is not None and any(part.isAncestorOf(focus) for part in parts):
-            self.window.setFocus()  # else Qt gives it to the button of another workspace
+            self.window.setFocus()  # else Qt gives the focus to the button of another workspace
         self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
         self._settle()
-        if self.window.size() != size:  # the page stood beside the panels of the one before it
+        if self.window.size() != size:  # the side panels of the previous page enlarged the window
             self.window.resize(size)
         return self.shown
 

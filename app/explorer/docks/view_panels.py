@@ -217,7 +217,7 @@ class ViewPanels(QObject):
         )
         view.pin_requested.connect(lambda pin: self._try(lambda: self.session.pin(pin)))
         view.question_changed.connect(lambda: self._request(offered, view))
-        self.created.emit(view)  # first: `fill` orders the existing controls
+        self.created.emit(view)  # emitted first because `fill` orders the existing controls
         self.panels[offered].fill(view)
         self._stale.add(offered)
         view.show_pins(self.session.state.pinned)

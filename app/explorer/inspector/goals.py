@@ -34,7 +34,7 @@ class Goals(QWidget):
         self.session, self.theme = session, theme
         self.results: dict[str, SeekResult] = {}
         self.questions: dict[str, str] = {}
-        """By goal, the text of its question if a search for it is running or has a result."""
+        """The question of each goal whose search is running or has a result."""
         self.labels: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}

@@ -250,7 +250,7 @@ class Session(QObject):
         return cast("_Change", self.history.command(self.history.count() - 1))
 
     def _extend(self, change: _Change, state: State, text: str) -> None:
-        """Let the newest change end in another state; one that ends where it began is removed.
+        """Extend the newest change to another state; remove the change if it ends where it began.
 
         `QUndoStack.push` merges commands too, but PySide 6.12 never frees a merged command: Qt
         deletes it before its Python object is handed over.

@@ -113,7 +113,8 @@ class Status(QStatusBar):
         return counted[0].done / counted[0].total if counted else 0.0
 
     def _computing(self) -> str:
-        """What has been computed for a while, with its count or for how long; "" for nothing."""
+        """The jobs that have run for a while, with their count or elapsed time; "" if there are
+        none."""
         running = self._long()
         if not running:
             return ""

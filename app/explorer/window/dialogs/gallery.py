@@ -1,4 +1,4 @@
-"""The gallery: examples to open, each with a sentence that says what to look at."""
+"""The gallery: examples to open, each with a note on what to look at."""
 
 from __future__ import annotations
 

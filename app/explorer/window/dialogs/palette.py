@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 _MOST = 60
 DONE = "Do"
-"""The place of actions; the palette does not show it."""
+"""The place of actions, which the palette does not show."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"),
     ("Views", "F", "centre the selection in the timeline, or fit all"),
