@@ -15,7 +15,7 @@ class Elided(QLabel):
     def __init__(self, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
         super().__init__()
         self._texts: tuple[str, ...] = ("",)
-        self.setTextFormat(Qt.TextFormat.PlainText)  # names are data
+        self.setTextFormat(Qt.TextFormat.PlainText)  # names are data, not markup
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setAlignment(align | Qt.AlignmentFlag.AlignVCenter)
 

@@ -178,7 +178,7 @@ class Lessons(View):
         self.error_label.setVisible(bool(errors))
 
     def open_file(self, path: Path) -> None:
-        """Show the lessons of a file, the first of them in front."""
+        """Show the lessons of a file, beginning with the first."""
         first = read_all(path)[0].name
         self.opened = (*(each for each in self.opened if each != path), path)
         self.read_again()

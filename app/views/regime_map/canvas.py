@@ -94,7 +94,7 @@ class MapCanvas(Canvas):
         self._ground(paint, frame)
         chosen = frame.pixel(spot) if spot is not None else None
         labels = Labels(area)
-        above: list[Item] = []  # whole also at the edges
+        above: list[Item] = []  # not clipped at the edges of the plot
         if chosen is not None:
             labels.take(Box.around(*chosen, 14))
             above += map_cursor.cross(chosen, area)
