@@ -1,7 +1,7 @@
 """The command `ridgepoint`: the root that wires commands and explorer together.
 
 A command is a function of its module in `app.commands`, loaded when it is called; `--help` reads
-the table below alone. The help is plain text because typer's boxes cost 0.2 s of rich.
+only the table below. The help is plain text because typer's boxes cost 0.2 s of rich.
 """
 
 from __future__ import annotations

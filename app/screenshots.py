@@ -19,7 +19,7 @@ from app.explorer.state.session import ThemeChoice
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
 
-    # the window has loaded it
+    # only for types: the window has loaded these modules
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 

@@ -36,7 +36,7 @@ def intensity(a: LaunchGroup, p: Prediction) -> Formula:
 
 
 def limit(a: LaunchGroup) -> str:
-    """What a launch waits for, with the reason if the roof at its intensity suggests another."""
+    """The limit of a launch, with the reason if the roof at its intensity suggests another one."""
     if a.regime == "overhead":
         return "by the fixed time of each launch"
     dram = a.roof == "DRAM"

@@ -37,7 +37,7 @@ def pattern(part: ModuleNode) -> str:
 
 
 def is_of_whole(key: str, part: ModuleNode | None) -> bool:
-    """Whether a card concerns the whole scenario: on the step, beside all parts, or if it has no
+    """Whether a card concerns the whole scenario: it is on the step, beside all parts, or has no
     module pattern."""
     kind, _, name = key.partition(":")
     whatif = registered(name) if kind == "whatif" else None

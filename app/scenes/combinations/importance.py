@@ -10,7 +10,7 @@ ratio η² of R. A. Fisher):
 
 y is the logarithm of a figure, because the axes multiply times and rates; the shares of regimes
 stay as they are. If every combination is present once, the indices add up to at most 1, and the
-remainder belongs to axes together: to their interactions.
+remainder is due to interactions between axes.
 """
 
 from __future__ import annotations
