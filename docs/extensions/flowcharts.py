@@ -103,12 +103,13 @@ def spread(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
 
 
 def width(label: Sequence[str]) -> float:
-    """Pixels of a node; a place where an arrow passes a row has no label."""
+    """The width of a node in pixels; `label` is empty where an arrow passes through a row."""
     return max((len(line) * _LETTER + 2 * _MARGIN for line in label), default=0.0)
 
 
 def layout(labels: Labels, arrows: Arrows) -> Layout:
-    """The places of all nodes; an arrow over several rows has a node without a label in each."""
+    """The places of all nodes; an arrow over several rows has an unlabelled node in each row that
+    it crosses."""
     row = row_of(list(labels), arrows)
     rows: Rows = [[] for _ in range(max(row.values(), default=-1) + 1)]
     for name in labels:
@@ -157,7 +158,7 @@ def _centres(rows: Rows, near: dict[str, list[str]], labels: Labels) -> dict[str
 
 
 def svg(labels: Labels, arrows: Arrows) -> str:
-    """The drawing, in the colours of the page around it."""
+    """The drawing, in the colours of the surrounding page."""
     rows, ways, x = layout(labels, arrows)
     heights = [max(len(labels.get(n, ())) for n in row) * _LINE_HEIGHT + _MARGIN for row in rows]
     tops = [sum(heights[:i]) + i * _ROW_GAP for i in range(len(rows))]
