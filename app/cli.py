@@ -76,7 +76,7 @@ _FUNCTIONS = {
     "validate": "checks:validate",
     "doctor": "checks:doctor",
 }
-"""The functions with another module or name than their command, as "module:function"."""
+"""The functions whose module or name differs from that of their command, as "module:function"."""
 
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True,

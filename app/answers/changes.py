@@ -1,4 +1,4 @@
-"""Scenarios with one value changed, by a control, a card or a file."""
+"""Change one value of a scenario, as controls, cards and files do."""
 
 from __future__ import annotations
 

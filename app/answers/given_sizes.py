@@ -35,7 +35,9 @@ def check_sizes(resolved: ResolvedScenario) -> None:
     entry = CATALOGUE.get(resolved.request.network)
     if entry is None or not resolved.request.sizes:
         return
-    from simulator.whatif.shape import sizes  # only if a size is given: this loads all what-ifs
+    from simulator.whatif.shape import (
+        sizes,
+    )  # only now: it loads all what-ifs
 
     defaults = sizes(replace(resolved, request=replace(resolved.request, sizes=())))
     for name, value in dict(resolved.request.sizes).items():

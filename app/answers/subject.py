@@ -34,7 +34,7 @@ NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by 
 """The start of the note that --exact fell back to rules."""
 
 _NO_FLOATS = "no floats"
-_MOST_DIGITS = 18  # the longest number of rows
+_MOST_DIGITS = 18  # the maximum for a number of rows
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 

@@ -251,7 +251,7 @@ _TRACES = (".json", ".rpt", ".msgpack")
 
 
 def check_trace_name(option: str, target: str | None) -> None:
-    """Raises InputError if a file name has no suffix of a saved trace."""
+    """Raises InputError if a file name does not end in a suffix of a saved trace."""
     from app import outputs
 
     if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:

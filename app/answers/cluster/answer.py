@@ -99,7 +99,7 @@ class ClusterAnswer:
 
 
 def cluster_answer(question: ClusterQuestion) -> ClusterAnswer:
-    """Predict the step. Raises InputError where `ridgepoint predict --cluster` does."""
+    """Predict the step. Raises InputError in the same cases as `ridgepoint predict --cluster`."""
     step = question.step
     return answer_of(question, step.predict(), step.layout)
 

@@ -71,8 +71,8 @@ class ClusterChoice:
         return self.on(f"{machine.gpus}x{gpu}")
 
     def of_degree(self, name: str, value: int) -> ClusterChoice:
-        """The choice with another degree; replicas use the GPUs that tensor groups and stages
-        leave."""
+        """The choice with another degree; replicas use the GPUs that remain beside tensor groups
+        and stages."""
         changed = replace(self, **{name: value})
         if name == "dp":
             return changed
@@ -182,7 +182,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
 
 @dataclass(frozen=True)
 class ClusterQuestion:
-    """A scenario on a cluster, whose GPUs replace the scenario's own, and its split."""
+    """A scenario, a cluster whose GPUs replace the scenario's own, and the split."""
 
     scenario: Scenario
     choice: ClusterChoice

@@ -106,7 +106,8 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
 
 
 def _batches(draft: Draft) -> tuple[Part, ...]:
-    """The batches of a service: always full without a rate, else as many samples as wait."""
+    """The batches of a service. Without a rate they are always full, otherwise they contain the
+    waiting samples."""
     if draft.spec.rate_per_s is None:
         return (
             "samples a second, in batches of",

@@ -118,7 +118,7 @@ def _nearest(stops: Sequence[Stop], own: Stop, count: int) -> list[Stop]:
 def _predicted(
     scenario: Scenario, batches: Sequence[int], seqs: Sequence[int | None]
 ) -> tuple[dict[Point, StepColumns[float]], dict[Point, str]]:
-    """The steps of the families by point, and the reasons of the points without a prediction."""
+    """The steps of the families by point, and the reasons for points without a prediction."""
     resolved: dict[Point, ResolvedScenario] = {}
     refused: dict[Point, str] = {}
     with expecting(len(batches), len(seqs)):
