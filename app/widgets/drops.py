@@ -1,6 +1,6 @@
 """Drag and drop on the window: cards of the shelf, and files of the desktop.
 
-During a drag, a target shows the effect of a drop, or the reason of a refusal.
+During a drag, a target shows the effect of a drop, or the reason for a refusal.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Layout:
         return {**place, **frames, **self.workspaces.layouts()}
 
     def restore(self, layout: dict[str, str]) -> None:
-        """Restore a layout; parts that it does not contain stay as they are."""
+        """Restore a layout; parts that it does not contain are unchanged."""
         if _WINDOW in layout:
             self.window.restoreGeometry(from_base64(layout[_WINDOW]))
         frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}

@@ -35,7 +35,7 @@ class TableDialog(QDialog):
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setTabKeyNavigation(False)
-        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # as headers
+        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # like headers
         self.table.setCornerButtonEnabled(False)
         self.table.verticalHeader().hide()
         alignments = [_alignment([row[column] for row in rows]) for column in range(len(heads))]

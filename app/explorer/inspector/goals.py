@@ -51,8 +51,8 @@ class Goals(QWidget):
             self._forget(goal)
 
     def show_result(self, goal: str, result: SeekResult | None, reason: str) -> None:
-        """Show the result of a search, or the reason why it failed; nothing if the question was
-        changed meanwhile."""
+        """Show the result of a search, or the reason why it failed; nothing if the question has
+        changed in the meantime."""
         if goal not in self.questions:
             return
         self.labels[goal].say(reason)

@@ -270,7 +270,7 @@ class Inspector(QScrollArea):
         if row is None:
             self.column.addLayout(column)
         else:
-            row.addLayout(column, 2 if row.count() else 3)  # GPUs have the longer names
+            row.addLayout(column, 2 if row.count() else 3)  # the names of GPUs are longer
 
     @staticmethod
     def _select(box: QComboBox, value: str, words: str) -> None:

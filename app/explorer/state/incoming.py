@@ -19,7 +19,7 @@ FileKind = Literal["session", "scenario", "plan", "gpu", "lesson", "trace", "net
 KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)"
 _MAX_BYTES = 2**20
 WITHOUT_SCENARIO = ("Plan", "Lessons")
-"""Pages that show nothing of the scenarios."""
+"""Pages that do not show the scenarios."""
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class NamedScenario:
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one
     and the ops selected in it. `plan` is the plan's TOML and `task` the name of the lesson whose
-    task is open, each "" without one. `cluster` is the cluster with its split, or None; `pinned`
-    are the lanes at the top of the timelines."""
+    task is open, each "" if there is none. `cluster` is the cluster with its split, or None;
+    `pinned` are the lanes at the top of the timelines."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0

@@ -55,7 +55,7 @@ class Status(QStatusBar):
         worker.progressed.connect(self._show_progress)
 
     def say(self, words: str) -> None:
-        """Show the current activity; without one, how long the simulation took."""
+        """Show the current activity or, if there is none, the duration of the simulation."""
         self.activity.setText(words or self._simulated)
 
     def dim(self, stale: bool) -> None:
@@ -94,12 +94,12 @@ class Status(QStatusBar):
     def _show_share(self, busy: bool, share: float) -> None:
         """Show Cancel while `busy`, and the share done if it is known."""
         self.stop.setVisible(busy)
-        self.counted.setVisible(not busy)  # in a narrow window, there is room for one of them
+        self.counted.setVisible(not busy)  # a narrow window has room for only one of them
         self.bar.setVisible(busy and share > 0)
         self.bar.setValue(round(100 * share))
 
     def _long(self) -> dict[str, Job]:
-        """The jobs that have run for a while, by what they compute."""
+        """The jobs that have run for a while, by the name of their result."""
         now_s = time.monotonic()
         return {
             _NAMES.get(key, key.removeprefix("view ")): job

@@ -1,4 +1,4 @@
-"""An editor for a lesson, beside the page, which shows the lesson while the user types."""
+"""An editor for a lesson, beside a page that shows the lesson while the user types."""
 
 from __future__ import annotations
 

@@ -54,5 +54,6 @@ class Gallery(QDialog):
         opened(example)
 
     def closeEvent(self, event: object) -> None:
-        """Release the callback that opens an example, which holds the window."""
+        """Release the callback that opens an example, because it holds a reference to the
+        window."""
         self._opened = lambda _: None

@@ -51,7 +51,7 @@ class KeyField(QKeySequenceEdit):
         if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
             self.focusNextPrevChild(key == Qt.Key.Key_Tab)
         elif key == Qt.Key.Key_Escape:
-            event.ignore()  # left to the dialog
+            event.ignore()  # handled by the dialog
         else:
             super().keyPressEvent(event)
 
