@@ -48,7 +48,7 @@ def limit(a: LaunchGroup) -> str:
 
 
 def intensity_sum(a: LaunchGroup) -> str:
-    """ "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
+    """The intensity as a formula: "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
     if not a.flops:
         return f"0 FLOP / {data(a.bytes)} = 0 FLOP/byte"
     return f"{scaled(a.flops, 'FLOP')} / {data(a.bytes)} = {number(a.intensity)} FLOP/byte"

@@ -23,7 +23,7 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 @dataclass(frozen=True)
 class PartChange:
     """A what-if on a part: its text and the scenario with it. If it does not apply, the scenario is
-    None and the text says why."""
+    None and the text is the reason."""
 
     title: str
     words: str
@@ -31,7 +31,7 @@ class PartChange:
 
 
 def pattern(part: ModuleNode) -> str:
-    """The module pattern of a part, or for an op, of its module."""
+    """The module pattern of a part or, for an op, the pattern of its module."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 

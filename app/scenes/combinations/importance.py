@@ -25,7 +25,8 @@ from app.scenes.combinations.table import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats
 
 _FLAT = 1e-18
-"""Variance of y below which a figure counts as constant: differences of 1e-9 of the figure."""
+"""Variance of y below which a figure counts as constant, which allows relative differences of
+1e-9."""
 
 
 @dataclass(frozen=True)

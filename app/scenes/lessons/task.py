@@ -49,7 +49,7 @@ def target_words(task: Task) -> str:
 
 
 def task_progress(lesson: Lesson, scenario: Scenario, p: Prediction) -> TaskProgress | None:
-    """The progress of a scenario with the task of a lesson; None without a task."""
+    """The progress of a scenario with the task of a lesson; None if it has no task."""
     task = lesson.task
     if task is None:
         return None
