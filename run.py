@@ -92,7 +92,7 @@ def show() -> int:
             return status
     status = run(BIN / "ridgepoint", "predict", *EXAMPLE, "--html", REPORT)
     if not status:
-        print(f"There is no display for the explorer: the report is in {HERE / REPORT} too")
+        print(f"There is no display for the explorer: the report is also in {HERE / REPORT}")
     return status
 
 
@@ -119,7 +119,7 @@ def test_all(arguments: list[str]) -> int:
 
 
 def docs() -> int:
-    """Build the pages of `docs/` and of the docstrings; a broken link or name fails."""
+    """Build the pages of `docs/` and of the docstrings; a broken link or name is an error."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[docs]"):
         sys.exit("error: the installation failed; pip's own message is above")

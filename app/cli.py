@@ -1,7 +1,7 @@
 """The command `ridgepoint`: the root that wires commands and explorer together.
 
 A command is a function of its module in `app.commands`, loaded when it is called; `--help` reads
-the table below alone. The help is plain text because typer's boxes cost 0.2 s of rich.
+only the table below. The help is plain text because typer's boxes cost 0.2 s of rich.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _FUNCTIONS = {
     "validate": "checks:validate",
     "doctor": "checks:doctor",
 }
-"""The functions with another module or name than their command, as "module:function"."""
+"""The functions whose module or name differs from that of their command, as "module:function"."""
 
 _PASSED_ON: dict[str, Any] = {
     "allow_extra_args": True,

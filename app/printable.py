@@ -15,5 +15,5 @@ def short(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace control characters by Python escapes such as "\\x1b"; keep newlines and tabs."""
+    """Replace control characters with Python escapes such as "\\x1b"; keep newlines and tabs."""
     return text.translate(_SHOWN)

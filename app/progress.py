@@ -23,7 +23,7 @@ Step = Callable[[str], None]
 def shown() -> Generator[Step]:
     """Yield a function that shows a step; it does nothing unless standard error is a terminal.
 
-    Meanwhile, standard output goes to standard error: prints of the user's own file must not mix
+    Meanwhile, standard output goes to standard error, so that prints of the user's file do not mix
     with the result."""
     if not sys.stderr.isatty():
         with redirect_stdout(sys.stderr):
@@ -37,7 +37,7 @@ def shown() -> Generator[Step]:
 
 
 def _watching(step: Step) -> Step:
-    """The same function, which also receives the progress of a long trace."""
+    """Let `step` also receive the progress of a long trace; return it unchanged."""
     watch = WATCH.get()
     if watch is not None:
         WATCH.set(replace(watch, progress=step))

@@ -19,7 +19,7 @@ from app.explorer.state.session import ThemeChoice
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
 
-    # the window has loaded it
+    # only for types: the window has loaded these modules
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
@@ -35,7 +35,7 @@ _QUIET, _DRAWN = 20, 6
 """Numbers of 20 ms turns without a request after which predictions and drawings count as
 finished."""
 _BEHIND = {"Cluster": ("Rank timeline",)}
-"""Panels behind a tab that have a picture too, by workspace."""
+"""Further panels to show in pictures, which are behind a tab, by workspace."""
 _BEFORE = {"Rank timeline": "The cluster"}
 """The panel in front of each of them."""
 
@@ -138,8 +138,8 @@ def _raise(window: Window, title: str) -> None:
 
 
 def resize(window: Window, wide: int, high: int) -> None:
-    """Resize the window. The layout of a wide window can keep it wide until it has changed to that
-    of a narrow one, so that the second attempt reaches the size."""
+    """Resize the window. The wide layout can keep the window wide until the narrow layout is
+    applied, so that only a second attempt reaches the size."""
     for _ in range(2):
         window.resize(wide, high)
         _settle(window, _DRAWN)
@@ -148,8 +148,8 @@ def resize(window: Window, wide: int, high: int) -> None:
 
 
 def _settle(window: Window, turns: int = _QUIET, patience_s: float = _PATIENCE_S) -> None:
-    """Wait until no request has come for a number of turns. Raises TimeoutError if a prediction
-    does not finish."""
+    """Wait until there has been no request for a number of turns. Raises TimeoutError if a
+    prediction does not finish."""
     from PySide6.QtCore import QCoreApplication  # as in `taken`
 
     end, quiet = time.monotonic() + patience_s, 0

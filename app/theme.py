@@ -53,7 +53,7 @@ class Theme:
     danger_ground: str
 
     def __hash__(self) -> int:
-        """Of the name alone: caches look a theme up for every item that is painted."""
+        """Hash the name alone, because caches look up a theme for every painted item."""
         return hash(self.name)
 
     def regime(self, name: str) -> Ink:

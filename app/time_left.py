@@ -46,8 +46,8 @@ class TimeLeft:
         self.done, self.total, self._last_s = done, total, now_s
 
     def seconds(self) -> float | None:
-        """The seconds left; None without enough progress. Counts may come in steps of many items;
-        a step that takes longer than the earlier ones slows the pace."""
+        """The seconds left; None if there is too little progress for an estimate. Counts may come
+        in steps of many items; a step that takes longer than the earlier ones slows the pace."""
         first_s, first = self._first
         items, missing = self.done - first, self.total - self.done
         took_s, since_s = self._last_s - first_s, self.clock() - self._last_s
@@ -60,7 +60,7 @@ class TimeLeft:
         return (took_s + since_s) / (self._counts + 1) * max(steps_left - 1, 0)
 
     def words(self) -> str:
-        """The estimate as text, or "" without one."""
+        """The estimate as text, or "" if there is none."""
         left_s = self.seconds()
         return f"about {_rounded(left_s)} left" if left_s else ""
 
@@ -77,7 +77,7 @@ class TimeLeft:
 
 @dataclass
 class Running:
-    """The report of a running job: its count, and results of a part of it.
+    """The report of a running job: its count, and partial results.
 
     `show` passes a partial result on; it must be callable from any thread."""
 
@@ -92,7 +92,8 @@ class Running:
 
     @property
     def text(self) -> str:
-        """The count with the estimate: "12 of 64 points, about 4 s left"; "" without a count."""
+        """The count with the estimate: "12 of 64 points, about 4 s left"; "" if there is no
+        count."""
         left = self.left
         if not left.total:
             return ""

@@ -26,7 +26,8 @@ for batch in (1, 8, 64):
     eager, graph, compiled = (step_of(batch, m) for m in ("eager", "cuda_graph", "compiled"))
     print(f"batch {batch:3}: eager {eager:6.2f} ms, graph {graph:6.2f}, compiled {compiled:6.2f}")
 
-# %% Where the regime changes: below this batch the host rules, and faster kernels change nothing.
+# %% Where the regime changes: below this batch the host is the limit, and faster kernels change
+# nothing.
 gpt2 = Scenario("gpt2", gpu="a100", dtype="autocast", training=True, batch=1, seq=128)
 print(next_shift(gpt2, "batch").sentence)
 

@@ -1,7 +1,7 @@
 """A teacher: three questions to ask the class before the answer is shown.
 
-Run it as a script, or cell by cell in an editor that supports `# %%`. `ridgepoint explore` asks the
-same in a window, under Lessons.
+Run it as a script, or cell by cell in an editor that supports `# %%`. `ridgepoint explore` poses
+such questions in a window, under Lessons.
 """
 
 # %% 1. "A GPU does 989 TFLOP/s. How long does it take to add 1 to a million numbers?"

@@ -48,7 +48,7 @@ _SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "l2_bandwidth": lambda a: f"Use an L2 cache with {_times(a)} the bandwidth",
     "gpu": lambda a: f"Run on {gpu(str(a['to'])).name}",
 }
-"""The sentence of a what-if, without its period, or the function that makes it from the
+"""The sentence of a what-if without the full stop, or a function that builds it from the
 arguments."""
 
 

@@ -74,7 +74,8 @@ def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class BatchRegimes:
-    """The regimes along the batch: spans as (from, to, regime), and the shifts next to `batch`."""
+    """The regimes along the batch axis: spans as (from, to, regime), and the shifts next to
+    `batch`."""
 
     batch: int
     spans: tuple[tuple[float, float, str], ...]
@@ -100,7 +101,7 @@ class BatchRegimes:
 
 
 def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
-    """Find where the regime changes along the batch; None if a saved trace fixes it."""
+    """Find where the regime changes along the batch; None if a saved trace fixes the batch."""
     if scenario.trace_file is not None:
         return None
     most = max(1024, 4 * batch)
@@ -127,8 +128,7 @@ def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
-    """The first change of regime beyond a batch, in the order of `known`; None if it never
-    changes."""
+    """The first regime shift beyond a batch, in the order of `known`; None if there is none."""
     rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
     for (last, before), (following, after) in pairwise(rest):
         if after != before:

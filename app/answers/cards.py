@@ -72,8 +72,8 @@ class Card:
 
     def open_parameters(self, scenario: Scenario) -> tuple[str, ...]:
         """The parameters to fill in before the card applies to a whole scenario: those without a
-        default, or the first one if its default changes nothing (the dtype of a network that has
-        it already) or selects every op. Raises InputError if the card does not apply."""
+        default, or the first one if its default changes nothing (such as the dtype that the network
+        already has) or selects every op. Raises InputError if the card does not apply."""
         if self.kind != "whatif":
             return ()
         first = named(self.name).parameters[:1]
@@ -151,8 +151,8 @@ def _peak(gpu: GPU) -> float:
 
 
 def _default_detail(whatif: WhatIf) -> str:
-    """The second line of a what-if's card: its group, and the value of its first parameter that
-    the card sets, such as "hardware, 2×"; "needs NAME" if the parameter has no default."""
+    """The second line of a what-if's card: its group and the default of its first parameter, such
+    as "hardware, 2×"; "needs NAME" if that parameter has no default."""
     if not whatif.parameters:
         return whatif.group
     first = whatif.parameters[0]

@@ -1,4 +1,4 @@
-"""Scenarios with one value changed, by a control, a card or a file."""
+"""Change one value of a scenario, as controls, cards and files do."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_network(scenario: Scenario, name: str) -> Scenario:
 
 
 def with_trace(scenario: Scenario, path: str) -> Scenario:
-    """Replace the network by a saved trace, and remove the options that the trace fixes."""
+    """Replace the network with a saved trace, and remove the options that the trace fixes."""
     return Scenario(path, gpu=scenario.gpu, host=scenario.host, host_speed=scenario.host_speed)
 
 

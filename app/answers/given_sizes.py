@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simulator.records import Trace
     from simulator.scenario.resolved import ResolvedScenario
 
-_LARGEST = 2**31 - 1  # tensors with larger sizes cannot be made
+_LARGEST = 2**31 - 1  # tensors with larger sizes cannot be created
 
 DATA_SIZES = (
     "bincount",
@@ -35,7 +35,9 @@ def check_sizes(resolved: ResolvedScenario) -> None:
     entry = CATALOGUE.get(resolved.request.network)
     if entry is None or not resolved.request.sizes:
         return
-    from simulator.whatif.shape import sizes  # only if a size is given: this loads all what-ifs
+    from simulator.whatif.shape import (
+        sizes,
+    )  # only now: it loads all what-ifs
 
     defaults = sizes(replace(resolved, request=replace(resolved.request, sizes=())))
     for name, value in dict(resolved.request.sizes).items():
@@ -109,10 +111,10 @@ def check_data_sizes(sizes: Mapping[str, int], trace: Trace) -> None:
         taken = [a for a in trace.assumptions if _short(a.name) in names]
         if not taken:
             others = sorted({_option(a.name) for a in trace.assumptions} - {""})
-            known = f"its data-dependent ops are {', '.join(others)}" if others else "it has none"
+            known = f"the network has {', '.join(others)}" if others else "the network has none"
             raise InputError(
-                f"--data-size {name}={rows}: no op of the network uses it: expected an op whose "
-                f"result depends on data, and {known}; remove it"
+                f"--data-size {name}={rows}: no op of the network uses it: expected a "
+                f"data-dependent op ({known}); remove it"
             )
         if name in _BOUNDED:
             most = max(_elements(trace, a.op, name) for a in taken)
@@ -129,10 +131,10 @@ def _check_stated(op: str, figure: str, trace: Trace) -> None:
         others = sorted(
             n.replace(".", "::") for n in names if not n.startswith(("aten.", "prims."))
         )
-        known = f"its ops of other libraries are {', '.join(others)}" if others else "it has none"
+        known = f"the network has {', '.join(others)}" if others else "the network has none"
         raise InputError(
             f"--op {op}={figure}:…: no op of the network has this name: expected an op of another "
-            f"library, and {known}; remove it"
+            f"library ({known}); remove it"
         )
 
 

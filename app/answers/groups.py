@@ -102,7 +102,7 @@ def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[floa
 
 
 def _shares(kernels: Iterable[Kernel]) -> Shares:
-    """Shares of the kernels' own time by bound, with their fixed parts; waiting does not count."""
+    """Shares of the kernels' own time by bound, including fixed parts and without waiting."""
     total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
     for k in kernels:
         if k.compute_s >= k.memory_s:

@@ -34,7 +34,7 @@ NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by 
 """The start of the note that --exact fell back to rules."""
 
 _NO_FLOATS = "no floats"
-_MOST_DIGITS = 18  # of a number of rows
+_MOST_DIGITS = 18  # the maximum for a number of rows
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
@@ -134,7 +134,7 @@ def predict_exactly(
 
     If the compiler refuses, predict by rules, with the reason among the notes.
     """
-    from simulator.inductor import RefusalError, exact  # only for the real compiler
+    from simulator.inductor import RefusalError, exact  # imported only for the real compiler
 
     try:
         trace = exact(resolve(scenario), subject.trace, progress)

@@ -21,11 +21,12 @@ _LEAST_INTENSITY, _LEAST_FLOPS_PER_S = 2e-2, 1e8
 
 
 def accuracy_page(rows: Sequence[Row], gpu: GPU, metrics: Metrics) -> Drawing:
-    """`rows` are outcomes as `ridgepoint calibrate validate --json` writes them."""
+    """Plot predicted against measured times. `rows` are outcomes as `ridgepoint calibrate validate
+    --json` writes them."""
     steps = [r for r in rows if r["figure"] == "period" and r["measured_s"]]
     calls = [r for r in rows if r["flops"] and r["bytes"] and r["group"].endswith("cold")]
     title = "Predicted against measured"
-    about = f"{len(steps)} steps and {len(calls)} calls on an {gpu.name}, never fitted"
+    about = f"{len(steps)} steps and {len(calls)} calls on an {gpu.name}, none of them fitted"
     items, top = head(title, about, _WIDTH, metrics)
     page = below(top + 8, _WIDTH, _HEIGHT)
     half = (page.width - _APART) / 2
@@ -36,7 +37,7 @@ def accuracy_page(rows: Sequence[Row], gpu: GPU, metrics: Metrics) -> Drawing:
 
 
 def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
-    """Grid lines without their figures, and the axis titles where the figures need them."""
+    """Grid lines without figures, and the axis titles that are not empty."""
     items: list[Item] = [
         Text(area.centre[0], area.bottom + 31, titles[0], "ink3", anchor="middle"),
     ]

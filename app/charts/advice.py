@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simulator.analysis.advice import Advice, Advised
 
 WIDE_PX, _ROW_PX, _LINE_PX, _AXIS_PX = 1160.0, 46.0, 15.0, 28.0
-_BARS = 0.52  # of the width; figures and causes are right of them
+_BARS = 0.52  # share of the width; figures and causes are to the right of the bars
 _WHAT = {"code": "code", "what is computed": "changes results", "machine": "hardware"}
 _SAVED = {"time": "time per sample", "memory": "memory", "money": "money per sample"}
 
@@ -47,7 +47,7 @@ def advice_page(advised: Advised, heading: str, top: int, metrics: Metrics) -> D
 
 
 def _room(bars: Box) -> float:
-    """The width right of the bars."""
+    """The width to the right of the bars."""
     return WIDE_PX - RIGHT_PX - bars.right - 16
 
 

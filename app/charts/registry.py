@@ -38,7 +38,7 @@ _CHARTS: dict[str, PredictionChart] = {}
 def chart(
     title: str, about: str = "", height: float = 300, view: str = ""
 ) -> Callable[[Draw], Draw]:
-    """Add a picture. Raises ValueError if its title is taken."""
+    """Add a picture. Raises ValueError if another picture has the title."""
 
     def add(draw: Draw) -> Draw:
         if title in _CHARTS:

@@ -23,7 +23,7 @@ _WIDTH, _HIGH, _LEFT, _FOOT, _AXIS_PX = 900.0, 170.0, 76.0, 14.0, 44.0
 
 
 def seek_page(searches: list[Search], heading: str, base: Prediction, metrics: Metrics) -> Drawing:
-    """One plot per goal, below each other."""
+    """One plot per goal, one below the other."""
     about = "Marks: points predicted during the search"
     items, y = head(heading, about, _WIDTH, metrics)
     for search in searches:

@@ -33,7 +33,8 @@ Prices = Annotated[
     typer.Option(
         "--price",
         metavar="[GPU=]USD",
-        help="USD per hour of a GPU, such as a100=1.8; a number alone is for the scenario's GPU.",
+        help="USD per hour of a GPU, such as a100=1.8; a number without a name applies to the "
+        "scenario's GPU.",
     ),
 ]
 
@@ -65,7 +66,7 @@ def advise(
     heading = title(advised.baseline, traced)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.advice import advice_page  # only if a picture is drawn
+        from app.charts.advice import advice_page  # imported only to draw a picture
 
         return advice_page(advised, heading, top, metrics)
 

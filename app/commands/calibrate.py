@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def run(arguments: Sequence[str]) -> int:
     """Run `python -m calibration` with these arguments and return its exit status.
 
-    Ctrl-C reaches that process too, which then ends by itself and reports what it saved. Raises
+    Ctrl-C also reaches that process, which then reports its saved measurements and ends. Raises
     InputError if calibration is not installed.
     """
     if not (ROOT / "calibration" / "__main__.py").is_file():

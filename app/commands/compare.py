@@ -87,7 +87,9 @@ def compare(
     comparison = replace(comparison, waterfalls=falls)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.waterfall.waterfall import comparison_page  # only if a picture is drawn
+        from app.charts.waterfall.waterfall import (
+            comparison_page,
+        )  # imported only to draw a picture
 
         return comparison_page(comparison, names, metrics)
 

@@ -68,7 +68,7 @@ def examine() -> bool:
 
 
 _IMPORTED = {"hf": ("torchvision", "transformers"), "timm": ("torchvision", "timm")}
-"""The modules that networks of an extra import; only some networks of transformers import
+"""The modules that the networks of an extra import; only some networks of transformers import
 torchvision."""
 
 

@@ -21,7 +21,7 @@ def export_kernel(
     question: Question,
     group: Annotated[
         str | None,
-        typer.Option(metavar="N|NAME", help="The group to export; without it, list the groups."),
+        typer.Option(metavar="N|NAME", help="The group to export; if omitted, list the groups."),
     ] = None,
     output: Annotated[
         str | None,

@@ -175,7 +175,7 @@ def _print_report(
 
 def _comparison_with(measured: Path) -> Callable[[Prediction], Overlay]:
     """A comparison of predictions with a profiler trace. The trace is read at once, so that an
-    unreadable file ends the command before its network is traced."""
+    unreadable file ends the command before the network is traced."""
     from simulator.measured.overlay import overlay
     from simulator.measured.profiler_trace import read
 
@@ -201,7 +201,7 @@ def _predict_parallel(
     for option, value in of_one_gpu.items():
         if value:
             raise InputError(
-                f"{option} with --cluster {cluster}: applies to a prediction of one GPU: expected "
+                f"{option} with --cluster {cluster}: this option applies to one GPU only: expected "
                 "the report alone; remove it"
             )
     with progress.shown() as step:
@@ -251,7 +251,7 @@ _TRACES = (".json", ".rpt", ".msgpack")
 
 
 def check_trace_name(option: str, target: str | None) -> None:
-    """Raises InputError if a file name has no suffix of a saved trace."""
+    """Raises InputError if a file name does not end in a suffix of a saved trace."""
     from app import outputs
 
     if target not in (None, outputs.STDOUT) and Path(target).suffix not in _TRACES:

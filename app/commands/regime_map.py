@@ -47,7 +47,9 @@ def regime_map(
         heading = heading_of(traced, scenario, (axes[0].name, axes[1].name))
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.regime_map.regime_map import regime_map_page  # only for a picture
+        from app.charts.regime_map.regime_map import (
+            regime_map_page,
+        )  # imported only to draw a picture
 
         return regime_map_page(mapped, heading, metrics)
 

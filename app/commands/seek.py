@@ -88,7 +88,7 @@ def seek(
     heading = title(base, traced)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.seek import seek_page  # only if a picture is drawn
+        from app.charts.seek import seek_page  # imported only to draw a picture
 
         return seek_page(searches, heading, base, metrics)
 

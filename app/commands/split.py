@@ -25,7 +25,8 @@ def split(
     parallel: Annotated[
         str | None,
         typer.Option(
-            metavar="LAYOUT", help="The split for --what-ifs and --scaling; without it, the best."
+            metavar="LAYOUT",
+            help="The split for --what-ifs and --scaling; if omitted, the best one.",
         ),
     ] = None,
     what_ifs: Annotated[

@@ -35,8 +35,8 @@ Into = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Predict all combinations of the axes, or the design in a .toml given as NETWORK, "
-        "and append a row for each to FILE; run the command again to continue it.",
+        help="Predict all combinations of the axes, or of the design file (.toml) passed as "
+        "NETWORK, and append a row for each to FILE; run the command again to continue it.",
     ),
 ]
 Parquet = Annotated[
@@ -190,7 +190,7 @@ def _one_axis(question: Question, written: Written, over: str, variant: list[str
         result = swept(variants, axis, step)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.sweep.page import sweep_page  # only if a picture is drawn
+        from app.charts.sweep.page import sweep_page  # imported only to draw a picture
 
         return sweep_page(result, heading, metrics)
 

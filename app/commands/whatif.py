@@ -37,7 +37,7 @@ def whatif(
     fall = relabelled(fall, before, after)
 
     def page(metrics: Metrics) -> Drawing:
-        from app.charts.waterfall.waterfall import waterfall_page  # only if a picture is drawn
+        from app.charts.waterfall.waterfall import waterfall_page  # imported only to draw a picture
 
         return waterfall_page(fall, title(fall.a, subjects[0]), ("baseline", "changed"), metrics)
 

@@ -10,7 +10,7 @@ from app.drawing.geometry import Box
 
 @dataclass
 class Labels:
-    """The boxes taken so far, inside an area."""
+    """The boxes reserved so far, inside an area."""
 
     inside: Box
     taken: list[Box] = field(default_factory=list[Box])

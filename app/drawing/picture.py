@@ -42,5 +42,5 @@ class Drawing:
     """A description of the drawing for screen readers."""
 
     def pick(self, x: float, y: float) -> Spot | None:
-        """The last spot that holds a point, or None."""
+        """The last spot that contains a point, or None."""
         return next((spot for spot in reversed(self.spots) if spot.holds(x, y)), None)

@@ -1,4 +1,4 @@
-"""The scenario that the explorer opens with. Its traces are packaged: it needs no torch.
+"""The scenario that the explorer opens with. Its traces are packaged, so that it needs no torch.
 
 May import the simulator.
 """

@@ -10,7 +10,7 @@ from simulator.scenario.scenario import Applied, Scenario
 
 @dataclass(frozen=True)
 class Example:
-    """A scenario with a title, and a sentence that says what to look at."""
+    """A scenario with a title, and a note on what to look at."""
 
     title: str
     about: str

@@ -9,7 +9,7 @@ from app.scenes.factory import Factory
 
 
 def building(f: Factory, name: str) -> Formula:
-    """The formula of a building; of the machines by default."""
+    """The formula of a building, by default of the machines."""
     p = f.prediction
     if name == "Managers":
         return Formula(

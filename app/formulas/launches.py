@@ -36,7 +36,7 @@ def intensity(a: LaunchGroup, p: Prediction) -> Formula:
 
 
 def limit(a: LaunchGroup) -> str:
-    """What a launch waits for, with the reason if the roof at its intensity suggests another."""
+    """The limit of a launch, with the reason if the roof at its intensity suggests another one."""
     if a.regime == "overhead":
         return "by the fixed time of each launch"
     dram = a.roof == "DRAM"
@@ -48,7 +48,7 @@ def limit(a: LaunchGroup) -> str:
 
 
 def intensity_sum(a: LaunchGroup) -> str:
-    """ "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
+    """The intensity as a formula: "3.10 GFLOP / 11.4 MiB = 258 FLOP/byte"."""
     if not a.flops:
         return f"0 FLOP / {data(a.bytes)} = 0 FLOP/byte"
     return f"{scaled(a.flops, 'FLOP')} / {data(a.bytes)} = {number(a.intensity)} FLOP/byte"

@@ -48,7 +48,8 @@ def time(answer: Answer) -> Formula:
         "Time of a step",
         "time in which a kernel runs + waiting",
         f"{' + '.join([f'{seconds(p.gpu_busy_s)} busy', *waits])} = {seconds(p.period_s)}",
-        f"80% interval, from steps not fitted: {number(low, 2)} to {number(high, 2)} times this, "
+        f"80% interval, from steps held out of the fit: {number(low, 2)} to {number(high, 2)} "
+        "times this, "
         f"{between(*p.interval_s, p.period_s)}.",
         "06-cuda-graph",
     )

@@ -35,7 +35,7 @@ class Figure:
 
 
 def html(p: Prediction) -> str:
-    """The verdict and the heaviest kernels as an element of a page, in the style of the report."""
+    """The verdict and the heaviest kernels as an HTML element, in the style of the report."""
     contents = verdict_contents(p, subject_of_trace(p.trace, _NAME))
     return rendered("notebook.jinja", contents | {"kernels": kernel_groups(p)[:_MOST_KERNELS]})
 

@@ -36,7 +36,7 @@ from app.theme import THEMES, Theme
 from simulator.prediction import REGIMES, Prediction
 
 _MOST_ROWS = 30
-_WIDTH = 1080  # of a picture
+_WIDTH = 1080  # the width of a picture in pixels
 
 
 def as_html(p: Prediction, subject: Subject, command: str, others: OtherSizes | None = None) -> str:

@@ -1,7 +1,7 @@
 """Lessons: questions with simulated answers, each a small TOML file that a teacher can write.
 
-This folder holds the packaged lessons; `own()` is the folder of a user's own.
-May import answers and quantities; no Qt.
+This folder holds the packaged lessons; `own()` is the folder of the user's lessons. May import
+answers and quantities; no Qt.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def _read_packaged(path: Path) -> tuple[Lesson, ...]:
 
 
 def lesson_paths(opened: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """The files of the packaged lessons, of a user's own, and those that the user opened."""
+    """The files of the packaged lessons, of the user's lessons, and those that the user opened."""
     paths = [*sorted(FOLDER.glob("*.toml")), *files(own(), "*.toml")[:_MOST]]
     return tuple(dict.fromkeys([*paths, *opened]))
 
 
 def lessons(opened: Sequence[Path] = ()) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Every lesson, a user's own and those of `opened` files last, and the errors of unreadable
-    files. A lesson replaces an earlier one of its name, such as the one that it was copied from."""
+    """Every lesson, the user's and those of `opened` files last, and the errors of unreadable
+    files. A lesson replaces an earlier one of the same name, such as the original of a copy."""
     readable: dict[str, Lesson] = {}
     wrong: list[str] = []
     for path in lesson_paths(opened):

@@ -44,8 +44,8 @@ class Card:
 
 @dataclass(frozen=True)
 class Task:
-    """What the learner is to reach in Explore: `figure`, a word, within its bounds in SI units, and
-    `regime`; either may be "". The fields `keep` of the scenario must not change."""
+    """The target for the learner to reach in Explore: `figure`, a word, within its bounds in SI
+    units, and `regime`; either may be "". The fields `keep` of the scenario must not change."""
 
     words: str
     figure: str

@@ -141,7 +141,7 @@ def _sides(file: FileKeys) -> tuple[LessonSide, ...]:
 
 
 def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
-    """The scenario of a side: its keys over those of the first side."""
+    """The scenario of a side: its keys override those of the first side."""
     keys: dict[str, Any] = {}
     for each in (first if side.network is None else None, side):
         if each is not None:
@@ -187,7 +187,7 @@ _PLAIN = tuple(name for name in SideKeys.__struct_fields__ if name not in _APART
 
 
 def _check_clusters(sides: tuple[LessonSide, ...], file: FileKeys, guess: str) -> None:
-    """Check that a lesson uses only the figures of a step over several GPUs for such a side."""
+    """Check that sides with a cluster use only the figures of a step over several GPUs."""
     for side in sides:
         if side.cluster is None:
             continue

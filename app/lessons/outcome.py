@@ -32,8 +32,8 @@ _SWEPT = {
     "bytes_share": "memory",
     "overhead": "overhead",
 }
-"""By word, the column of a sweep that holds its figure. Other words need a full prediction at each
-value."""
+"""The column of a sweep that contains the figure, by word. Other words need a full prediction at
+each value."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
     pack = table_of(raw, str(path))
     if pack.get("format") != FORMAT:
         if len(raw) > lesson_file.MAX_BYTES:
-            return (lesson_file.read(path),)  # raises
+            return (lesson_file.read(path),)  # raises InputError, because the file is too large
         return (of_table(pack, path.stem, str(path)),)
     for name, value in pack.items():
         if name not in ("format", "version", "title", "lesson"):
@@ -56,9 +56,9 @@ def read_all(path: Path) -> tuple[Lesson, ...]:
 
 
 def pack_text(title: str, paths: Sequence[Path], names: Collection[str] | None = None) -> str:
-    """The TOML of a pack with the lessons of some files and packs: all of them, or those of some
-    names. Of several lessons of one name, the last counts. Raises InputError if one is
-    unreadable."""
+    """The TOML of a pack with the lessons of some files and packs: all of them, or only those
+    named. If several lessons have the same name, the last one is written. Raises InputError if one
+    is unreadable."""
     lines = [f"format = {literal(FORMAT)}", f"version = {VERSION}", f"title = {literal(title)}"]
     lesson_tables: list[tuple[str, Mapping[str, Any]]] = []
     for path in paths:

@@ -1,4 +1,5 @@
-"""Placeholders in a lesson's texts: a word (`app.lessons.words`), of a side, perhaps compared.
+"""Placeholders in a lesson's texts: a word (`app.lessons.words`), optionally with a side and a
+comparison.
 
 {period}          a step of the first side, such as "3.04 ms"
 {kernels_b}       the same figure of side b

@@ -1,4 +1,4 @@
-"""Read the [task] of a lesson's file: what the learner is to reach in Explore."""
+"""Read the [task] of a lesson's file: the target for the learner to reach in Explore."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def _of_cluster(
 
 _of_cluster("gpus", 1.0, plain, "Number of GPUs")
 _of_cluster("moving", 0.0, seconds, "Time of a step in which data moves between GPUs", 1)
-_of_cluster("exposed", 0.0, seconds, "The part of this time in which no kernel runs", 1)
+_of_cluster("exposed", 0.0, seconds, "Part of the time in which data moves and no kernel runs", 1)
 _of_cluster("communication", 0.0, _percent, "Share of the step limited by links between GPUs")
 _of_cluster("bubble", 0.0, _percent, "Share of all GPUs' time in which they wait for each other")
 

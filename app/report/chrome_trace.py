@@ -31,7 +31,7 @@ def events(p: Prediction) -> list[dict[str, Any]]:
         own = {"op": k.op, "module": k.module}
         rows.append(_slice(HOST, k.name, issued, launched, "host", own))
         arrow = {"name": "launch", "cat": "launch", "id": k.index, "tid": _THREAD}
-        middle = (issued + launched) // 2  # an arrow binds to the slice that holds its start
+        middle = (issued + launched) // 2  # an arrow binds to the slice that contains its start
         rows += [
             {**arrow, "ph": "s", "pid": HOST, "ts": _us(middle)},
             {**arrow, "ph": "f", "bp": "e", "pid": GPU, "ts": _us(start)},

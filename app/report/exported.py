@@ -1,4 +1,4 @@
-"""Fused groups for `ridgepoint export-kernel`: the list of groups, and the file of one."""
+"""Fused groups for `ridgepoint export-kernel`: the list of groups, and the file of a group."""
 
 from __future__ import annotations
 

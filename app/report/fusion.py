@@ -90,7 +90,7 @@ def _unfused(explanation: Explanation, top: int) -> Table:
     shown = table("not fused")
     words(shown, "op")
     numbers(shown, "calls", "kernels", "time")
-    shown.add_column("why", min_width=24)  # may wrap
+    shown.add_column("why", min_width=24)  # cells may wrap
     for each in explanation.unfused[:top]:
         took = seconds(each.seconds)
         shown.add_row(cut(each.op, 28), f"{each.count:,}", f"{each.launches:,}", took, each.reason)

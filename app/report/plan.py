@@ -16,7 +16,7 @@ from simulator.planning import Plan, Row
 from simulator.planning.verdict import gpu_hours
 from simulator.planning.wording import Currency, amount, duration, latency
 
-_REASONS = 6  # to print
+_REASONS = 6  # the largest number to print
 
 
 def as_csv(plan: Plan) -> str:

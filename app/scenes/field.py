@@ -68,8 +68,8 @@ def fine(grid: Floats, x: MapAxis, y: MapAxis) -> Floats:
 def fine_of_same(
     grid: Floats, kinds: NDArray[np.int64], kind: NDArray[np.int64], x: MapAxis, y: MapAxis
 ) -> Floats:
-    """A grid [y, x] on the fine cells, with the weights of `fine`. Only corners whose `kinds` [y,
-    x] equal the `kind` of the cell count; 0 where no corner counts."""
+    """A grid [y, x] on the fine cells, with the weights of `fine`. A corner counts only if its
+    `kinds` [y, x] equals the `kind` of the cell; 0 where no corner counts."""
     rows, columns = y.left[:, None], x.left[None, :]
     above = np.minimum(rows + 1, grid.shape[0] - 1)
     right = np.minimum(columns + 1, grid.shape[1] - 1)

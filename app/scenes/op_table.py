@@ -121,7 +121,7 @@ def groups(p: Prediction, by: By) -> OpGroups:
     else:
         codes = np.stack([column.each for column in columns.values()], axis=1)
         _, first, group_of = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-        earliest = np.argsort(first)  # np.unique sorts by code; launch order reads better
+        earliest = np.argsort(first)  # np.unique sorts by code; restore the order of the launches
         place = np.empty_like(earliest)
         place[earliest] = np.arange(earliest.size)
         first, group_of = first[earliest], place[group_of.reshape(-1)]

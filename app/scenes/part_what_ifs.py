@@ -23,7 +23,7 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 @dataclass(frozen=True)
 class PartChange:
     """A what-if on a part: its text and the scenario with it. If it does not apply, the scenario is
-    None and the text says why."""
+    None and the text is the reason."""
 
     title: str
     words: str
@@ -31,13 +31,13 @@ class PartChange:
 
 
 def pattern(part: ModuleNode) -> str:
-    """The module pattern of a part, or for an op, of its module."""
+    """The module pattern of a part or, for an op, the pattern of its module."""
     of = part if part.modules or part.parent is None else part.parent
     return of.path.replace(".*", ".#")
 
 
 def is_of_whole(key: str, part: ModuleNode | None) -> bool:
-    """Whether a card concerns the whole scenario: on the step, beside all parts, or if it has no
+    """Whether a card concerns the whole scenario: it is on the step, beside all parts, or has no
     module pattern."""
     kind, _, name = key.partition(":")
     whatif = registered(name) if kind == "whatif" else None

@@ -79,7 +79,9 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
     text = scaled(sheet, unit)
     if measured is None:
         return text
-    per = float(sheet) / float(text.partition(" ")[0].replace(",", ""))  # of the unit shown
+    per = float(sheet) / float(
+        text.partition(" ")[0].replace(",", "")
+    )  # the size of the unit shown
     return f"{text}, measured {number(measured / per)}"
 
 
@@ -108,7 +110,7 @@ class Ends:
 
 
 def ends(groups: list[LaunchGroup], roofs: Roof) -> Ends:
-    """The ends of axes that hold every mark, the ridge, and the ceiling above the highest one in
+    """The ends of axes that contain every mark, the ridge, and the ceiling above the highest one in
     use."""
     intensity = [a.intensity for a in groups if a.flops]
     achieved = [a.achieved_flops_per_s for a in groups if a.flops]
@@ -134,7 +136,7 @@ class RooflineScene:
 def roofline_scene(
     p: Prediction, groups: list[LaunchGroup], before: list[LaunchGroup] | None = None
 ) -> RooflineScene:
-    """The scene of a prediction's groups, with axes that hold all of them."""
+    """The scene of a prediction's groups, with axes that contain all of them."""
     ceilings = roof(p, groups)
     around = ends([*groups, *(before or [])], ceilings)
     return RooflineScene(p, tuple(groups), tuple(before or ()), ceilings, around)

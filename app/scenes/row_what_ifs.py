@@ -19,10 +19,9 @@ _MOST = 8
 
 
 def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
-    """The parts of the network that a row stands for, one per pattern of modules (`patterns`). A
+    """The parts of the network that a row represents, one per pattern of modules (`patterns`). A
     part is a whole module in two cases: the table is grouped by module, or the row contains every
-    op of the row's passes that reads the module's weights. Otherwise a part is an op in the
-    module.
+    op of the row's passes that reads the module's weights. Otherwise a part is an op in the module.
     """
     ops = groups.ops_of([group])
     owners: dict[str, list[int]] = {}

@@ -88,7 +88,7 @@ class Canvas(QWidget):
         """Paint everything except the card."""
 
     def paint_message(self, paint: Paint, words: str) -> None:
-        """Paint a text instead of the content, such as the reason of a refusal."""
+        """Paint a text instead of the content, such as the reason for a refusal."""
         area = QRectF(self.rect()).adjusted(24, 16, -24, -16)
         paint.painter.setFont(face(SUPPORT_PX)[0])
         paint.painter.setPen(QColor(self.theme.ink2))

@@ -41,7 +41,7 @@ class DrawingCanvas(Canvas):
 
     @abstractmethod
     def drawing(self, width: float, height: float) -> Drawing | None:
-        """The drawing for a size in pixels; None without data."""
+        """The drawing for a size in pixels; None if there is no data."""
 
     def depends_on(self) -> object:
         """The state that the drawing depends on besides its size and the data, such as a

@@ -83,7 +83,7 @@ def _hex(colour: Colour | None, paint: Paint) -> str:
 
 
 def _fade(painter: QPainter, opacity: float) -> float:
-    """Multiply the painter's opacity. Returns the one before, for the caller to set again."""
+    """Multiply the painter's opacity. Returns the previous opacity, for the caller to restore."""
     before = painter.opacity()
     if opacity != 1.0:
         painter.setOpacity(before * opacity)

@@ -1,6 +1,6 @@
 """Drag and drop on the window: cards of the shelf, and files of the desktop.
 
-During a drag, a target shows the effect of a drop, or the reason of a refusal.
+During a drag, a target shows the effect of a drop, or the reason for a refusal.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 @dataclass(frozen=True)
 class Offer:
-    """The effect of a drop in words, and the function that performs it; None if it is refused.
-    A card `of_whole` does not belong to the place below it but to the whole of which that is a
-    part, so that an enclosing target decides, if there is one."""
+    """The effect of a drop in words, and the function that performs it; None if it is refused. With
+    `of_whole`, the card concerns the whole instead of the part below it, and the enclosing target,
+    if there is one, decides."""
 
     words: str
     done: Callable[[], None] | None
@@ -39,8 +39,8 @@ Offered = Callable[[str], Offer]
 
 class Target(QObject):
     """Makes a widget accept cards, and files if `files` is given; outlines it during a drag.
-    `refused` gets the reason after the drop of a card that is refused: during the drag, the card
-    may cover it."""
+    `refused` receives the reason once a refused card is dropped, because the card may cover the
+    text during the drag."""
 
     def __init__(
         self,

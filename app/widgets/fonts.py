@@ -15,7 +15,7 @@ FOLDER = Path(app.__file__).parent / "fonts"
 
 @cache
 def load_fonts() -> tuple[str, ...]:
-    """Register the fonts of the app with Qt, which needs a QApplication. Returns their families."""
+    """Register the fonts of the app with Qt; a QApplication must exist. Returns their families."""
     families: set[str] = set()
     for path in (*FOLDER.glob("*.otf"), *FOLDER.glob("*.ttf")):
         number = QFontDatabase.addApplicationFont(str(path))

@@ -1,4 +1,4 @@
-"""The reason, in a dialog, why its values are refused."""
+"""A text in a dialog with the reason why the values are refused."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QLabel
 
 
 class Refusal(QLabel):
-    """Hidden without a reason. The dialog grows to hold the text: Qt gives a wrapped text of a
-    visible dialog the room of one line, and cuts the fields above it."""
+    """Hidden if there is no reason. The dialog grows to hold the text, because Qt gives wrapped
+    text in a visible dialog the room of one line and cuts the fields above it."""
 
     def __init__(self) -> None:
         super().__init__()

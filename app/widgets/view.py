@@ -47,7 +47,7 @@ class View(QWidget):
         self.setAccessibleName(self.title)
 
     def event(self, event: QEvent) -> bool:
-        """Show the formula of a figure as a tooltip, below the figures of the view."""
+        """Show the formula of a figure as a tooltip at the bottom of the view."""
         if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
             return super().event(event)
         formula = self.formula(event.globalPos())
@@ -80,7 +80,7 @@ class View(QWidget):
         """Show the result of `question`."""
 
     def show_part(self, result: Any) -> None:
-        """Show the part of the result of `question` that is computed."""
+        """Show the part of the result of `question` that is computed so far."""
 
     def fail(self, reason: str) -> None:
         """Show the reason why `question` has no result."""

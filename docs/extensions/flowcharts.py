@@ -1,9 +1,9 @@
-"""Draw Mermaid's flowcharts as SVG when the documentation is built: its pages then load no script,
-and show the drawings without a network.
+"""Draw Mermaid's flowcharts as SVG when the documentation is built, so that its pages load no
+script and need no network.
 
-Reads what the pages contain: `flowchart TD`, arrows `a --> b`, and labels `a["text<br/>more"]` or
-`a[("text")]`. Rows are the longest paths from the top. Within a row, nodes are sorted by the mean
-place of their neighbours, and lie as near to it as the widths allow.
+Supports the notation that the pages use: `flowchart TD`, arrows `a --> b`, and labels
+`a["text<br/>more"]` or `a[("text")]`. Rows are the longest paths from the top. Within a row, nodes
+are sorted by the mean place of their neighbours, and lie as near to it as the widths allow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rows = list[list[str]]
 
 
 class Layout(NamedTuple):
-    """Nodes by row, the way of each arrow through the rows, and the centre of each node."""
+    """The nodes by row, the path of each arrow through the rows, and the centre of each node."""
 
     rows: Rows
     ways: list[list[str]]
@@ -57,8 +57,8 @@ def parsed(source: str) -> tuple[Labels, Arrows]:
 
 
 def row_of(names: Sequence[str], arrows: Arrows) -> dict[str, int]:
-    """The row of each node: one below the lowest that points to it. A node to which none points is
-    just above the first that it points to."""
+    """The row of each node: one below the lowest that points to it. A node without incoming arrows
+    is just above the first that it points to."""
     rows = dict.fromkeys(names, 0)
     for _ in names:
         for a, b in arrows:
@@ -82,7 +82,8 @@ def crossings(rows: Rows, neighbours: dict[str, list[str]]) -> int:
 
 
 def spread(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Centres in the same order, apart by the widths, with the least sum of squared distances.
+    """Centres in the same order, without overlaps, as close as possible to the `wanted` ones (least
+    squares).
 
     >>> spread([0.0, 0.0], [10.0, 10.0])
     [-13.0, 13.0]
@@ -102,12 +103,13 @@ def spread(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
 
 
 def width(label: Sequence[str]) -> float:
-    """Pixels of a node; a place where an arrow passes a row has no label."""
+    """The width of a node in pixels; `label` is empty where an arrow passes through a row."""
     return max((len(line) * _LETTER + 2 * _MARGIN for line in label), default=0.0)
 
 
 def layout(labels: Labels, arrows: Arrows) -> Layout:
-    """The places of all nodes; an arrow over several rows has a node without a label in each."""
+    """The places of all nodes; an arrow over several rows has an unlabelled node in each row that
+    it crosses."""
     row = row_of(list(labels), arrows)
     rows: Rows = [[] for _ in range(max(row.values(), default=-1) + 1)]
     for name in labels:
@@ -156,7 +158,7 @@ def _centres(rows: Rows, near: dict[str, list[str]], labels: Labels) -> dict[str
 
 
 def svg(labels: Labels, arrows: Arrows) -> str:
-    """The drawing, in the colours of the page around it."""
+    """The drawing, in the colours of the surrounding page."""
     rows, ways, x = layout(labels, arrows)
     heights = [max(len(labels.get(n, ())) for n in row) * _LINE_HEIGHT + _MARGIN for row in rows]
     tops = [sum(heights[:i]) + i * _ROW_GAP for i in range(len(rows))]

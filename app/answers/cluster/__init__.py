@@ -1,4 +1,5 @@
-"""The page of a step over several GPUs: its question, its answer, its splits and its words.
+"""Data of the cluster page, a step on several GPUs: the question, the answer, the splits and the
+texts.
 
 May import the other answers, progress, quantities and the simulator.
 """

@@ -61,7 +61,7 @@ class ClusterAnswer:
     replica_batch  the batch of a replica; `samples_per_s` counts the samples of all GPUs
     most_exposed   the index of the rank with the most exposed communication, whose collectives
                    are listed
-    notes          what the period includes of the hosts, and what it does not
+    notes          which times of the hosts the period includes, and which it omits
     """
 
     cluster: Cluster
@@ -99,7 +99,7 @@ class ClusterAnswer:
 
 
 def cluster_answer(question: ClusterQuestion) -> ClusterAnswer:
-    """Predict. Raises InputError as `ridgepoint predict --cluster` does."""
+    """Predict the step. Raises InputError in the same cases as `ridgepoint predict --cluster`."""
     step = question.step
     return answer_of(question, step.predict(), step.layout)
 

@@ -52,27 +52,27 @@ class ClusterChoice:
         return layout(" ".join(words), self.machine)
 
     def on(self, cluster: str) -> ClusterChoice:
-        """The choice on another cluster, filled with replicas. Raises InputError if it is
+        """The choice on another cluster, filled with replicas. Raises InputError if the cluster is
         unknown."""
         return replace(self, cluster=cluster)._filled(find_cluster(cluster).gpus)
 
     def of_gpu(self, gpu: str) -> ClusterChoice:
-        """The choice with as many GPUs of another kind in one node. Raises InputError for a cluster
-        of several nodes, because its network belongs to its GPUs."""
+        """The choice on one node with the same number of GPUs of another kind. Raises InputError
+        for a cluster of several nodes, because its network belongs to its GPUs."""
         machine = self.machine
         if gpu == machine.gpu.id:
             return self
         if machine.nodes > 1:
             raise InputError(
-                f"{self.cluster} has {machine.nodes} nodes of {machine.gpu.name}, linked by a "
-                f"network of their own: expected one node to put {gpu} into; choose a cluster of "
-                "one node, or write a cluster file"
+                f"{self.cluster} has {machine.nodes} nodes of {machine.gpu.name}, linked by their "
+                f"own network: expected a single node for {gpu}; choose a cluster of one node, or "
+                "write a cluster file"
             )
         return self.on(f"{machine.gpus}x{gpu}")
 
     def of_degree(self, name: str, value: int) -> ClusterChoice:
-        """The choice with another degree; replicas use the GPUs that tensor groups and stages
-        leave."""
+        """The choice with another degree; replicas use the GPUs that remain beside tensor groups
+        and stages."""
         changed = replace(self, **{name: value})
         if name == "dp":
             return changed
@@ -103,8 +103,8 @@ _LAYOUT = ("microbatches", "bucket")
 
 
 def with_what_if(choice: ClusterChoice, text: str) -> ClusterChoice:
-    """The choice under a what-if of `simulator.parallel.whatifs`, in words of `--parallel` if they
-    exist."""
+    """The choice under a what-if of `simulator.parallel.whatifs`, written as an option of
+    `--parallel` if there is one."""
     name, _, value = text.partition("=")
     if name == "fsdp":
         return replace(choice, fsdp=value == "1")
@@ -116,7 +116,8 @@ def with_what_if(choice: ClusterChoice, text: str) -> ClusterChoice:
 
 
 def first(scenario: Scenario) -> ClusterChoice:
-    """One node of eight of the scenario's GPUs, or of H200s if the GPU has edited figures."""
+    """The initial choice: a node of eight of the scenario's GPUs, or of eight H200s if the GPU has
+    edited figures."""
     named = "h200" if isinstance(scenario.gpu, Mapping) else scenario.gpu
     name = f"{_GPUS}x{named}"
     try:
@@ -130,24 +131,24 @@ def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
     """Raise InputError if an option of the scenario applies to one GPU only."""
     if scenario.whatifs:
         raise InputError(
-            f"+{scenario.whatifs[0].name} with --cluster: what-ifs apply to one GPU: expected "
-            "none; remove them"
+            f"+{scenario.whatifs[0].name} with --cluster: these what-ifs apply to one GPU only: "
+            "expected none; remove them"
         )
     if scenario.trace_file is not None:
         raise InputError(
-            f"{scenario.network} with --cluster: a saved trace holds one GPU: expected a network; "
+            f"{scenario.network} with --cluster: a saved trace covers one GPU: expected a network; "
             "name the network instead"
         )
     for name, count in scenario.data_sizes.items():
         raise InputError(
-            f"--data-size {name}={count} with --cluster: applies to one GPU: expected none; remove "
-            "it"
+            f"--data-size {name}={count} with --cluster: this option applies to one GPU only: "
+            "expected none; remove it"
         )
     check(scenario)
     if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:
         raise InputError(
             f"GPU {gpu_of(scenario.gpu).id} with --cluster {cluster}, whose GPUs are "
-            f"{machine.gpu.id}: expected the same; leave the GPU out, or name another cluster"
+            f"{machine.gpu.id}: expected the same GPU; leave the GPU out, or name another cluster"
         )
 
 
@@ -181,7 +182,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
 
 @dataclass(frozen=True)
 class ClusterQuestion:
-    """A scenario on a cluster, whose GPUs replace the scenario's own, and its split."""
+    """A scenario, a cluster whose GPUs replace the scenario's own, and the split."""
 
     scenario: Scenario
     choice: ClusterChoice

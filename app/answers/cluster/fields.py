@@ -121,7 +121,7 @@ def _put_count(name: str, question: ClusterQuestion, text: str) -> ClusterQuesti
     value = None
     if text:
         if not _NUMBER.fullmatch(text) or not int(text.replace(",", "")):
-            raise InputError(f"{name} {text!r}: expected a whole number from 1 on; correct it")
+            raise InputError(f"{name} {text!r}: expected a whole number of at least 1; correct it")
         value = int(text.replace(",", ""))
     return replace(question, scenario=with_field(question.scenario, name, value))
 

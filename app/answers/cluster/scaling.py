@@ -41,7 +41,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class StrongQuestion:
-    """A step whose total batch is shared by fewer and more GPUs."""
+    """A step whose total batch is shared among fewer or more GPUs."""
 
     question: ClusterQuestion
 
@@ -51,12 +51,12 @@ def scaling_points(
 ) -> tuple[Point, ...]:
     """The step on 1, 2, 4 … replicas, up to 64 GPUs or the cluster's limit. If `strong`, they share
     the total batch of the question; counts that do not divide it are left out."""
-    from simulator.parallel.whatifs import scaling  # only in the process that predicts
+    from simulator.parallel.whatifs import scaling  # imported only in the process that predicts
 
     step = question.step
     try:
         wide = replace(step, cluster=step.cluster.of_gpus(max(_GPUS, step.cluster.gpus)))
-    except InputError:  # one node without a network
+    except InputError:  # a single node has no network
         wide = step
     batch = batch_and_seq(question.scenario)[0] or 1
     dp, group = step.layout.dp, step.layout.tp * step.layout.pp
@@ -77,7 +77,7 @@ def scaling_points(
 
 def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...]:
     """The what-ifs of a step over several GPUs, the largest saving first."""
-    from simulator.parallel.whatifs import effects  # only in the process that predicts
+    from simulator.parallel.whatifs import effects  # imported only in the process that predicts
 
     step = question.step
     return tuple(

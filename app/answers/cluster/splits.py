@@ -109,7 +109,7 @@ def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
 
 
 def split_ranking(target: SplitQuestion, progress: Progress) -> SplitRanking:
-    """Rank the splits of a step. Raises InputError in the cases of `ridgepoint split`."""
+    """Rank the splits of a step. Raises InputError in the same cases as `ridgepoint split`."""
     from simulator.parallel.split_search import search_splits
 
     step = target.question.step

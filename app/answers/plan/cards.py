@@ -79,8 +79,8 @@ def with_gpu(draft: Draft, name: str) -> Draft:
 
 
 def with_network(draft: Draft, name: str) -> Draft:
-    """Set the network of the workload; a service runs the network of which `name` is the prompt or
-    the decode step. Raises InputError if the workload cannot run it, or runs it already."""
+    """Set the network of the workload. For a service, `name` may name the prompt or the decode step
+    of the network. Raises InputError if the workload cannot run it, or runs it already."""
     kind = draft.spec.workload.kind
     network = name.removesuffix("-decode") if kind == "serving" else name
     if not can_run(kind, network):

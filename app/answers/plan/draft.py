@@ -63,7 +63,7 @@ class Draft:
         return value
 
     def put(self, value: Any, *path: str) -> Draft:
-        """A draft with a value at a key; None removes the key, and its section if that is then
+        """A draft with a value at a key; None removes the key, and its section if it is then
         empty."""
         table = deepcopy(self.table)
         _put(table, value, path)
@@ -107,8 +107,8 @@ def can_run(kind: WorkloadKind, network: str) -> bool:
 
 
 def work_of(kind: WorkloadKind, network: str) -> Table:
-    """The initial plan of a kind of workload with a network if it can run it. The load and the
-    limits of the initial network are left out for another one, except those of a service."""
+    """The initial plan of a kind of workload, with `network` if that kind can run it. The load and
+    limits of the initial plan are kept only for its own network, or for a service."""
     work = deepcopy(_WORK[kind])
     if network != work["workload"]["network"] and can_run(kind, network):
         work["workload"]["network"] = network

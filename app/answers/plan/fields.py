@@ -106,7 +106,8 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
 
 
 def _batches(draft: Draft) -> tuple[Part, ...]:
-    """The batches of a service: always full without a rate, else as many samples as wait."""
+    """The batches of a service. Without a rate they are always full, otherwise they contain the
+    waiting samples."""
     if draft.spec.rate_per_s is None:
         return (
             "samples a second, in batches of",
@@ -199,8 +200,8 @@ def _rate(draft: Draft, name: str, empty: str = "") -> Field:
 def _key(
     draft: Draft, name: str, section: str, key: str, unit: str = "", tip: str = "", empty: str = ""
 ) -> Field:
-    """The field of one key. A number without a unit is in `unit`; the field hides it where the
-    words around it name the unit (a percentage and USD/kWh)."""
+    """The field of one key. A number without a unit is in `unit`; the field hides the unit where
+    the words around it name it (a percentage and USD/kWh)."""
     value = draft.get(section, key)
     shown = "" if value is None else _shown(value)
     if unit == "%" and shown:

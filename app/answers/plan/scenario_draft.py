@@ -13,8 +13,8 @@ from simulator.scenario.scenario import Scenario
 
 
 def of_scenario(scenario: Scenario) -> Draft:
-    """A draft with a scenario's network, kind of step, sequence, precision and GPU. It is `first()`
-    if a plan cannot hold the network, such as that of a saved trace."""
+    """A draft with a scenario's network, kind of step, sequence, precision and GPU. Returns
+    `first()` if a plan cannot contain the network, such as that of a saved trace."""
     if scenario.trace_file is not None:
         return first()
     kind, network = _kind_and_network(scenario)
@@ -31,7 +31,7 @@ def of_scenario(scenario: Scenario) -> Draft:
 
 
 def _kind_and_network(scenario: Scenario) -> tuple[WorkloadKind, str]:
-    """The kind of workload whose step a scenario is, and the name of its network in a plan."""
+    """The kind of workload that runs the scenario's step, and the name of its network in a plan."""
     if scenario.training:
         return "training", scenario.network
     served = scenario.network.removesuffix("-decode")

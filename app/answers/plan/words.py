@@ -39,7 +39,7 @@ def empty_words(planned: Planned) -> str:
 def batch_queue_words(spec: Spec, row: Row) -> str:
     """The queue of a candidate that runs batches, in words."""
     if spec.workload.kind == "training":
-        return "A training has no queue: its batches are always full."
+        return "A training run has no queue: its batches are always full."
     if row.largest_batch is None:
         return "Without a rate there is no queue: batches are always full."
     if row.latency_s is None or row.batch is None:

@@ -40,8 +40,8 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """The values at which the search traced the network again, with the reasons; "" without
-        any."""
+        """The values at which the search traced the network again, with the reasons; "" if there
+        are none."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 
@@ -55,7 +55,7 @@ def searches_of(
     down: bool,
     fusion: str | None = None,
 ) -> list[Search]:
-    """The goals of a command line, or those that need no figure if it names none."""
+    """The goals that a command line names or, if it names none, all goals that need no figure."""
     searches: list[Search] = []
     names_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
@@ -157,7 +157,8 @@ def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float 
 
 
 def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
-    """The tried points to draw: up to twice the first batch that does not fit; no fusion levels."""
+    """The tried points to draw: up to twice the first batch that does not fit; none for fusion
+    levels."""
     most = min((value for value, each in tried.items() if not each.fits), default=inf)
     return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
 

@@ -1,4 +1,4 @@
-"""A sweep that takes long, predicted in parts: each part, with those before it, is a sweep."""
+"""Slow sweeps, predicted in parts; the parts predicted so far are a sweep that can be shown."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 Axes = Mapping[str, Sequence["Value"]]
 _FEW_GPUS = 16
-"""More GPUs differ in what the network does on them, so that it is traced several times."""
+"""With more GPUs than this, the network's ops differ between them, and it is traced several
+times."""
 
 
 def is_slow(scenario: Scenario, axes: Axes) -> bool:
-    """Whether many points take long, because each is fused or traced by itself."""
+    """Whether many points take long because each one is fused or traced separately."""
     resolved = resolve(scenario)
     modes = (resolved.mode, *axes.get("mode", ()))
     if any(compiles(str(mode)) for mode in modes) or "precision" in axes:
@@ -50,8 +51,8 @@ def in_parts(
 ) -> Sweep:
     """Predict every combination, some values of the first axis at a time, in the `order` of their
     indices. `so_far` receives the sweep over the values that are done, in the order of the axis,
-    with their indices; `cancelled` raises to stop. `known` holds parts of an earlier call
-    with equal other axes by value of the first axis, and receives the new ones."""
+    with their indices; `cancelled` raises to stop. `known` holds parts of earlier calls whose other
+    axes are equal, by value of the first axis, and receives the new parts."""
     name, values = next(iter(axes.items()))
     total = prod(map(len, axes.values()))
     each = total // len(values)
@@ -90,7 +91,7 @@ def from_outside(count: int, first: int | None) -> list[int]:
 
 
 def joined(parts: Sequence[Sweep]) -> Sweep:
-    """Sweeps one after another."""
+    """One sweep with the points of several, in order."""
     starts = np.cumsum([0, *map(len, parts)]).tolist()
 
     def shifted(texts: Iterator[Mapping[int, str]]) -> dict[int, str]:

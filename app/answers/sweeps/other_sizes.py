@@ -127,7 +127,7 @@ def _predicted(
     seqs: Sequence[int | None],
     counted: Callable[[int, int], None],
 ) -> tuple[dict[Point, StepColumns[float]], dict[Point, str]]:
-    """The steps of the families by point, and the reasons of the points without a prediction."""
+    """The steps of the families by point, and the reasons for points without a prediction."""
     resolved: dict[Point, ResolvedScenario] = {}
     refused: dict[Point, str] = {}
     with expecting(len(batches), len(seqs)):

@@ -50,8 +50,9 @@ def mapped_over(
     """Predict every pair of values; `counted` receives the number of points done.
 
     With `so_far`, the lines of a slow map are predicted one after another, beginning with the line
-    through `here`, values by axis. `so_far` receives the map over the lines predicted until then;
-    `known` holds lines of an earlier call by their value, and receives the new ones.
+    through `here`, a mapping from axes to values. `so_far` receives the map over the lines
+    predicted so far; `known` holds lines of an earlier call by their value, and receives the new
+    ones.
 
     Raises InputError if both axes are the same, or if no point has an answer.
     """
@@ -92,7 +93,7 @@ def _mapped(x: AxisValues, y: AxisValues, swept: Sweep) -> Mapped:
 
 def outer_axis(x: AxisValues, y: AxisValues) -> AxisValues:
     """The axis of a slow map whose lines are predicted one after another. Points that differ only
-    in their mode share work, and so do those of one GPU."""
+    in their mode share work, and so do points of one GPU."""
     if "gpu" in (x.name, y.name):
         return x if x.name == "gpu" else y
     return x if x.numeric and not y.numeric else y

@@ -49,8 +49,8 @@ def swept(
     here: float | None = None,
 ) -> Swept:
     """Sweep every variant. With `so_far`, the points of a slow sweep are predicted a few at a time,
-    beginning with the value `here`; it receives the sweep over those predicted until then, with
-    their values. Raises InputError if a variant has no point with an answer."""
+    beginning with the value `here`; `so_far` receives the sweep over the points predicted so far,
+    with their values. Raises InputError if a variant has no point with an answer."""
     total = len(axis.values) * len(variants)
 
     def all_of(number: int, scenario: Scenario) -> Sweep:

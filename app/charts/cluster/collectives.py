@@ -116,7 +116,7 @@ def _row(
 
 
 def collective_tooltip(row: Collectives) -> str:
-    """The words of a row, as a tooltip."""
+    """The tooltip of a row."""
     name, purpose = collective_words(row)
     cells = "; ".join(f"{head} {cell}" for head, cell in collective_cells(row).items())
     return f"{name}, {purpose}; {cells}"

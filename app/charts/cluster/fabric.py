@@ -11,7 +11,7 @@ from app.drawing import Box, Drawing, Marker, Metrics, Spot, Text, fitting
 from app.theme import LABEL_PX, SUPPORT_PX
 
 NEEDED_PX = 196.0
-"""The height below which the GPUs of a node lose their bars."""
+"""The height below which the GPUs of a node are drawn without bars."""
 _MOST_NODES, _FOOT, _TOP = 3, 20.0, 6.0
 _WIDE_PX, _BESIDE_PX, _NARROW_PX = 1100.0, 480.0, 620.0
 """Widths from which there is room for three more nodes, for a node beside the first one, and for a

@@ -48,7 +48,7 @@ def _parts(rank: RankAnswer, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def rank_of(answer: ClusterAnswer, number: int) -> RankAnswer:
-    """The rank with this number, or the rank that stands for it."""
+    """The rank with this number, or the rank that represents it."""
     return next((rank for rank in answer.ranks if number in rank.ranks), answer.ranks[0])
 
 

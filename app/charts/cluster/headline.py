@@ -31,7 +31,7 @@ _FIRST = 3.0
 def cluster_headline(
     clustered: Clustered, width: float, height: float, metrics: Metrics
 ) -> Drawing:
-    """The verdict bar of a step over several GPUs, once it has an answer."""
+    """The verdict bar of a step over several GPUs, once the step is predicted."""
     answer = clustered.answer
     assert answer is not None
     figures = headline_figures(clustered)

@@ -19,7 +19,7 @@ def memory_height(answer: ClusterAnswer) -> float:
 
 
 def memory_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
-    """A bar over the capacity, and a row for each role; what does not fit is hatched."""
+    """A bar over the capacity, and a row for each role; the part above the capacity is hatched."""
     rank, capacity = answer.largest, float(answer.cluster.gpu.memory_bytes)
     whole = max(capacity, float(rank.needed_bytes))
     need = f"{data(rank.needed_bytes)} of {data(capacity)}"

@@ -14,11 +14,12 @@ PAD_PX, GAP_PX = 10.0, 8.0
 MOST_COLUMNS = 4
 _HEAD, _SWITCH, _LANE, _BRANCH = 26.0, 30.0, 14.0, 10.0
 _GPU_PX, _PAIR_PX = 34.0, 90.0
-"""The height of a GPU that shows its name and its bar, and the width of two beside a switch."""
+"""The height of a GPU that shows its name and its bar, and the width of two GPUs beside a
+switch."""
 
 
 class NodesPicture:
-    """The items and spots of nodes, as far as they are drawn."""
+    """The items and spots of the nodes drawn so far."""
 
     def __init__(self, answer: ClusterAnswer, roads: Roads, metrics: Metrics) -> None:
         self.answer, self.roads, self.metrics = answer, roads, metrics
@@ -26,7 +27,7 @@ class NodesPicture:
         self.spots: list[Spot] = []
 
     def _gpus(self, first: int, boxes: list[Box]) -> None:
-        """GPUs from a rank on; either all of them have long names or none."""
+        """Draw the GPUs from rank `first` on, either all with long names or all with short ones."""
         last = f"GPU {first + len(boxes) - 1}"
         is_long = gpu_name_fits(last, boxes[0], self.metrics)
         for rank, box in enumerate(boxes, first):

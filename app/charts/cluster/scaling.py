@@ -95,7 +95,7 @@ def _axes(
         items.append(Line(((x, plot.top), (x, plot.bottom)), "grid"))
         items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink3", anchor="middle"))
     middle = (plot.left + plot.right) / 2
-    words = f"GPUs, the same batch {'in all' if strong else 'for each replica'}"
+    words = f"GPUs, the same {'total batch' if strong else 'batch per replica'}"
     items.append(Text(middle, shares.bottom + 24, words, "ink3", anchor="middle"))
     return items
 

@@ -74,7 +74,7 @@ def _first(scene: HeadlineScene, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
-    """A figure below its label and above its note with its interval."""
+    """A figure with its interval, below its label and above its note."""
     ink = "danger" if figure.late else "ink"
     label = fitting(
         metrics,

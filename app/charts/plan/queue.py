@@ -31,7 +31,8 @@ from simulator.formats.numbers import short
 from simulator.planning.wording import amount, latency
 
 _PAD, _GAP, _NARROW_GAP, _NARROW = 12.0, 26.0, 16.0, 560.0
-"""Margin, the arrows' room, their room in a narrow picture, and its largest width, in pixels."""
+"""In pixels: the margin, the room for an arrow, that room in a narrow picture, and the largest
+width of a narrow picture."""
 _PERSON = 15.0
 _LARGEST, _SMALLEST = 13, 5
 """Smallest and largest side of a slot of the decode line, in pixels."""
@@ -143,8 +144,8 @@ def _cut(words: str, room: float, metrics: Metrics) -> str:
 
 
 def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """Triangles that stand for the time. The filled ones are the share of time in which prompts
-    are read."""
+    """Triangles that represent the time; the filled ones are the share in which prompts are
+    read."""
     d = scene.detail
     busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)

@@ -1,5 +1,5 @@
 """The assumptions of an answer: a bar spans the figures at both ends of each assumption; the part
-that crosses the limit has the colour of danger."""
+beyond the limit is drawn in the danger colour."""
 
 from __future__ import annotations
 

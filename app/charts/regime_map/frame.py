@@ -62,7 +62,7 @@ class Frame:
 
 
 def frame_of(chart: Chart, box: Box, metrics: Metrics) -> Frame | None:
-    """The geometry of a map; None without a field."""
+    """The geometry of a map; None if it has no field."""
     if chart.field is None:
         return None
     left = _LEFT

@@ -10,7 +10,7 @@ from app.drawing import Box, Colour, Fill, Item, Mix, Pattern, Raster, Rectangle
 from simulator.prediction import REGIMES
 
 _LEVELS = 80
-_PALEST, _DEEPER = 0.22, 0.48  # opacity of a regime's colour, and what a lead adds to it
+_PALEST, _DEEPER = 0.22, 0.48  # opacity of a regime's colour, and the opacity that its lead adds
 _PATTERN = 0.42  # opacity of a regime's pattern on its colour
 _PALETTE: tuple[Colour, ...] = (
     *(

@@ -11,7 +11,7 @@ from app.quantities import seconds, trimmed
 from app.theme import CEILING_WIDTH
 
 _EQUAL_TIME = 0.42  # opacity
-_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # positions of a label along its line
+_ALONG = (0.8, 0.66, 0.5, 0.9, 0.35, 0.2)  # possible positions of a label along its line
 
 
 def lines(frame: Frame) -> list[Item]:

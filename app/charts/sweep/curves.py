@@ -131,8 +131,8 @@ def _beside(
 
 
 def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The names of the curves and of busy time; at the curve's point if the first curve covers
-    it."""
+    """The names of the curves and of busy time; a curve that the first one covers is named at its
+    point."""
     items: list[Item] = []
     scene = frame.scene
     for curve in reversed([curve for curve in scene.curves if curve.name]):

@@ -22,7 +22,7 @@ _LEFT, _TITLED_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM, _FLAT_BOTTOM = (
 )
 _FLAT = 190.0
 """A sweep lower than this omits the axis title."""
-_TIMES = 0.62  # of the height
+_TIMES = 0.62  # share of the height
 
 
 @dataclass(frozen=True)

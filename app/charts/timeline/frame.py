@@ -16,7 +16,7 @@ PINNED_PX = 26.0
 
 @dataclass(frozen=True)
 class Rows:
-    """The boxes of the rows, from top to bottom; `overview` is empty without one."""
+    """The boxes of the rows, from top to bottom; `overview` is empty if there is none."""
 
     overview: Box
     outer: Box

@@ -116,7 +116,7 @@ def host_lane(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
 
 
 def _host_done(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]:
-    """The reason why the host's lane is empty from here on, if there is room."""
+    """The reason why the host's lane is empty after its last slice, if there is room."""
     ends = lanes.host.end_s
     left = max(x.begin, min(x.end, x.at(float(ends[-1])))) if ends.size else x.begin
     words = _launched(lanes)
@@ -126,7 +126,7 @@ def _host_done(lanes: Lanes, x: Scale, row: Box, metrics: Metrics) -> list[Item]
 
 
 def _launched(lanes: Lanes) -> str:
-    """The reason why the host is idle here."""
+    """The reason why the host is idle after its last launch."""
     issue = lanes.prediction.schedule.issue_s
     if not issue.size:
         return "no kernel is launched"

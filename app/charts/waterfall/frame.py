@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LEFT, _TOP, BOTTOM_PX = 46.0, 28.0, 58.0
 _WIDEST, _BAR_SHARE = 104.0, 0.74
-_ABOVE = 1.06  # of the longest time
+_ABOVE = 1.06  # share of the longest time
 
 
 @dataclass(frozen=True)

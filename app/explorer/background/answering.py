@@ -17,7 +17,7 @@ from simulator.scenario.scenario import Scenario
 _PAUSE_MS = 120
 """Delay after an answer before the regimes along the batch are searched."""
 _CACHED = 64
-"""Number of cached answers, including those of the sides."""
+"""Maximum number of cached answers, including the answers of the sides."""
 
 
 class Answering(QObject):
@@ -32,7 +32,7 @@ class Answering(QObject):
     current_failed = Signal(str)
     """The prediction of the current side failed, with the reason."""
     reload_failed = Signal(object, object)
-    """Path and RidgepointError: the code of a side was saved, and its prediction failed."""
+    """Path and RidgepointError: a side's network file was saved, and its new prediction failed."""
     along_found = Signal(object)
     """BatchRegimes | None: the regimes of the current side along the batch."""
 
@@ -95,7 +95,7 @@ class Answering(QObject):
 
     def reload(self, path: Path) -> None:
         """Request new answers for the sides that run a saved file. Old answers stay until new ones
-        arrive, or if the new predictions fail."""
+        arrive, and also if the new predictions fail."""
         current = self._keys
         for key, answer in list(self.answers.items()):
             if code_of(answer.scenario) != path:

@@ -144,7 +144,7 @@ def serve(pipe: Connection) -> None:
 
             def send(kind: Kind, content: Any, number: int = number) -> None:
                 if pipe.poll():
-                    raise CancelledError("another question came")
+                    raise CancelledError("replaced by a later question")
                 pipe.send((number, kind, content))
 
             try:
@@ -165,7 +165,9 @@ def serve(pipe: Connection) -> None:
 
 
 def _network(question: AnyQuestion) -> str:
-    from app.answers.cluster.choice import ClusterQuestion  # only in the child process, as below
+    from app.answers.cluster.choice import (
+        ClusterQuestion,
+    )  # imported only in the child process, as below
 
     question = question if isinstance(question, ClusterQuestion) else question.question
     return question.scenario.network
@@ -174,7 +176,7 @@ def _network(question: AnyQuestion) -> str:
 def answer_all(question: AnyQuestion, send: OnMessage) -> None:
     """Compute the prediction, then the scaling and the what-ifs; or one of these, or the fastest
     splits. `send` receives each result when it is complete."""
-    # only in the child process: the window never loads the predictions of several GPUs
+    # imported only in the child process: the window never loads the predictions of several GPUs
     from app.answers.cluster.answer import cluster_answer
     from app.answers.cluster.choice import AnswerQuestion
     from app.answers.cluster.scaling import StrongQuestion, scaling_points, what_ifs

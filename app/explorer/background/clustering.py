@@ -23,7 +23,7 @@ _PAUSE_MS = 150
 """Delay after an edit before the prediction starts."""
 _KEY = "cluster"
 _PARTS = 1000
-"""The steps in which the share of a search is counted."""
+"""The number of steps of a search's progress bar."""
 _LATER: tuple[Kind, ...] = ("points", "what_ifs", "strong_points")
 
 AnyQuestion = ClusterQuestion | AnswerQuestion | StrongQuestion | SplitQuestion
@@ -56,7 +56,7 @@ class Clustering(QObject):
         return self._pause.isActive() or self.worker.busy(_KEY)
 
     def watch(self, watched: bool) -> None:
-        """Predict from now on, first the current question; or pause until it is watched again."""
+        """Predict while `watched`, beginning with the current question; otherwise pause."""
         self.watched = watched
         now = self.clustered
         if watched and (now.stale or now.answer is None) and not now.error and not self.busy:

@@ -83,8 +83,8 @@ def _choose(path: Path, name: str) -> ChosenFactory:
 
 
 def main() -> None:
-    """Write the factories of the file in `sys.argv`; redirect its own output to standard error, and
-    limit its use of the machine."""
+    """Write the factories of the file in `sys.argv`; redirect the file's own output to standard
+    error, and limit its use of the machine."""
     confine(Limits())
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)

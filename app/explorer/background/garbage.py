@@ -18,7 +18,7 @@ from simulator.caches.garbage import of_libc, return_memory
 
 _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
-"""Python's default thresholds. The commands set higher ones; with these, a window that runs for
+"""Python's default thresholds. The commands set higher ones; with those, a window that runs for
 hours would keep up to 200,000 dead objects with their arrays."""
 _PATIENCE_S = 2.0
 """For how long a collection waits while the user waits for a prediction."""
@@ -81,7 +81,7 @@ def keep_one_heap() -> None:
 
     By default the GNU C library makes a heap for each thread, and after a large block was freed, it
     puts blocks of up to that size into the heaps (up to 32 MiB). The arrays of predictions then
-    leave holes between small blocks: 8 MB of 228 after half an hour of slider events.
+    leave holes between small blocks: 8 of 228 MB after half an hour of slider events.
     """
     set_option = of_libc("mallopt")
     if set_option is not None:

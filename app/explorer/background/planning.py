@@ -31,8 +31,8 @@ class _CancelledError(RidgepointError):
 
 
 class Planning(QObject):
-    """Plans the session's draft while `watched`; `planned` is the contents of the page. A session
-    without a plan has that of its current scenario."""
+    """Plans the session's draft while `watched`; `planned` is the contents of the page. Without a
+    plan, the session's current scenario is planned."""
 
     changed = Signal()
     """`planned` has changed."""
@@ -128,7 +128,7 @@ class Planning(QObject):
             self._show_soon(replace(self.planned, progress=self._left.with_text(text)))
 
     def _on_seen(self, draft: Draft, rows: tuple[Row, ...]) -> None:
-        """Show the candidates so far in place of those of an earlier draft."""
+        """Replace the candidates of an earlier draft with the candidates so far."""
         now = self.planned
         if draft != now.draft or not self.worker.busy(_KEY) or not rows:
             return
@@ -165,7 +165,7 @@ class Planning(QObject):
 
 
 def draft_of(state: State) -> Draft:
-    """The plan of a session, or that of its current scenario if it has none."""
+    """The plan of a session, or a plan for its current scenario if it has none."""
     return Draft(state.plan) if state.plan else of_scenario(state.scenario)
 
 

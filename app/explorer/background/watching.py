@@ -37,7 +37,7 @@ class Watching(QObject):
         self._place()
 
     def _place(self) -> None:
-        """Watch the files and their folders: the watcher loses a file that is replaced."""
+        """Watch the files and their folders, because the watcher loses a file that is replaced."""
         places = [str(place) for path in self._stamps for place in (path, path.parent)]
         missing = set(places) - {*self._watcher.files(), *self._watcher.directories()}
         if missing:

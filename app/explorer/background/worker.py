@@ -266,7 +266,7 @@ class _Lane:
                     return
                 _, job = self._waiting.popitem(last=False)
             self._finish(job)
-            del job  # otherwise it lives until the next one
+            del job  # otherwise the job lives until the next one starts
 
     def _finish(self, job: Job) -> None:
         if job.cancelled.is_set():

@@ -14,7 +14,7 @@ from app.theme import Theme
 
 _SIZE = QSize(1200, 800)
 """The window is as large as fits into this size, and the screen, with the chart's proportions."""
-_MARGIN = 0.02  # times the chart's size, if the screen has room
+_MARGIN = 0.02  # a multiple of the chart's size, if the screen has room
 
 
 class _Chart(pg.GraphicsObject):

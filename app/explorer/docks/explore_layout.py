@@ -32,8 +32,7 @@ def groups(panels: Sequence[Panel], wide: bool) -> list[list[Panel]]:
 
 
 def arrange(docks: Docks, wide: bool) -> None:
-    """Place the panels of Explore, which are not docked yet; the first of each group is in
-    front."""
+    """Place the undocked panels of Explore; the first panel of each group is in front."""
     placed = groups(docks.panels, wide)
     top, *others = (group[0] for group in placed)
     down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal

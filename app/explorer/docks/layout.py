@@ -31,11 +31,11 @@ class Layout:
         focus = QApplication.focusWidget()
         parts = (self.workspaces, *self.beside)
         if focus is not None and any(part.isAncestorOf(focus) for part in parts):
-            self.window.setFocus()  # else Qt gives it to the button of another workspace
+            self.window.setFocus()  # else Qt gives the focus to the button of another workspace
         self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
         self._settle()
-        if self.window.size() != size:  # the page stood beside the panels of the one before it
+        if self.window.size() != size:  # the side panels of the previous page enlarged the window
             self.window.resize(size)
         return self.shown
 
@@ -47,7 +47,7 @@ class Layout:
         return {**place, **frames, **self.workspaces.layouts()}
 
     def restore(self, layout: dict[str, str]) -> None:
-        """Restore a layout; parts that it does not contain stay as they are."""
+        """Restore a layout; parts that it does not contain are unchanged."""
         if _WINDOW in layout:
             self.window.restoreGeometry(from_base64(layout[_WINDOW]))
         frames = {n.removeprefix(_FRAME): s for n, s in layout.items() if n.startswith(_FRAME)}

@@ -68,7 +68,7 @@ def _size_plan(docks: Docks) -> None:
 
 def _arrange_cluster(docks: Docks) -> None:
     """The editor of the split beside the cluster, which is above the collectives and the scaling;
-    the other views of ranks are tabs of these."""
+    the other views of ranks are in the same groups of tabs."""
     split, fabric, ranks, collectives, scaling, timeline = docks.panels
     _dock_all(docks)
     docks.splitDockWidget(split, fabric, _ACROSS)

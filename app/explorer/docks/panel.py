@@ -92,8 +92,8 @@ class Panel(QDockWidget):
         self._covered = not self.isHidden() and self.visibleRegion().isEmpty()
 
     def bring_forward(self, shown: bool) -> None:
-        """Put a panel that was shown, or was covered before it was hidden, in front of its
-        group."""
+        """Put the panel in front of its group if it was shown, or if it was covered when it was
+        hidden."""
         if shown or self._covered:
             self.show()
             self.raise_()

@@ -35,7 +35,7 @@ class TableDialog(QDialog):
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setTabKeyNavigation(False)
-        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # as headers
+        self.table.setStyleSheet("QTableView::item { padding: 0 8px; }")  # like headers
         self.table.setCornerButtonEnabled(False)
         self.table.verticalHeader().hide()
         alignments = [_alignment([row[column] for row in rows]) for column in range(len(heads))]
@@ -61,7 +61,7 @@ class TableDialog(QDialog):
             wide = self.table.columnWidth(column) + _AIR_PX
             self.table.setColumnWidth(column, min(wide, _WIDEST_PX))
         self.table.horizontalHeader().setMaximumSectionSize(_NO_LIMIT)
-        self.table.horizontalHeader().setStretchLastSection(True)  # notes stand there
+        self.table.horizontalHeader().setStretchLastSection(True)  # the last column may hold notes
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -93,7 +93,7 @@ def write_csv(view: View, path: Path) -> None:
     fails."""
     rows = view.rows()
     if not rows:
-        raise InputError(f"{view.title} shows no data yet; write it once it does")
+        raise InputError(f"{view.title} shows no data yet; try again once it does")
     heads, *body = rows
     text = csv_text(heads, (dict(zip(heads, row, strict=True)) for row in body))
     try:

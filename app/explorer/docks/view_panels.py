@@ -96,7 +96,8 @@ class ViewPanels(QObject):
                 self.panels[offered].dim(True)
 
     def cancel(self) -> None:
-        """Cancel the questions of all views. A view asks again when it next comes to the front."""
+        """Cancel the questions of all views. A view repeats its question when it next comes to the
+        front."""
         for offered, panel in self.panels.items():
             if self.worker.busy(_key(offered)):
                 self.worker.cancel(_key(offered))
@@ -108,11 +109,11 @@ class ViewPanels(QObject):
         if offered in self._cancelled:
             self._stale.add(offered)
         self._clicked = self.view(offered)
-        if QApplication.mouseButtons() & Qt.MouseButton.LeftButton:  # on the tab of the panel
+        if QApplication.mouseButtons() & Qt.MouseButton.LeftButton:  # the tab was clicked
             self._focus.start()
 
     def _focus_clicked(self) -> None:
-        """Give the focus to the view of a clicked tab, whose keys then work at once."""
+        """Give the focus to the view of a clicked tab, so that its keys work immediately."""
         if self._clicked is not None:
             self._clicked.setFocus(Qt.FocusReason.MouseFocusReason)
 
@@ -219,7 +220,7 @@ class ViewPanels(QObject):
         )
         view.pin_requested.connect(lambda pin: self._try(lambda: self.session.pin(pin)))
         view.question_changed.connect(lambda: self._request(offered, view))
-        self.created.emit(view)  # first: `fill` orders the existing controls
+        self.created.emit(view)  # emitted first because `fill` orders the existing controls
         self.panels[offered].fill(view)
         self._stale.add(offered)
         view.show_pins(self.session.state.pinned)
@@ -248,7 +249,7 @@ class ViewPanels(QObject):
         self.panels[offered].dim(view.follows and (waits or not self.answering.up_to_date))
 
     def _request(self, offered: Offered, view: View) -> None:
-        """Compute what a view's question asks for, and pass it to the view."""
+        """Compute the answer to a view's question, and pass it to the view."""
         sides, current = self.answering.sides()
         answered = self.answering.answer is not None or not view.follows
         question = view.question(sides, current) if answered else None

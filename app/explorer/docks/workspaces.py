@@ -138,8 +138,8 @@ class Docks(QMainWindow):
         return [panel.size() for panel in self.panels]
 
     def minimumSizeHint(self) -> QSize:
-        """The minimum size; Explore returns that of its narrow layout, so that a wide layout does
-        not keep the window wide, nor a group of tabs that is being placed."""
+        """The minimum size. Explore returns that of its narrow layout, so that neither a wide
+        layout nor a group of tabs that is being placed keeps the window wide."""
         hint = super().minimumSizeHint()
         if self.objectName() == "Explore" and (
             self._arranging or any(explore_layout.is_arranged(self, wide) for wide in (True, False))

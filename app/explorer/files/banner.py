@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 
 class Banner(QFrame):
-    """Shows one message at a time; hidden without a message. `about` is the topic, for `clear`."""
+    """Shows one message at a time; hidden if there is none. `about` is the topic, for `clear`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,8 +41,8 @@ class Banner(QFrame):
         copied: bool = False,
     ) -> None:
         """Show a message, as an error if `wrong`, with a button for each of `offers` and one that
-        hides it, with the text `dismiss`. Questions cannot be copied, nor what says that a text
-        was `copied`, because that text would be lost."""
+        hides it, with the text `dismiss`. Questions have no copy button, nor has the message that a
+        text was `copied`, because copying it would replace that text on the clipboard."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")
         self.style().unpolish(self)

@@ -131,8 +131,8 @@ def own_file(gpu: GPU) -> Path | None:
 
 
 def users_folder() -> Path:
-    """The user's folder of GPUs, or a placeholder if its variable is invalid (saving reports the
-    error)."""
+    """The user's folder of GPUs, or a placeholder if the environment variable is invalid (saving
+    reports the error)."""
     try:
         return users()
     except RidgepointError:

@@ -32,8 +32,8 @@ _TOP, _ROW_PX, _TRACK = 3, 18, 30.0
 
 
 def effect(base: Prediction, advice: Advice) -> str:
-    """The times before and after in one unit, with the interval of the second: "5.7 to 4.0 ms (3.6
-    to 4.4)"; per item if the numbers of samples differ."""
+    """The times before and after in one unit, with the interval of the new time: "5.7 to 4.0 ms
+    (3.6 to 4.4)"; per item if the numbers of samples differ."""
     if abs(advice.period_s / advice.sample_s - base.period_s / sample_s(base)) > 0.5:
         return f"per item; step time {seconds(advice.period_s, 2)}"
     scale, unit = seconds_unit(base.period_s, 2)

@@ -21,7 +21,8 @@ from simulator.scenario.scenario import Scenario
 
 
 class AppliedList(QWidget):
-    """Hidden without what-ifs. `refused` carries the reason why a change is invalid."""
+    """The list of applied what-ifs, hidden if there are none. `refused` carries the reason why a
+    change is invalid."""
 
     refused = Signal(str)
 

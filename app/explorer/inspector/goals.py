@@ -34,7 +34,7 @@ class Goals(QWidget):
         self.session, self.theme = session, theme
         self.results: dict[str, SeekResult] = {}
         self.questions: dict[str, str] = {}
-        """By goal, the text of its question if a search for it is running or has a result."""
+        """The question of each goal whose search is running or has a result."""
         self.labels: dict[str, Elided] = {}
         self.buttons: dict[str, QPushButton] = {}
         self.boxes: dict[str, QLineEdit] = {}
@@ -51,8 +51,8 @@ class Goals(QWidget):
             self._forget(goal)
 
     def show_result(self, goal: str, result: SeekResult | None, reason: str) -> None:
-        """Show the result of a search, or the reason why it failed; nothing if the question was
-        changed meanwhile."""
+        """Show the result of a search, or the reason why it failed; nothing if the question has
+        changed in the meantime."""
         if goal not in self.questions:
             return
         self.labels[goal].say(reason)

@@ -99,7 +99,7 @@ class Inspector(QScrollArea):
         self.edit_gpu.setProperty("look", "quiet")
         self.edit_gpu.setAccessibleName("Edit the GPU")
         self.edit_gpu.setToolTip("Edit the figures of this GPU, or create your own")
-        row = QHBoxLayout()  # side by side, which leaves the first advice its place
+        row = QHBoxLayout()  # side by side, so that the first advice stays in view
         row.setSpacing(8)
         self.gpu = self._choice("GPU", [], self._gpu, self.edit_gpu, row)
         self.list_gpus()
@@ -142,8 +142,7 @@ class Inspector(QScrollArea):
             own_dtype = own.subject.dtype
             if own_dtype != dtype:
                 why = (
-                    f"{own.subject.name} makes its weights {own_dtype} itself; apply a precision "
-                    "card"
+                    f"{own.subject.name} creates its weights in {own_dtype}; apply a precision card"
                 )
                 precisions, dtype = dict.fromkeys(_PRECISIONS, why), own_dtype
         self.precision.put(dtype, precisions)
@@ -271,7 +270,7 @@ class Inspector(QScrollArea):
         if row is None:
             self.column.addLayout(column)
         else:
-            row.addLayout(column, 2 if row.count() else 3)  # GPUs have the longer names
+            row.addLayout(column, 2 if row.count() else 3)  # the names of GPUs are longer
 
     @staticmethod
     def _select(box: QComboBox, value: str, words: str) -> None:

@@ -32,7 +32,7 @@ KINDS = "Ridgepoint files (*.ridge *.toml *.json *.json.gz *.rpt *.msgpack *.py)
 _MAX_BYTES = 2**20
 _HEAD_BYTES = 4096
 WITHOUT_SCENARIO = ("Plan", "Lessons")
-"""Pages that show nothing of the scenarios."""
+"""Pages that do not show the scenarios."""
 _CLUSTER_KEYS = {"gpus_per_node", "nodes", "link", "network"}
 """Keys of a cluster's file that no GPU's file has."""
 

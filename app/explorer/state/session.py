@@ -38,8 +38,8 @@ class NamedScenario:
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one
     and the ops selected in it. `plan` is the plan's TOML and `task` the name of the lesson whose
-    task is open, each "" without one. `cluster` is the cluster with its split, or None; `pinned`
-    are the lanes at the top of the timelines."""
+    task is open, each "" if there is none. `cluster` is the cluster with its split, or None;
+    `pinned` are the lanes at the top of the timelines."""
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
@@ -248,7 +248,7 @@ class Session(QObject):
         return cast("_Change", self.history.command(self.history.count() - 1))
 
     def _extend(self, change: _Change, state: State, text: str) -> None:
-        """Let the newest change end in another state; one that ends where it began is removed.
+        """Extend the newest change to another state; remove the change if it ends where it began.
 
         `QUndoStack.push` merges commands too, but PySide 6.12 never frees a merged command: Qt
         deletes it before its Python object is handed over.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WITH_SIDES = ("Explore", "Compare")
 """Workspaces that show the scenario cards."""
 _ON_SCENARIO = ("Duplicate scenario", "Remove", "Edit the GPU …")
-"""Actions that change the scenario, or its number."""
+"""Actions that change the scenario or the number of scenarios."""
 
 
 class Applicable:

@@ -120,7 +120,7 @@ class Dropping:
         return Offer(words, lambda: add(after))
 
     def _changing(self, at: int, before: Scenario) -> Callable[[Scenario], None]:
-        """A function that changes the scenario at an index if it still exists: the dialog that
+        """A function that changes the scenario at an index if it still exists. The dialog that
         calls it stays open when scenarios are removed."""
         own = [before]
 
@@ -139,8 +139,8 @@ class Dropping:
         return answer and answer.prediction.trace
 
     def apply(self, card: Card, place: int) -> None:
-        """Apply a card from a key or menu; on "+" for `NEW`. The banner shows the reason of a
-        refusal."""
+        """Apply a card from a key or menu, for `NEW` to a new scenario. The banner shows the reason
+        of a refusal."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
             self._refuse(offer.words)

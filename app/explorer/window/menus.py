@@ -36,7 +36,7 @@ class Menus(QMenuBar):
         self._scenario(self.addMenu("Scenario"))
         self._help(self.addMenu("Help"))
         for menu in self.findChildren(QMenu):
-            menu.setToolTipsVisible(True)  # the reasons why actions are disabled, and paths
+            menu.setToolTipsVisible(True)  # paths, and the reasons why actions are disabled
 
     def _file(self, menu: QMenu) -> None:
         window, keys = self.window_, QKeySequence.StandardKey

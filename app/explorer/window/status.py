@@ -57,7 +57,7 @@ class Status(QStatusBar):
         worker.progressed.connect(self._show_progress)
 
     def say(self, words: str) -> None:
-        """Show the current activity; without one, how long the simulation took."""
+        """Show the current activity or, if there is none, the duration of the simulation."""
         self.activity.setText(words or self._simulated)
 
     def dim(self, stale: bool) -> None:
@@ -96,12 +96,12 @@ class Status(QStatusBar):
     def _show_share(self, busy: bool, share: float) -> None:
         """Show Cancel while `busy`, and the share done if it is known."""
         self.stop.setVisible(busy)
-        self.counted.setVisible(not busy)  # in a narrow window, there is room for one of them
+        self.counted.setVisible(not busy)  # a narrow window has room for only one of them
         self.bar.setVisible(busy and share > 0)
         self.bar.setValue(round(100 * share))
 
     def _long(self) -> dict[str, Job]:
-        """The jobs that have run for a while, by what they compute."""
+        """The jobs that have run for a while, by the name of their result."""
         now_s = time.monotonic()
         jobs = ((_name(key), job) for key, job in self.worker.jobs.items())
         return {name: job for name, job in jobs if name and now_s - job.since_s > _LONG_S}
@@ -112,7 +112,8 @@ class Status(QStatusBar):
         return counted[0].done / counted[0].total if counted else 0.0
 
     def _computing(self) -> str:
-        """What has been computed for a while, with its count or for how long; "" for nothing."""
+        """The jobs that have run for a while, with their count or elapsed time; "" if there are
+        none."""
         running = self._long()
         if not running:
             return ""

@@ -274,7 +274,7 @@ class Window(QMainWindow):
             self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if event.spontaneous() and self.files.edited:  # by the user, with the close button
+        if event.spontaneous() and self.files.edited:  # closed by the user with the close button
             event.ignore()
             self.leave()
             return

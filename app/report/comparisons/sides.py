@@ -56,7 +56,7 @@ def sides(names: Sequence[str], predictions: Sequence[Prediction], changes: bool
 def _figures(
     predictions: Sequence[Prediction],
 ) -> list[tuple[str, list[Any], tuple[float, float] | None]]:
-    """Rows of (label, cells, first and last value if growth is worse)."""
+    """Rows of (label, cells, and the first and last value if a larger value is worse)."""
     rows: list[tuple[str, list[Any], tuple[float, float] | None]] = []
 
     def add(label: str, cells: list[Any], values: list[float] | None = None) -> None:

@@ -10,7 +10,7 @@ ratio η² of R. A. Fisher):
 
 y is the logarithm of a figure, because the axes multiply times and rates; the shares of regimes
 stay as they are. If every combination is present once, the indices add up to at most 1, and the
-remainder belongs to axes together: to their interactions.
+remainder is due to interactions between axes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from app.scenes.combinations.table import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats
 
 _FLAT = 1e-18
-"""Variance of y below which a figure counts as constant: differences of 1e-9 of the figure."""
+"""Variance of y below which a figure counts as constant, which allows relative differences of
+1e-9."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def in_sentence(name: str) -> str:
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Predict every combination of these axes of a side; the rows of slow ones are shown as they
-    come. Raises CancelledError if cancelled."""
+    become available. Raises CancelledError if cancelled."""
     axes = axes_of(side, names)
     total = prod(map(len, axes.values()))
 

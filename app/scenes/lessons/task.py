@@ -1,4 +1,4 @@
-"""How far a scenario is with the task of a lesson."""
+"""The progress of a scenario with the task of a lesson."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = {
 @dataclass(frozen=True)
 class TaskProgress:
     """`now` is the scenario's figure beside the target. `changed` are the names of fields that the
-    task keeps and the scenario changes."""
+    scenario changes although the task keeps them."""
 
     reached: bool
     now: str
@@ -30,7 +30,7 @@ class TaskProgress:
     def words(self) -> str:
         """The state of the task: "now 3.34 ms", "reached: 0.628 ms"."""
         if self.changed:
-            return f"{self.now}, but the task keeps the {' and the '.join(self.changed)}"
+            return f"{self.now}, but the task requires the original {' and '.join(self.changed)}"
         return f"reached: {self.now}" if self.reached else f"now {self.now}"
 
 
@@ -49,7 +49,7 @@ def target_words(task: Task) -> str:
 
 
 def task_progress(lesson: Lesson, scenario: Scenario, p: Prediction) -> TaskProgress | None:
-    """The progress of a scenario with the task of a lesson; None without a task."""
+    """The progress of a scenario with the task of a lesson; None if it has no task."""
     task = lesson.task
     if task is None:
         return None

@@ -19,9 +19,9 @@ _DAY, _HOUR = 86400.0, 3600.0
 @dataclass(frozen=True)
 class FrontPoint:
     """A candidate: `time` in the scene's unit with its 80% interval, `cost` with the interval that
-    follows from it. `holds` is True if the candidate meets every limit, or may meet it within its
-    interval, `surely` if it meets every limit over the whole interval. `regime` is None if
-    something other than a regime binds the candidate; `binds` names what binds it."""
+    follows from it. `holds` is whether the candidate meets every limit somewhere within its
+    interval, `surely` whether it does over the whole interval. `binds` names the limiting factor;
+    `regime` is None if that is not a regime."""
 
     candidate: Candidate
     name: str

@@ -30,7 +30,7 @@ class Histogram:
     percentile_s: float
     limit_s: float | None
     within: float
-    """The share that meets the limit; 1 without a limit."""
+    """The share that meets the limit; 1 if there is no limit."""
     of: str
     """The counted items, such as "4,000 simulated requests"."""
 

@@ -21,8 +21,8 @@ Cell = tuple[str, str]
 @dataclass(frozen=True)
 class Column:
     """A column: `head` is its title in two lines, `px` its width, `least_px` its width without
-    secondary texts. If there is too little room, columns of the highest `rank` are left out
-    first, so that the cost, which ranks the candidates, stays to the last.
+    secondary texts. If there is too little room, columns of the highest `rank` are left out first,
+    so that the cost, which ranks the candidates, is left out last.
     """
 
     head: tuple[str, str]

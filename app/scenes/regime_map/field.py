@@ -43,7 +43,7 @@ class MapField:
 
     def leads(self) -> Floats:
         """The lead [y, x] of the largest share over the next, from 0 to 1 (at `_DEEPEST` and
-        above); 0 without an answer."""
+        above); 0 if there is no answer."""
         shares, regime = self.mapped.map.shares, self.mapped.map.regime
         ordered = np.sort(shares, axis=-1)
         lead = (ordered[:, :, 2] - ordered[:, :, 1]) / _DEEPEST

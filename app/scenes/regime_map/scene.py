@@ -137,8 +137,8 @@ def charted(
     cancelled: Callable[[], bool],
     within: dict[str, tuple[float, float]],
 ) -> Chart:
-    """Compute the map of a side over two axes. The lines of a slow map are shown as they come: the
-    map of the lines so far is one of the level before. Raises CancelledError if cancelled."""
+    """Compute the map of a side over two axes. The lines of a slow map are shown as they become
+    available; the map so far has the previous level. Raises CancelledError if cancelled."""
 
     def counted(done: int) -> None:
         if cancelled():

@@ -159,7 +159,7 @@ def place_of(side: Side, axis: str) -> float:
 
 
 def moved(scenario: Scenario, axis: str, value: Value) -> Scenario:
-    """A scenario at a value of an axis, which replaces its previous value."""
+    """The scenario with another value on an axis."""
     others = tuple(a for a in scenario.whatifs if a.name != axis)
     if not others and axis in _FIELDS:
         return replace(scenario, whatifs=(), **{axis: value})  # pyright: ignore
@@ -182,7 +182,7 @@ def curves(
     sides: tuple[Side, ...], current: int, axis: str, cancelled: Callable[[], bool]
 ) -> Curves:
     """Sweep the current side, then the others; the points of a slow sweep of the current side are
-    shown as they come. Raises CancelledError if cancelled."""
+    shown as they become available. Raises CancelledError if cancelled."""
 
     def step(_: str) -> None:
         if cancelled():

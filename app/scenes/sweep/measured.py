@@ -16,7 +16,7 @@ from simulator.measured.steps import alike
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """Measured seconds at a value of the axis: the time of a step, or if `busy`, the time in which
+    """Measured seconds at a value of the axis: the time of a step or, if `busy`, the time in which
     a kernel ran."""
 
     value: float

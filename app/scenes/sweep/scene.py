@@ -43,7 +43,7 @@ class SweepScene:
 
 
 def scene_of_curves(sweep: Curves) -> SweepScene | None:
-    """The scene of sides, the current one first; None without curves."""
+    """The scene of sides, the current one first; None if there are no curves."""
     if not sweep.curves or sweep.line is None:
         return None
     first = sweep.curves[0]

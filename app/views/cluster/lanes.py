@@ -98,7 +98,8 @@ class RankTimeline(PictureView):
         return self.lanes_of(answer, width, height, pinned=False)
 
     def lanes_of(self, answer: ClusterAnswer, width: float, height: float, pinned: bool) -> Drawing:
-        """The pinned ranks with the legend and the times, or the others; all without pins."""
+        """The pinned ranks with the legend and the times, or the others; all ranks if none is
+        pinned."""
         fixed = [rank for rank in answer.ranks if rank_pin(rank) in self.pins]
         ranks = fixed if pinned else [rank for rank in answer.ranks if rank not in fixed]
         return lanes_drawing(

@@ -20,7 +20,7 @@ from app.widgets.paint import width as text_width
 from simulator.parallel.prediction import PARALLEL_REGIMES
 
 _SEGMENT_PAD = 12
-_KINDS = {"weak": "same batch a replica", "strong": "same batch in all"}
+_KINDS = {"weak": "same batch per replica", "strong": "same total batch"}
 
 
 class Scaling(PictureView):
@@ -31,7 +31,7 @@ class Scaling(PictureView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.kinds = Segments("Batch of the scaling", _KINDS, {})
-        for kind, button in self.kinds.buttons.items():  # each fits while it is chosen, in bold
+        for kind, button in self.kinds.buttons.items():  # wide enough for bold text
             button.setMinimumWidth(ceil(text_width(_KINDS[kind], SUPPORT_PX, 600)) + _SEGMENT_PAD)
         self.kinds.chosen.connect(lambda kind: self.scaled.emit(kind == "strong"))
         head = QHBoxLayout()

@@ -151,7 +151,7 @@ class Split(ClusterView):
         return self.stop, self.retry, self.search.start, *self.search.buttons[:1]
 
     def _focus_turn(self) -> None:
-        """Keep the focus on the button that applies, where Qt would give it to the next widget."""
+        """Keep the focus on the button that applies; Qt would move it to the next widget."""
         for button in self._turns:
             if button.isVisibleTo(self) and button.isEnabled():
                 button.setFocus()

@@ -79,7 +79,7 @@ class Stepper(QWidget):
         button.setText(text)
         button.setProperty("look", "button")
         button.setAccessibleName(name)
-        button.setToolTip(f"{name}: the next divisor of the GPUs")
+        button.setToolTip(f"{name}: the next divisor of the number of GPUs")
         button.setFixedSize(28, 28)
         button.clicked.connect(lambda: self.box.stepBy(step))
         return button

@@ -41,7 +41,7 @@ class AxesMenu:
         return self._entries("figure")
 
     def _entries(self, kind: str) -> dict[str, QAction]:
-        # asked of the menu each time: a stored QAction may become invalid in Python alone
+        # looked up each time, because a stored Python wrapper may become invalid
         actions = [(action.data(), action) for action in self.menu.actions()]
         return {data[1]: action for data, action in actions if data and data[0] == kind}
 

@@ -12,7 +12,7 @@ from app.views.combinations.picture import LinesPicture
 
 class LinesCanvas(LinesPicture):
     """Dragging along an axis brushes it, a click on the axis clears its brush, dragging its title
-    moves it, a click on a line selects its scenario. The arrow keys go from axis to axis (with
+    moves it, and a click on a line selects its scenario. The arrow keys go from axis to axis (with
     Shift they move it) and move its brush, Delete clears the brush. `.` and `,` step through the
     matching lines, the fastest first, and Enter selects. V explains the next figure, G groups by
     the next axis."""

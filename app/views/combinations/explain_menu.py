@@ -32,7 +32,7 @@ class ExplainMenu:
         self.menu.aboutToShow.connect(self._fill)
 
     def offer(self, axes: Sequence[str]) -> None:
-        """Offer these axes; the grouping by an axis that is gone becomes the one by regime."""
+        """Offer these axes; group by regime if the current axis is not among them."""
         self.axes = tuple(axes)
         if self.by not in self.axes:
             self.by = BY_REGIME
@@ -78,7 +78,7 @@ class ExplainMenu:
     def _section(
         self, head: str, entries: Sequence[tuple[str, str]], choose: Callable[[str], None]
     ) -> None:
-        """Add a head and its entries, names with their words; one of them is ticked."""
+        """Add a heading and its entries, pairs of name and text; tick the current one."""
         self.menu.addAction(head).setEnabled(False)
         group = QActionGroup(self.menu)
         for name, words in entries:

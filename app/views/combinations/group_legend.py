@@ -17,7 +17,7 @@ _ROW_PX, _SWATCH_PX, _GAP_PX, _LEFT = 18.0, 14.0, 18.0, 14.0
 
 
 class GroupLegend(QWidget):
-    """Shows groups in as many rows as its width requires; hidden without groups."""
+    """Shows groups in as many rows as its width requires; hidden if there are none."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class GroupLegend(QWidget):
         self.values = 0
         self.groups: tuple[GroupSummary, ...] = ()
         self.counted = False
-        """Whether groups have different numbers of lines, which are then written."""
+        """Whether groups have different numbers of lines, which are then shown."""
         self.setAccessibleName("Groups")
         self.hide()
 

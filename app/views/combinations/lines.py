@@ -98,8 +98,8 @@ class Lines:
         ys: Floats,
         matching: NDArray[np.bool_],
     ) -> None:
-        """Draw the matching lines group by group. Between two axes, lines of several values of an
-        axis coincide: they are drawn once, without a value's colour."""
+        """Draw the matching lines group by group. Where lines of several groups coincide between
+        two axes, draw one line in a neutral colour."""
         grain = _grain(int(matching.sum()))
         styles = self.styles(theme)
         each = [
@@ -136,7 +136,7 @@ def _ends(ys: Floats, grain: float) -> list[Ints]:
 
 
 def _common(groups: Sequence[Ints]) -> Ints:
-    """The segments of one gap that several groups have; each group has a segment once."""
+    """The segments of one gap that several groups share; no group has a segment twice."""
     values, counts = np.unique(np.concatenate(groups), return_counts=True)
     return values[counts > 1]
 

@@ -29,8 +29,8 @@ _REACH, _NEAR = 14.0, 6.0
 
 class LinesPicture(Canvas):
     """`brushes` maps columns to intervals; rows outside one are filtered out. `over` is the row of
-    the line under the pointer or key. `shares` are written below the axes; `groups` are marked on
-    the axis of the explained `figure`."""
+    the line under the pointer or selected by a key. `shares` are written below the axes; `groups`
+    are marked on the axis of the explained `figure`."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Every combination as a line through its values and figures")

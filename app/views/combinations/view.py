@@ -140,7 +140,7 @@ class Combinations(StripView):
         super().restyle(theme)
         self.groups.restyle(theme)
 
-    # what the controls do
+    # reactions to the controls
 
     def _cycle(self, groups: bool) -> None:
         if groups:

@@ -35,7 +35,7 @@ class MovedKernels(Listed):
     def show_moved(
         self, moved: tuple[Moved, ...], letters: tuple[str, str], ready: bool = True
     ) -> None:
-        """Draw kernels that changed; not `ready` means that they are still being computed."""
+        """Draw the kernels that changed; unless `ready`, they are still being computed."""
         changed = [m for m in moved if abs(m.change_s) >= _LEAST_SHARE * max(m.seconds)]
         self.items, self.letters, self.over = changed, letters, None
         ops = Counter(m.op for m in moved)

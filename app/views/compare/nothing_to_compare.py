@@ -1,4 +1,4 @@
-"""The empty state of the comparison: what it shows, and buttons that add a second scenario."""
+"""The empty state of the comparison: a description, and buttons that add a second scenario."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class Regimes(Listed):
         self.letters = ("A", "B")
 
     def show_parts(self, parts: tuple[Part, ...], letters: tuple[str, str], note: str = "") -> None:
-        """Draw parts: the step, then parts whose regime changed, then by change in time. `note`
-        explains the shares of the step."""
+        """Draw parts: the step, then parts whose regime changed, then the others by change in time.
+        `note` explains the shares of the step."""
         self.letters, self.over = letters, None
         self.items = sorted(parts, key=lambda p: (p.part != "step", not p.flipped, -_moved(p)))
         count = sum(part.flipped for part in parts)
@@ -115,8 +115,8 @@ class Regimes(Listed):
 
 
 def saved_by_rate(a: Side, b: Side) -> str:
-    """The time saved in both scenarios by raising B's limiting rate by 1%, which equals the share
-    of that regime.
+    """The time saved in both scenarios if B's limiting rate is raised by 1%. It equals the share of
+    that regime.
     """
     regime = b.prediction.regime
     rate = {

@@ -67,7 +67,7 @@ def moving(paint: Paint, plan: Plan, f: Factory, moment: Moment) -> None:
 
 
 def orders_per_sheet(f: Factory) -> int:
-    """Return how many orders a sheet in the tray stands for."""
+    """Return the number of orders that a sheet in the tray represents."""
     return max(1, -(-f.queue_most // SHEETS))
 
 

@@ -13,7 +13,7 @@ from app.widgets.paint import Paint, elided, faint, fitting, width
 from simulator.prediction import Regime
 
 BOXES = 60
-"""The number of boxes that stand for the whole memory."""
+"""The number of boxes that represent the whole memory."""
 
 
 def still(paint: Paint, plan: Plan, f: Factory) -> None:

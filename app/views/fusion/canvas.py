@@ -18,7 +18,7 @@ _LIFT_PX = 8.0
 
 class FusionCanvas(Canvas):
     """`chosen` holds the selected blocks. A click or Space selects a block, dragging a block onto
-    another selects both, Enter fuses, Delete splits, Esc clears the selection."""
+    another selects both, Enter fuses, Delete splits, and Esc clears the selection."""
 
     chose = Signal(object)
     fuse_requested = Signal()

@@ -15,7 +15,8 @@ from simulator.prediction import Prediction
 _WIDTH_PX = 292
 _HELP = (
     "Click ops to select them, or drag one onto another, to fuse them into one kernel. With the "
-    "keyboard: arrows move, Space selects, Enter fuses, Delete splits, Esc clears the selection."
+    "keyboard: arrows move, Space selects, Enter fuses, Delete splits, and Esc clears the "
+    "selection."
 )
 
 

@@ -1,4 +1,4 @@
-"""An editor for a lesson, beside the page, which shows the lesson while the user types."""
+"""An editor for a lesson, beside a page that shows the lesson while the user types."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Author(QDialog):
         self.error.setProperty("tone", "danger")
         self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setWordWrap(True)
-        self.error.setAccessibleName("What is wrong")
+        self.error.setAccessibleName("Errors in the lesson")
         self.error.hide()
         self.save = QPushButton("Save as …")
         self.save.setAccessibleName("Save the lesson as a file")
@@ -81,7 +81,7 @@ class Author(QDialog):
         self.editor.textChanged.connect(self._pause.start)
 
     def read(self) -> None:
-        """Read the text: emit its lesson, or show what is wrong."""
+        """Read the text: emit its lesson, or show the error."""
         self._pause.stop()
         try:
             lesson = of_table(table_of(self._raw, "the lesson"), NAME, "the lesson")
@@ -107,7 +107,7 @@ class Author(QDialog):
                 write("Save lesson", str(path), self.editor.toPlainText())
             except InputError as error:
                 self._say(str(error))
-                self.save.setEnabled(True)  # for another file
+                self.save.setEnabled(True)  # so that another file can be chosen
             else:
                 self._say("")
                 self.saved.emit(path)

@@ -1,4 +1,4 @@
-"""The first page of the lessons: what each asks, how long it takes, and what it needs."""
+"""The first page of the lessons: each with its question, its duration and its requirements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Box(QCheckBox):
 
 
 class LessonRow(QFrame):
-    """One lesson: a click or the button opens it, the box ticks it for handing out."""
+    """One lesson: a click or the button opens it, the check box selects it for handing out."""
 
     opened = Signal(int)
     ticked = Signal()

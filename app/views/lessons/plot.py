@@ -19,7 +19,8 @@ _NAMES = {"batch": "Batch", "seq": "Sequence length"}
 
 
 class LessonPlot(Canvas):
-    """The base of the plots for predicting and revealing. `attempt` is None without a lesson."""
+    """The base of the plots for predicting and revealing. `attempt` is None if no lesson is
+    open."""
 
     foot_px = 0.0
     """Pixels between the plot and the names below it."""

@@ -8,7 +8,7 @@ from app.views.lessons.labels import spanned
 
 
 def attempt_rows(attempt: Attempt | None, outcome: Outcome | None) -> list[list[str]]:
-    """The guesses, beside the answers once they are simulated; empty without an attempt."""
+    """The guesses, beside the answers once they are simulated; empty if there is no attempt."""
     if attempt is None:
         return []
     rows = [["What", "Predicted", "Simulated", "80% interval", "The answer is"]]

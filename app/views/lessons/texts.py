@@ -8,7 +8,7 @@ from app.views.lessons.labels import spanned
 
 
 def hint(attempt: Attempt | None) -> str:
-    """The instruction for predicting, or an empty string without markers to drag."""
+    """The instruction for predicting, or an empty string if there are no markers to drag."""
     if attempt is None or attempt.locked or not attempt.keys:
         return ""
     if attempt.keys == ("shift",):

@@ -1,4 +1,4 @@
-"""A circle that is ticked once something is reached."""
+"""A circle with a tick once a target is reached."""
 
 from __future__ import annotations
 

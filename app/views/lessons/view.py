@@ -171,14 +171,14 @@ class Lessons(View):
         self._show_index()
 
     def report(self, errors: tuple[str, ...], intro: str = "") -> None:
-        """Show errors above the page; no errors hide the previous ones."""
+        """Show errors above the page, or hide the previous ones if there are none."""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         self.error_label.setText(f"{intro}{errors[0]}{more}" if errors else "")
         self.error_label.setToolTip("\n".join(errors))
         self.error_label.setVisible(bool(errors))
 
     def open_file(self, path: Path) -> None:
-        """Show the lessons of a file, the first of them in front."""
+        """Show the lessons of a file, beginning with the first."""
         first = read_all(path)[0].name
         self.opened = (*(each for each in self.opened if each != path), path)
         self.read_again()
@@ -199,7 +199,7 @@ class Lessons(View):
             self.index.rows[self.place].button.setFocus()
 
     def mark_reached(self, name: str, figure: str) -> None:
-        """Tick the task of a lesson, which `figure` has reached."""
+        """Tick the task of a lesson; `figure` is the figure that reached it."""
         if name not in self.reached:
             self.reached[name] = figure
             self._show()

@@ -19,7 +19,8 @@ _NAMED_PX, _CUT_PX = 26.0, 70.0  # minimum widths of a label, and of a shortened
 
 
 class IcicleCanvas(Canvas):
-    """`shown` is the part with the full width, `over` the part under the pointer or key."""
+    """`shown` is the part with the full width, `over` the part under the pointer or selected by a
+    key."""
 
     menu_requested = Signal(object, QPoint)
     """A part, and the position of the pointer on the screen."""

@@ -23,8 +23,8 @@ from simulator.scenario.scenario import Scenario
 
 class WhereTimeGoes(StripView):
     """Modules as wide as their share of the step, beside the waiting time. A click or Enter zooms
-    and selects, Backspace and Escape go up, arrow keys move. What-ifs can be dropped on a part, or
-    selected in its menu (Menu, Shift+F10)."""
+    and selects, Backspace and Escape go up, and arrow keys move. What-ifs can be dropped on a part,
+    or selected in its menu (Menu, Shift+F10)."""
 
     title = "Where time goes"
 
@@ -109,7 +109,7 @@ class WhereTimeGoes(StripView):
         )
 
     def menu(self, part: ModuleNode) -> QMenu | None:
-        """Return the menu of a part, or None without a prediction."""
+        """Return the menu of a part, or None if there is no prediction."""
         p, scenario = self.canvas.prediction, self.scenario
         if p is None or scenario is None:
             return None

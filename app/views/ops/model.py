@@ -18,7 +18,7 @@ from simulator.prediction import REGIMES, Regime
 
 Index = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
-"""The invalid index, with which Qt asks about the table itself."""
+"""The invalid index, which stands for the table itself."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class RowWhatIfs:
-    """`hovered` is the group below a dragged card: −1 outside all rows, None without a card."""
+    """`hovered` is the group below a dragged card: −1 outside all rows, None if no card is
+    dragged."""
 
     def __init__(self, view: OpTable) -> None:
         self.view = view

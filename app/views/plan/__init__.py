@@ -1,2 +1,2 @@
-"""A plan of the GPU, the number of GPUs and the cost, edited and compared. May import widgets,
-scenes, formulas and the packages below them."""
+"""The editor of a plan, and pictures that compare its candidates. May import widgets, scenes,
+formulas and the packages below them."""

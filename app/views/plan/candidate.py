@@ -18,7 +18,7 @@ from app.widgets.fields.switch import Switch
 
 _COUNT_PX = 23
 _SHORT = {"compiled+graph": "compiled", "tensorrt-llm": "tensorrt"}
-_BESIDE_PRICE = 2  # engines that fit beside the price; more have a line of their own
+_BESIDE_PRICE = 2  # engines that fit beside the price; more are on a separate line
 
 
 class CandidateWidget(QFrame):

@@ -105,7 +105,7 @@ class CostAgainstSpeed(PlanView):
         scene = self.canvas.scene
         if scene is None:
             return []
-        rows = [["Candidate", "Mode", scene.time_title, scene.cost_title, "Binds", "Holds limits"]]
+        rows = [["Candidate", "Mode", scene.time_title, scene.cost_title, "Binds", "Meets limits"]]
         for p in scene.points:
             holds = "yes" if p.surely else "perhaps" if p.holds else "no"
             rows.append([p.name, p.mode, f"{p.time:.4g}", f"{p.cost:.4g}", p.binds, holds])

@@ -35,7 +35,7 @@ class PlanView(View):
     planned: Planned | None = None
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """The scenarios are not shown."""
+        """Do nothing: a plan does not show the scenarios."""
 
     def show_plan(self, planned: Planned) -> None:
         """Show a plan, or its progress."""

@@ -27,7 +27,7 @@ from app.widgets.elided_label import Elided
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 
 _BEST = re.compile(r"; best so far .*?(?=, about |$)")
-"""What a progress text leaves out if there is little room."""
+"""The part of a progress text that is omitted if there is little room."""
 _DONE = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
 

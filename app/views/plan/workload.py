@@ -145,7 +145,7 @@ class Workload(PlanView):
             return []
         draft = self.planned.draft
         price = f"{draft.spec.prices.currency.name} an hour"
-        rows = [["GPU", "Takes part", "Counts", "Engines", price, "Price from"]]
+        rows = [["GPU", "Included", "Counts", "Engines", price, "Price from"]]
         for c in candidate_cards(draft):
             tried = [", ".join(n for n, on in each if on) for each in (c.counts, c.engines)]
             rows.append([c.title, "yes" if c.use else "no", *tried, c.price, c.source_whole])

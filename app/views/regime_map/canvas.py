@@ -57,7 +57,7 @@ class MapCanvas(Canvas):
         self.put(None)
 
     def fade(self) -> None:
-        """Fade the map until that of another scenario is ready."""
+        """Fade the map until the map of another scenario is ready."""
         self.stale, self.failure = True, ""
         self.update()
 
@@ -72,7 +72,7 @@ class MapCanvas(Canvas):
 
     @property
     def frame(self) -> Frame | None:
-        """The geometry of the map; None without one."""
+        """The geometry of the map; None if there is no map."""
         box = Box(_SIDE, 0, self.width() - 2 * _SIDE, self.height())
         return frame_of(self.chart, box, QT_METRICS) if self.chart is not None else None
 
@@ -94,7 +94,7 @@ class MapCanvas(Canvas):
         self._ground(paint, frame)
         chosen = frame.pixel(spot) if spot is not None else None
         labels = Labels(area)
-        above: list[Item] = []  # whole also at the edges
+        above: list[Item] = []  # not clipped at the edges of the plot
         if chosen is not None:
             labels.take(Box.around(*chosen, 14))
             above += map_cursor.cross(chosen, area)
@@ -111,7 +111,7 @@ class MapCanvas(Canvas):
         paint.painter.setOpacity(1.0)
 
     def _draw_message(self, paint: Paint, chart: Chart | None) -> None:
-        """Show that the map is being computed, or the reason of a refusal."""
+        """Show that the map is being computed, or the reason for a refusal."""
         waiting = self.failure or "Predicting over both axes …"
         self.paint_message(paint, f"No map.\n{chart.refused}" if chart else waiting)
 

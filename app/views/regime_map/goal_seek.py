@@ -34,7 +34,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class GoalResults:
-    """The results for a scenario key and a latency as written; `refused` maps rows to errors."""
+    """The results for a scenario key and a latency as typed; `refused` maps rows to errors."""
 
     key: tuple[str, str]
     searches: tuple[Search | None, ...] = ()

@@ -111,7 +111,7 @@ class RegimeMap(View):
         return None
 
     def fail(self, reason: str) -> None:
-        if self.map.chart is None or self.map.stale:  # else only a later part failed
+        if self.map.chart is None or self.map.stale:  # otherwise only a later part failed
             self.chart = None
             self.map.fail(f"No map.\n{reason}")
             self.through.fail()

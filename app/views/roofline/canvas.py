@@ -65,7 +65,7 @@ class RooflineCanvas(DrawingCanvas):
     def visible(self) -> RooflineScene:
         """The scene with the groups that are drawn, and the axes in view."""
         assert self.scene is not None and self.ends is not None
-        part = self._part  # kept, because the columns of many groups belong to their tuple
+        part = self._part  # cached: the columns of many groups are computed once per tuple
         if part is None or part[0] is not self.scene or part[1] != self.shown:
             groups, before = self.scene.groups[: self.shown], self.scene.before[: self.shown]
             part = self._part = self.scene, self.shown, groups, before

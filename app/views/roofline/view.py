@@ -36,7 +36,7 @@ _HEADS = [
 
 class Roofline(StripView):
     """One mark per group of identical launches; its area is the share of the GPU's busy time. A
-    click isolates a mark, arrow keys step through the marks, the wheel and + − zoom, F fits."""
+    click isolates a mark, arrow keys step through the marks, the wheel and + − zoom, and F fits."""
 
     title = "Roofline"
 

@@ -57,7 +57,7 @@ class SweepCanvas(DrawingCanvas):
 
     @property
     def frame(self) -> Frame | None:
-        """The geometry of the sweep; None without curves."""
+        """The geometry of the sweep; None if there are no curves."""
         scene = scene_of_curves(self.sweep) if self.sweep else None
         return Frame(scene, Box(0, 0, self.width(), self.height())) if scene else None
 

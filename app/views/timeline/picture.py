@@ -43,7 +43,7 @@ class PinnedSpot:
 
 @dataclass(frozen=True)
 class NameSpot:
-    """The name of a lane, which pins or unpins it."""
+    """The name of a lane; a click on it pins or unpins the lane."""
 
     pin: Pin
     box: Box

@@ -37,10 +37,11 @@ _HEADS = [
 class Timeline(StripView):
     """One isolated step, starting from an idle GPU.
 
-    W and S zoom, A and D pan, F centres the selection or shows the whole step. `.` and `,` (or the
-    arrow keys) go to the next and previous slice, up and down go between a kernel and its launch.
-    Enter or a click selects the op, the wheel zooms, a drag selects a time range and sums it. P, or
-    a click on a lane's name, pins the lane to the top: it stays while another scenario is shown."""
+    W and S zoom, A and D pan, and F centres the selection or shows the whole step. `.` and `,` (or
+    the arrow keys) go to the next and previous slice, up and down go between a kernel and its
+    launch. Enter or a click selects the op, the wheel zooms, and a drag selects a time range and
+    sums it. P, or a click on a lane's name, pins the lane to the top: it stays while another
+    scenario is shown."""
 
     title = "Timeline"
 

@@ -1,4 +1,4 @@
-"""A combo box with an arrow in the colours of a theme. The wheel scrolls what is around it."""
+"""A combo box with an arrow in the colours of a theme. The wheel scrolls the surrounding panel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePai
 from app.theme import Theme
 
 _LEFT_PX, _ARROW_PX = 9, 27
-"""Pixels at the left of the text, and of the arrow at its right."""
+"""Width in pixels of the margin left of the text, and of the arrow right of it."""
 
 
 class Choice(QComboBox):

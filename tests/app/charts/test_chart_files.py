@@ -107,7 +107,7 @@ def test_accuracy_is_drawn_from_outcomes() -> None:
     page = accuracy_page(rows, gpu("h200"), TABULATED)
     about = page.items[1]
     assert isinstance(about, Text)
-    assert about.words == "3 steps and 2 calls on an H200 SXM 141GB, never fitted"
+    assert about.words == "3 steps and 2 calls on an H200 SXM 141GB, none of them fitted"
     marks = [i for i in page.items if isinstance(i, Marker)]
     assert [m.regime for m in marks] == ["overhead"] * 4 + ["compute", "memory"]
     equal = next(i for i in page.items if isinstance(i, Line) and i.width == 2.4)

@@ -57,7 +57,7 @@ def test_a_target_is_met_up_to_its_bounds_and_only_with_what_the_task_keeps(tmp_
     progress = task_progress(lesson, changed, p)
     assert progress is not None and not progress.reached
     assert progress.changed == ("network", "batch")
-    assert progress.words.endswith(", but the task keeps the network and the batch")
+    assert progress.words.endswith(", but the task requires the original network and batch")
     slower = replace(p, period_s=1.001 * p.period_s)
     assert not task_progress(lesson, begin, slower).reached  # pyright: ignore
 

@@ -87,5 +87,5 @@ def test_every_picture_has_its_table(shown: Any, measured: Side, tmp_path: Path)
 
 def test_a_table_of_nothing_is_refused(shown: Any, side: Side, tmp_path: Path) -> None:
     view = shown(MeasuredView, (side,))
-    with pytest.raises(InputError, match="Measured shows no data yet; write it once it does"):
+    with pytest.raises(InputError, match="Measured shows no data yet; try again once it does"):
         write_csv(view, tmp_path / "m.csv")

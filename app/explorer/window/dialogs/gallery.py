@@ -1,4 +1,4 @@
-"""The gallery: examples to open, each with a sentence that says what to look at."""
+"""The gallery: examples to open, each with a note on what to look at."""
 
 from __future__ import annotations
 
@@ -54,5 +54,6 @@ class Gallery(QDialog):
         opened(example)
 
     def closeEvent(self, event: object) -> None:
-        """Release the callback that opens an example, which holds the window."""
+        """Release the callback that opens an example, because it holds a reference to the
+        window."""
         self._opened = lambda _: None

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QUndoView, QVBoxLayout, QWidget
 
 
 class HistoryDialog(QDialog):
-    """A click on a change undoes or redoes up to it; the window follows."""
+    """A click on a change undoes or redoes all changes up to it, and the window is updated."""
 
     def __init__(self, history: QUndoStack, parent: QWidget) -> None:
         super().__init__(parent)

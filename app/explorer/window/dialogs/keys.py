@@ -24,7 +24,7 @@ from app.explorer.window.shortcuts import Shortcuts
 
 _MOST_COLUMNS, _EDIT_PX = 5, 112
 _AROUND = QSize(60, 140)
-"""The margins and buttons of the dialog, and a border around it."""
+"""Room for the margins and buttons of the dialog, and for a border around it."""
 
 
 def _words(name: str) -> QLabel:
@@ -51,7 +51,7 @@ class KeyField(QKeySequenceEdit):
         if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
             self.focusNextPrevChild(key == Qt.Key.Key_Tab)
         elif key == Qt.Key.Key_Escape:
-            event.ignore()  # left to the dialog
+            event.ignore()  # handled by the dialog
         else:
             super().keyPressEvent(event)
 
@@ -104,7 +104,7 @@ class KeysDialog(QDialog):
         area = QScrollArea()
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the fields scroll it
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the fields take the focus and scroll it
         area.setWidget(inside)
         parent = self.parentWidget()
         room = (parent or self.screen().availableGeometry()).size() - _AROUND

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 _MOST = 60
 DONE = "Do"
-"""The place of actions; the palette does not show it."""
+"""The place of actions, which the palette does not show."""
 KEYS = (
     ("Views", "W A S D", "zoom and pan the timeline"),
     ("Views", "F", "centre the selection in the timeline, or fit all"),
@@ -65,8 +65,8 @@ def action_commands(actions: Iterable[QAction]) -> list[Command]:
 
 
 def score(words: str, typed: str) -> float | None:
-    """Score the match of typed letters, in order, with these words; lower is better, None without a
-    match. Consecutive letters, and letters that begin a word, count more."""
+    """Score the match of typed letters, in order, with these words; lower is better, None if they
+    do not match. Consecutive letters, and letters that begin a word, count more."""
     words, at, penalty = words.lower(), -1, 0.0
     for letter in typed.lower().replace(" ", ""):
         near = words.find(letter, at + 1)
@@ -112,7 +112,7 @@ class CommandRows(QStyledItemDelegate):
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        """As wide as the list, whatever the text: long names are elided."""
+        """The size of a row: as wide as the list, because long names are elided."""
         return QSize(0, super().sizeHint(option, index).height())
 
 
@@ -154,8 +154,8 @@ class CommandPalette(QDialog):
             shown[at].done()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Release the commands, which hold the window. If theirs were the last reference, the
-        window would be deleted while it deletes this dialog."""
+        """Release the commands, which hold references to the window. If theirs were the last
+        reference, the window would be deleted while it deletes this dialog."""
         self.commands, self._shown = [], []
         self.list.clear()
         super().closeEvent(event)

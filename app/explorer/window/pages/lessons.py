@@ -59,7 +59,7 @@ class LessonsPage:
 
     @property
     def task_lesson(self) -> Lesson | None:
-        """The lesson of the open task; None without a task, or if the lesson is not installed."""
+        """The lesson of the open task; None if there is no task or the lesson is not installed."""
         name = self.window.session.state.task
         if name and name not in self._known:
             self._known |= {lesson.name: lesson for lesson in lessons()[0]}
@@ -68,7 +68,7 @@ class LessonsPage:
 
     @property
     def progress(self) -> TaskProgress | None:
-        """The progress of the current scenario; None without a task or a prediction."""
+        """The progress of the current scenario; None if there is no task or no prediction."""
         lesson, answering = self.task_lesson, self.window.answering
         answer = answering.answer
         if lesson is None or answer is None or not answering.up_to_date:

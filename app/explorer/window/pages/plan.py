@@ -87,9 +87,9 @@ class PlanPage:
 
     def open_scenario(self) -> None:
         """Add the scenario of the chosen candidate, and show it: a replica over several GPUs on the
-        Cluster page, any other step in Explore. If Cluster does not predict its precision, the step
-        of one GPU is opened, and the name says so. The name also says that the step leaves out a
-        serving engine's own kernels, which take less time, and its host."""
+        Cluster page, any other step in Explore. If the Cluster page cannot predict the precision,
+        the step of one GPU is opened instead. The name of the scenario notes this, and also that
+        the step runs PyTorch's kernels instead of the faster ones of a serving engine."""
         planned, session = self.planning.planned, self.window.session
         row, spec = planned.row, planned.spec
         if row is None or spec is None:

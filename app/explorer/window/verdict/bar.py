@@ -99,7 +99,7 @@ class VerdictBar(QWidget):
         return QSize(1264, VERDICT_HEIGHT)
 
     def formulas(self) -> tuple[Formula, ...]:
-        """The formula of each figure, from the left; empty without an answer."""
+        """The formula of each figure, from the left; empty if there is no answer."""
         along = self.along if self.answer is self.searched_for else None
         return metrics(self.answer, along) if self.answer is not None else ()
 

@@ -49,5 +49,5 @@ def test_a_network_that_chooses_its_dtype_shows_it(tmp_path: Path):
     inspector.show_answer(answer)
     buttons = inspector.precision.buttons
     assert [name for name, button in buttons.items() if button.isChecked()] == ["bf16"]
-    assert "net.py:make makes its weights bf16 itself" in buttons["fp32"].toolTip()
+    assert "net.py:make creates its weights in bf16" in buttons["fp32"].toolTip()
     assert subject(answer.scenario).dtype == "bf16"  # of the command line

@@ -115,8 +115,8 @@ def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predicto
     session.set_cluster(ClusterChoice("16xh100-ib", dp=16), "cluster")
     refused = dropping.offered("gpu:a100_sxm_80", -1)
     assert refused.done is None and refused.words == (
-        "16xh100-ib has 2 nodes of H100 SXM5 80GB, linked by a network of their own: expected one "
-        "node to put a100_sxm_80 into; choose a cluster of one node, or write a cluster file"
+        "16xh100-ib has 2 nodes of H100 SXM5 80GB, linked by their own network: expected a single "
+        "node for a100_sxm_80; choose a cluster of one node, or write a cluster file"
     )
     settled(window)
 

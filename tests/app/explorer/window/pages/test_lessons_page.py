@@ -56,7 +56,9 @@ def test_a_task_is_opened_reached_left_and_kept(window: Window, tmp_path: Path):
     assert load(path)[0] == session.state
     session.set_scenario(replace(session.state.scenario, gpu="h200"), "card")
     wait(window.worker)
-    assert not bar.tick.checked and bar.now.text().endswith("but the task keeps the GPU")
+    assert not bar.tick.checked and bar.now.text().endswith(
+        "but the task requires the original GPU"
+    )
     session.show("Plan")
     assert bar.isHidden()
     actions["Go to the lesson of the task"].trigger()
