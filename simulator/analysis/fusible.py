@@ -160,7 +160,7 @@ def _name(trace: Trace, index: int) -> str:
 
 
 def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) -> Floats:
-    """Estimated seconds that each kernel saves on the GPU: its share of its ops' time is estimated
+    """Estimated GPU seconds that each kernel saves. The saved share of its ops' time is estimated
     without L2 reuse."""
     before, ops = p.columns, p.trace.ops
     op_s = np.bincount(before.op_of, before.duration_s, len(ops))

@@ -214,7 +214,7 @@ def _through_host(fabric: Fabric, share: float) -> Fabric:
 
 
 def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabric: Fabric) -> float:
-    """Microseconds of a collective within a node, in this algorithm and protocol."""
+    """Microseconds of a collective within a node, with this algorithm and protocol."""
     ranks = group.ranks if group.nodes == 1 else group.ranks_per_node
     if ranks == 1:
         return fabric.ll_base
