@@ -87,7 +87,7 @@ def copy_onto(x: Tensor, out: Tensor) -> Work:
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
-    """A kernel that reads a tensor in an order other than its memory's."""
+    """A kernel that copies a tensor in another order than that of its memory."""
     return strided_copy(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
 
 

@@ -130,7 +130,7 @@ def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
 
 
 def _bias_gradients(layer: _Layer) -> Work:
-    """Sum of the gates' gradients over all steps, serially in each of few threads."""
+    """Sum of the gates' gradients over all steps, computed serially by a few threads."""
     width = layer.gates * layer.hidden
     written = 2 * width * layer.itemsize
     work = reduction(width, layer.rows, layer.gate_bytes, written, inner=width)
