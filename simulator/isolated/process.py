@@ -41,8 +41,8 @@ from simulator.networks.loading.watching import WATCH
 from simulator.records import Trace
 
 _GRACE_S = 30.0
-"""Time after which the parent ends the child, on top of the time limit. The child keeps the limit
-itself unless its code blocks signals; its time begins after the import of torch."""
+"""Time after which the parent ends the child, on top of the time limit. The child enforces the
+limit itself unless its code blocks signals; its time begins after the import of torch."""
 
 
 class IsolatedProcess:
@@ -55,11 +55,12 @@ class IsolatedProcess:
         self._crash_file = Path()
         self.read_files: list[str] = []
         """The data files that the child's code read for the last trace."""
-        # Linux ends the child with the thread that started it: this one lasts as the process does
+        # Linux ends the child with the thread that started it: this thread lasts as long as the
+        # process
         self._starter = ThreadPoolExecutor(1, "starts the process of a user's code")
 
     def trace(self, network: str, work: Callable[[], tuple[Trace, Facts]]) -> tuple[Trace, Facts]:
-        """The result of `work`, which traces this network; what it prints goes to standard error.
+        """The result of `work`, which traces this network; its output goes to standard error.
 
         Raises InputError as `work` does, and if the child ends before it answers.
         """
