@@ -1,5 +1,5 @@
-"""The process in which Inductor's scheduler runs: it is started, read from, and killed when it is
-cancelled. It ends by itself when the process that started it ends."""
+"""Start, read and cancel the process in which Inductor's scheduler runs. It ends by itself when the
+process that started it ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 class Child:
     """A process that starts at once; `cancel` ends it from any thread, `result` waits for it.
 
-    `limits` are what the process may use of the machine, None for all of it.
+    `limits` are the resources that the process may use, None for all.
 
     Raises RefusalError on systems other than POSIX.
     """

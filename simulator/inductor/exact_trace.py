@@ -213,7 +213,7 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
 
 
 def lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
-    """Storages alive from the first op that touches them to the last; of 0 bytes if none does."""
+    """Storages alive from the first op that touches them to the last; 0 bytes if no op does."""
     first, last = touches(ops)
     buffers: list[Storage] = []
     for number, storage in enumerate(storages):

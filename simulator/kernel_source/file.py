@@ -90,7 +90,7 @@ def _guess(kernel: Kernel) -> list[str]:
     return (
         [
             f"GUESSED: {ops} read parts of a tensor that differ only in their offsets.\n"
-            "A trace does not say which op reads which part: kernel and reference use the same "
+            "A trace does not record which op reads which part: kernel and reference use the same "
             "order,\n"
             "which may differ from the network's. Bytes and work are the same in any order."
         ]

@@ -119,9 +119,7 @@ def _over_rows(group: FusedGroup, lead_rows: Rows, whole: int) -> Kernel:
         if layout.numel == lead_rows.rows:
             _store(writer, value, layout, digits(row, layout.shape), results)
         elif layout.numel != lead_rows.rows * lead_rows.cols:
-            raise InputError(
-                "its results have neither one number for each row nor for each element"
-            )
+            raise InputError("its results have neither one number per row nor one per element")
     if long:
         at = lead_rows.at(row, col)
         with writer.walk():
