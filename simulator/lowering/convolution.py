@@ -124,8 +124,8 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
 
 
 def _one_by_one(c: Product) -> bool:
-    """Whether groups that cannot run together are separate convolutions. Of the older kernels that
-    write NCHW, only wide groups are assumed to be."""
+    """Whether groups that cannot run together are separate convolutions. For the older kernels that
+    write NCHW, only wide groups are assumed to be separate."""
     d = c.work.dims
     if c.planar:
         widest = max(d["cin"], d["cout"]) // d["groups"]

@@ -1,7 +1,7 @@
 """Blocks of ATen's reductions, and the semaphores of blocks that share an output.
 
-`setReduceConfig` of ATen/native/cuda/Reduce.cuh, for works with a load width (`vector`). Works of
-library kernels are unchanged.
+The rules are those of `setReduceConfig` in ATen/native/cuda/Reduce.cuh, for works with a load width
+(`vector`). Works of library kernels are unchanged.
 """
 
 from __future__ import annotations

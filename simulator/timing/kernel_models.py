@@ -85,8 +85,8 @@ def overlap_slowdown(compute_s: Floats, held_s: Floats) -> Floats:
 
 class RooflineTerms(NamedTuple):
     """Seconds of each work [works]. `cold_s` and `hot_s` are the memory times from DRAM and from
-    L2. `latency_s` adds to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s`
-    if L2 is full of lines that other kernels wrote."""
+    L2. `latency_s` is added to `fixed_s` if anything comes from DRAM, and `written_back_s` to
+    `cold_s` if L2 is full of lines that other kernels wrote."""
 
     compute_s: Floats
     cold_s: Floats
