@@ -123,7 +123,7 @@ def _of_host(vary: _Variation) -> Assumption:
 
 
 def _of_request(vary: _Variation) -> list[Assumption]:
-    """The host's work for each sequence that decodes, of an engine that has such work."""
+    """The host's work for each decoding sequence, for engines that have such work."""
     step = vary.machine.step
     if not step.request_s:
         return []
@@ -226,8 +226,8 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     engine = {
         "vllm": "captured steps with fused kernels and merged products; attention and "
         "float8 products as measured on cards of its compute capability",
-        "tensorrt-llm": "kernels like those of vllm, all-reduces of its own; the host prepares an "
-        "iteration during the one before it",
+        "tensorrt-llm": "kernels like vLLM's, and its own all-reduces; the host prepares "
+        "an iteration during the previous one",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]
@@ -284,11 +284,11 @@ def _split(row: Row) -> list[Assumption]:
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
         if row.engine in SERVERS:
-            how += "; small all-reduces over NVLink are the engine's own"
+            how += "; the engine's kernels run small all-reduces over NVLink"
         if row.expert_parallel:
             how = "each has whole experts, which are used equally; " + how
         if row.queues > 1:
-            how = "each has sequences and whole experts of its own; experts are used equally; two "
+            how = "each has its own sequences and whole experts; experts are used equally; two "
             how += "all-to-alls of NCCL exchange tokens and do not overlap with kernels"
         rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
     if row.pools is not None:

@@ -80,7 +80,7 @@ def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumpti
     fills_s = most * row.count / rate
     yield Assumption(
         "wait for a full batch, at most",
-        latency(window_s) if window_s else "none: a free GPU takes what waits",
+        latency(window_s) if window_s else "none: a free GPU takes the waiting samples",
         _YOURS if window_s else "the default of Triton Inference Server",
         "none",
         f"{latency(fills_s)}, in which {most} arrive",
@@ -217,7 +217,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
             yield Assumption("arrivals", "batches are always full", "your spec gives no load.rate")
         else:
             how = "a Poisson process; each GPU gets its share at random"
-            yield Assumption("arrivals", "samples come one by one", how)
+            yield Assumption("arrivals", "samples arrive one by one", how)
     elif row.sharded:
         how = "FSDP2 over the GPUs of a node; collectives overlap with kernels as torch issues them"
         yield Assumption("weights, gradients, optimizer", f"sharded over {row.count} GPUs", how)

@@ -1,4 +1,4 @@
-"""The exchange of tokens between GPUs that have sequences and whole experts of their own.
+"""The exchange of tokens between GPUs that each have their own sequences and whole experts.
 
 In every layer with experts, each GPU sends the rows of its tokens to the GPUs of their experts, in
 the precision of the products, and receives the results in the dtype of the activations: two

@@ -1,4 +1,4 @@
-"""The time of one iteration of a server as a function of what is in it.
+"""The time of one iteration of a server as a function of its tokens.
 
     T(p, c, b, k) = L(p + b) − h·(L(p + b) − L(b)) + q·Σ((c+p)² − c²) + a(b, k) + host + r·b
 
