@@ -104,8 +104,8 @@ class _Updated(Mapping[int, Family]):
 
 
 def updated(family: Family, update: Trace) -> Family:
-    """A family of training steps with another update in place of its own. Raises
-    ProgramMismatchError if the family has other weights."""
+    """A family of training steps whose update is replaced. Raises ProgramMismatchError if the
+    family has other weights."""
     modules, phases, touched, *counts = family.op_columns
     start = _start(phases)
     sizes = _Sizes(family)
