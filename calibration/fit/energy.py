@@ -39,7 +39,7 @@ PICOJOULES = {
     "vector_fp32": 10.8, "instruction": 9.8, "lane_clock": 12.0, "l2_byte": 49.0,
     "dram_byte": 50.0, "launch": 4e6,
 }  # fmt: skip
-"""Start of the search: the energies that were fitted to the kernels that were measured first."""
+"""Start of the search: the energies fitted to the first measured kernels."""
 _PRIOR = 0.03
 """Weight of a logarithm's distance from the start: energies that no case distinguishes stay at the
 start."""
@@ -89,7 +89,7 @@ def clock_of(case: EnergyCase) -> float:
 
 
 def _waits(case: EnergyCase) -> bool:
-    """Whether a kernel waits for DRAM, so that its time says nothing about the clock."""
+    """Whether a kernel waits for DRAM, so that its time does not depend on the clock."""
     return case.work.get("dram_bytes", 0.0) / case.seconds > _STREAM_BYTES_PER_S
 
 

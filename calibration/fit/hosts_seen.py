@@ -41,7 +41,7 @@ _STEPS = 2
 """Timed steps of a process that is compared with its start."""
 _SAME = Parts(1.0, 1.0, 1.0)
 _ENOUGH = 10
-"""Processes on machines with a GPU that give it a spread of its own."""
+"""Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
 
 
 RANKS = (2, 4, 8, 16)

@@ -56,8 +56,9 @@ def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
 
 
 def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
-    """Each kernel's geometric mean time over the rounds that launched the same kernels as the last
-    round, since each round was tuned again and chose between tiles of nearly equal speed."""
+    """The geometric mean time of each kernel over the rounds that launched the same kernels as the
+    last round. Rounds differ because each was tuned again and chose between tiles of nearly equal
+    speed."""
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]

@@ -58,7 +58,7 @@ STACKED: tuple[Case, ...] = tuple(
     )
 )
 """Stacks of equal layers, timed with all threads on one processor. Those of `nn.ReLU(inplace=True)`
-cannot be trained: each overwrites what the one before it needs."""
+cannot be trained: each overwrites a tensor that the one before it needs."""
 
 _C = ctypes.CDLL(None)
 

@@ -54,7 +54,7 @@ def variants() -> Iterator[dict[str, Any]]:
 
 
 class Called(nn.Module):
-    """A recurrent layer, called as a variant says."""
+    """A recurrent layer, called as a variant specifies."""
 
     def __init__(self, variant: Mapping[str, Any], device: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rows of published closed loops: what they say of a run, and whether a plan represents it."""
+"""Rows of published closed loops: the properties of a run, and whether a plan represents it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 class Layout(NamedTuple):
-    """How `gpus` share a replica: by tensor parallelism, or with whole experts on each
-    (`experts`), or also with sequences of its own on each (`sequences`)."""
+    """How `gpus` share a replica: by tensor parallelism, or with whole experts on each (`experts`),
+    or also with separate sequences on each (`sequences`)."""
 
     gpus: int = 1
     experts: bool = False
@@ -72,8 +72,8 @@ def layout(row: dict[str, str]) -> Layout | None:
 
 
 def run(row: dict[str, str]) -> tuple[str, ...]:
-    """What two rows of one run have in common: settings and measured times. Several files list the
-    same runs."""
+    """The fields that are equal in all rows of one run: settings and measured times. Several files
+    list the same runs."""
     network = NETWORKS[row["model_path"]][0]
     return network, *(row[name] for name in _SETTINGS), str(clients_of(row)), str(layout(row))
 
