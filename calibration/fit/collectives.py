@@ -6,8 +6,8 @@ nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype, mes
 latency_us and library. Only this file has 8 GPUs and reductions in the switch; without it, their
 constants stay as they are. NVLink 5 takes the constants with bandwidths twice as large.
 
-Least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out: nccl-tests
-calls them in another way than torch.
+The fit is by least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out:
+nccl-tests calls them in another way than torch.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
 
 
 def report(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
-    """Print the median and 90th percentile of the error by family, and its bias."""
+    """Lines with the median and 90th percentile of the error of each curve, and its bias."""
     error = errors(samples, gpu, profile)
     lines: list[str] = []
     kinds = [curve(s.work) for s in samples]

@@ -162,8 +162,8 @@ def _spread(hosts: Sequence[Sequence[Parts]], middle: Parts) -> tuple[float, flo
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """A range of hosts, widened by the errors of the model. An end on the other side of 1 moves by
-    these errors alone."""
+    """A range of hosts, widened by the errors of the model. A low end below 1 and a high end above
+    1 are combined with these errors as independent; any other end is shifted by them."""
     error = np.log1p(MODEL)
     down, up = np.log([low, high])
     least = -np.hypot(down, error) if down < 0 else down - error

@@ -29,9 +29,9 @@ _FIELDS = (
 class Step:
     """One change from A to B.
 
-    period_s the period after it, with its 80% interval change_s increase of the period if it is
-    applied after the changes before it alone_s increase of A's period if it is applied alone; None
-    if that is impossible.
+    period_s    the period after it, with its 80% interval
+    change_s    the increase of the period if it is applied after the changes before it
+    alone_s     the increase of A's period if it is applied alone; None if that is impossible.
                 Changes interact if this differs from change_s.
     """
 

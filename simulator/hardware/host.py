@@ -52,7 +52,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
     spread_with the same over machines with one GPU, by its id, where enough were measured
-    slowest     by a number of ranks, each with a process of its own: the median time of the slowest
+    slowest     by a number of ranks, each in a separate process: the median time of the slowest
                 of their hosts relative to one host, and the spread around it
     measured    whether steps were timed on it; else its times are derived from a public figure
     reference   seconds of a few fixed steps on it, by name, to compare another host with it
@@ -170,8 +170,8 @@ def _read(path: Path) -> Host:
 
 
 def _filled(read: Host) -> Host:
-    """A host completed with the times that its older file lacks: none for work that other counts
-    include there, and the default host's, scaled by the time of an op, for the rest."""
+    """A host with the times that its older file lacks: 0 for work that its other counts include,
+    else those of the default host, scaled by the time of an op."""
     seconds = {**dict.fromkeys(_SPLIT, 0.0), **read.seconds}
     if _LATER not in seconds and "op" in seconds and read.id != DEFAULT:
         known = host().seconds

@@ -72,9 +72,9 @@ def _crosses(signature: Signature) -> bool:
 
 
 def _indexes_by_data(signature: Signature) -> bool:
-    """Whether indexing waits: the host counts the places of a mask and copies indices from the
-    host; assigning one number under a mask is a fill without a wait (`canDispatchToMaskedFill` of
-    ATen/native/TensorAdvancedIndexingUtils.h)."""
+    """Whether the host waits in an indexing op: to count the true elements of a mask, or to copy
+    indices to the GPU. Assigning one number under a mask is a fill without a wait
+    (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexingUtils.h)."""
     indices = signature.tensors("indices")
     masked = any(t.dtype in _MASKS for t in indices)
     if masked and len(indices) == 1 and "values" in signature.names:

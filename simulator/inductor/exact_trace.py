@@ -171,8 +171,9 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
 
 
 def _incoming_gradients(schedule: Schedule) -> list[int]:
-    """The buffers of the gradients that the backward graph receives, of the loss and other outputs,
-    which autograd fills in every step. No forward launch touches them, and none writes them."""
+    """The buffers of the gradients that the backward graph receives. These are gradients of the
+    loss and other outputs, which autograd fills in every step. No forward launch touches them, and
+    none writes them."""
     known = {b for each in schedule.launches for b, _ in each.writes}
     gradients: dict[int, None] = {}
     for launch in schedule.launches:

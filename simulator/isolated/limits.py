@@ -59,7 +59,7 @@ def _end_with_parent_and_leave_network() -> None:
     libc.prctl(_PR_SET_PDEATHSIG, SIGKILL)
     _write("oom_score_adj", "1000")
     user, group = os.getuid(), os.getgid()
-    if libc.unshare(_CLONE_NEWNET) != 0:  # only root may, others in a user namespace
+    if libc.unshare(_CLONE_NEWNET) != 0:  # root may do this, other users only in a user namespace
         if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
             return
         for name, text in (

@@ -94,7 +94,7 @@ class IsolatedProcess:
             child = self._started()
             timer = threading.Timer((limit_s or 0) + _GRACE_S, stop)
             try:
-                with suppress(BrokenPipeError):  # how it ended is read below
+                with suppress(BrokenPipeError):  # the reason is read below
                     _send(child, Job(work, limit_s))
                 if watch is not None:
                     timer.start()
@@ -104,7 +104,7 @@ class IsolatedProcess:
                 raise InputError(self._ending(child, network, answer, over_time.is_set(), limit_s))
             except InputError:
                 raise
-            except BaseException:  # Ctrl-C among them
+            except BaseException:  # such as Ctrl-C
                 self.close()
                 raise
             finally:

@@ -205,8 +205,8 @@ def _tile(kernel: Kernel, cols: str) -> list[str]:
 
 
 def _reads_bytes(kernel: Kernel) -> bool:
-    """Whether a kernel reads flags and wider elements. A thread loads 16 flags at once but 8
-    halves, and with 16 elements a thread Triton exchanges operands through shared memory."""
+    """Whether a kernel reads flags and wider elements. A thread loads 16 flags or 8 halves at once.
+    With 16 elements per thread, Triton exchanges operands through shared memory."""
     sizes = {ITEM_BYTES[o.layout.dtype] for o in kernel.operands}
     return 1 in sizes and len(sizes) > 1
 

@@ -91,7 +91,7 @@ def _loop(group: FusedGroup) -> Kernel:
     writer = Writer(group, False)
     count = group.stores[0][1].numel
     i, first = variable("i", count), group.stores[0][1]
-    # In the order in which the first result lies in memory, as Inductor nests its loops
+    # Elements are in the memory order of the first result, as in Inductor's loops
     at = first.at(i) if first.dense else digits(i, first.shape)
     results: list[Result] = []
     for value, layout in group.stores:

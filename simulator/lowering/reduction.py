@@ -31,8 +31,8 @@ _LEAST, _MOST = 16, 256  # values per thread: minimum if split, maximum if not
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks over the outputs, parts of one output, threads per block, values per thread, and
-    partial results that each thread of the last block gathers."""
+    """The numbers of blocks over the outputs, of parts of one output, of threads per block, of
+    values per thread, and of partial results that each thread of the last block gathers."""
 
     blocks: int
     parts: int

@@ -25,8 +25,8 @@ _REAL_AT_ONCE = {True: 32768, False: 1024}
 """Longest real sequence that needs no second kernel to separate its halves, by whether the length
 is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
-"""Primes up to the first number have butterflies in registers; primes up to the second number have
-direct sums (`prime_fft`)."""
+"""Primes up to the first number are computed by butterflies in registers, primes up to the second
+one by direct sums (`prime_fft`)."""
 _LARGEST_FACTOR = {True: 4096, False: 1024}
 """Largest factor of a length that is split over kernels: a power of 2, or of another prime."""
 _BLUESTEIN_AT_ONCE = 8192

@@ -138,7 +138,7 @@ class _Stage:
         return len(self.sample) - 1
 
     def received(self, storage: int, names: dict[int, int]) -> int:
-        """Add a storage that a message fills, and which replaces the traced one in `names`."""
+        """Add a storage that a message fills and that replaces the traced one in `names`."""
         names[storage] = self.added(storage)
         return names[storage]
 

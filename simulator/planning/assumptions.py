@@ -250,7 +250,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
 
 
 def _full(spec: Spec) -> list[Assumption]:
-    """What happens when the cache is full, and how sequences are batched."""
+    """The assumptions on a full cache and on the batching of sequences."""
     work = spec.workload
     if work.batching == "static":
         how = "a batch runs to its longest answer before the next one begins; prompts are padded"
@@ -262,7 +262,7 @@ def _full(spec: Spec) -> list[Assumption]:
 
 
 def _experts(spec: Spec) -> list[Assumption]:
-    """How often the experts of a mixture are used."""
+    """The assumption on how often the experts of a mixture are used."""
     if "experts" not in sizes_of(spec.workload.network):
         return []
     how = "tokens that choose the same experts make a step read fewer weights"
@@ -270,7 +270,7 @@ def _experts(spec: Spec) -> list[Assumption]:
 
 
 def _quantised(row: Row) -> list[Assumption]:
-    """How the GPU of a row runs nvfp4."""
+    """The assumption on how the GPU of a row runs nvfp4."""
     if row.precision != "nvfp4":
         return []
     how = "weights and activations; products reach the same share of their peak as float8 products"

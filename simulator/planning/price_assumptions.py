@@ -47,7 +47,7 @@ def of_eager_host(spec: Spec, row: Row) -> Iterator[Assumption]:
 
 
 def of_unpriced(rows: Sequence[Row]) -> list[Assumption]:
-    """The GPUs without a price, if there are any."""
+    """The assumption about GPUs without a price; empty if all have one."""
     names = list(dict.fromkeys(row.name for row in rows if row.price_source == NO_PRICE))
     if not names:
         return []

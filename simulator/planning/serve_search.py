@@ -38,7 +38,8 @@ _BEST = 3  # number of the best of these rows, whose intervals are resampled
 class SearchResult:
     """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons for
     candidates whose prompts alone make too many tokens late; they are planned only if no other row
-    fits. `missing` holds the number of cards that candidates lack for their products alone."""
+    fits. `missing` holds the number of further cards that candidates need for their products
+    alone."""
 
     rows: list[Row]
     pruned: dict[str, str]

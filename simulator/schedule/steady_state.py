@@ -168,8 +168,8 @@ def _rows(
 
 
 def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
-    """Run step by step. `never_full` means that no launch waits for room in the queue, because it
-    is drained by a sync before it fills."""
+    """Run step by step. `never_full` means that no launch waits for room in the queue, because a
+    sync drains the queue before it fills."""
     run = Run(launches, replace(clock, depth=1 << 30) if never_full else clock, STEPS)
     ends: list[Floats] = []
     hosts: list[Floats] = []

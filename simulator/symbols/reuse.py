@@ -1,7 +1,7 @@
 """Reuse distances of a family at many points.
 
 The traffic between an access and the previous one to the same storage is a sum over the ops in
-between. How many of them have each signature is the same at every point.
+between. The number of ops of each signature among these is the same at every point.
 (`simulator.schedule.l2_reuse` computes the distances of one trace.)
 """
 

@@ -158,7 +158,8 @@ def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roo
 
 
 def _idle_s(group: Group, gpu: GPU) -> Floats:
-    """Seconds of blocks without work: each operand gets as many blocks as the largest one."""
+    """Seconds of blocks without work, which exist because each operand gets as many blocks as the
+    largest one."""
     most = _GRID_BLOCKS * units_of(gpu)
     each = np.minimum(group.widest_blocks, most)
     idle = each * group.others - np.minimum(group.other_blocks, most * group.others)
@@ -166,7 +167,7 @@ def _idle_s(group: Group, gpu: GPU) -> Floats:
 
 
 def _last_wave(programs: Floats, gpu: GPU) -> Floats:
-    """Time of the unit with the most programs, over the mean of all units."""
+    """The time of the unit with the most programs, relative to the mean of all units."""
     units = units_of(gpu)
     most = np.ceil(programs / units) * units
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)

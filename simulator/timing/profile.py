@@ -1,4 +1,4 @@
-"""Profiles: the shares of the data sheet's peaks that a GPU reaches, as data with sources."""
+"""Profiles: the shares of the data sheet's peaks that GPUs reach, as data with sources."""
 
 from __future__ import annotations
 

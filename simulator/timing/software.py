@@ -22,7 +22,7 @@ Tier = Literal["interpolated", "transferred", "datasheet"]
 class Software(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The software that replaces CUDA on the GPUs of a vendor.
 
-    runs      its name
+    runs      name of the software
     tier      "transferred" if public measurements confirm the roofline, else "datasheet"
     interval  10th and 90th percentile of measured over predicted periods
     note      text for readers of a prediction

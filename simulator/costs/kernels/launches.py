@@ -156,7 +156,7 @@ def pointwise(
     slots: int = 0,
     dtype: str = "float32",
 ) -> Work:
-    """A kernel with `flops` per element, in `slots` instructions if a FLOP takes more than one."""
+    """A kernel with `flops` per element, which take `slots` instructions, at least one each."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
         "pointwise",

@@ -1,7 +1,7 @@
 """Batch norm, which normalises each channel over batch and space.
 
-Kernels of ATen (ATen/native/cuda/Normalization.cuh) and cuDNN. A kernel launches `blocks` of
-`threads`; `steps` counts the serial loads of one thread.
+The kernels are those of ATen (ATen/native/cuda/Normalization.cuh) and cuDNN. A kernel launches
+`blocks` of `threads`; `steps` counts the serial loads of one thread.
 """
 
 from __future__ import annotations

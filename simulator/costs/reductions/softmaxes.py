@@ -56,7 +56,8 @@ def _power(value: int) -> int:
 
 def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
     """One thread per row, or several if few rows are adjacent. Each thread visits its elements
-    three times, and counts as two because of its registers (`SpatialSoftMax_getBlockSize`)."""
+    three times, and counts as two threads because of its registers
+    (`SpatialSoftMax_getBlockSize`)."""
     cols, inner = dims["cols"], dims["inner"]
     wide, high = min(inner, _THREADS), 1
     if wide <= 64 <= cols:

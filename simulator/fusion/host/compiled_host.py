@@ -22,12 +22,14 @@ class HostCosts:
     gradient_s       a gradient assigned to its weight, and cleared
     triton_s         the wrapper's work for a generated kernel, with the allocation of its result,
                      but without the driver's call (`Host.launch_s`); the same in both passes
-    product_s a matrix product called from the wrapper, without its launch further_product_s a
-    product with a bias or a batch: cuBLAS looks up a plan in each call convolution_s a convolution
-    attention_s fused attention cold_s added per kernel or call if at least four others ran since
-    its last run tabled_s added to a convolution's backward, which is called through Python's table
-    of operators resumed_s added per forward graph after a break: its code is a separate function
-    node_s added per backward graph after a break, for its autograd function in Python,
+    product_s        a matrix product called from the wrapper, without its launch
+    further_product_s  a product with a bias or a batch: cuBLAS looks up a plan in each call
+    convolution_s    a convolution
+    attention_s      fused attention
+    cold_s           added per kernel or call if at least four others ran since its last run
+    tabled_s         added to a convolution's backward, because Python's table of operators calls it
+    resumed_s        added per forward graph after a break: its code is a separate function
+    node_s           added per backward graph after a break, for its autograd function in Python,
                      forward and backward
     """
 
@@ -52,10 +54,10 @@ class HostCosts:
 class ReplayCosts:
     """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
 
-    graph_s the tree's selection of the next graph, and the return of its results held_s a tensor
-    that a graph receives in its own memory (or copies there) or passes on gradient_s a gradient
-    assigned to its weight, and cleared; no result is allocated backward_s the backward's node and
-    the call of its graph
+    graph_s     the tree's selection of the next graph, and the return of its results
+    held_s      a tensor that a graph receives in its own memory (or copies there) or passes on
+    gradient_s  a gradient assigned to its weight, and cleared; no result is allocated
+    backward_s  the backward's node and the call of its graph
     """
 
     graph_s: float

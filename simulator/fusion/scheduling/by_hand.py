@@ -61,8 +61,8 @@ def sums(ops: Iterable[Signature]) -> int:
 
 
 def waiting(cols: int, sums: int) -> int:
-    """Slots that a program waits while it sums a row `sums` times, and before it starts the next
-    part of the row."""
+    """Slots for which a program waits while it sums a row `sums` times, and before it starts the
+    next part of the row."""
     part = cols if cols <= _IN_REGISTERS else _PART
     halvings = min(5, max(part // (_WARP // 32), 1).bit_length() - 1)
     each = _SHUFFLE * halvings + (_EXCHANGE if part > _WARP else 0)

@@ -84,8 +84,8 @@ def _sound(extended: Schedule, deep: Schedule, likes: list[int]) -> bool:
 
 
 def _unmade(schedule: Schedule) -> list[tuple[int, ...]]:
-    """For each launch the indices of its reads that no earlier launch wrote: views of several
-    adjacent buffers."""
+    """For each launch, the indices of those of its reads that no earlier launch wrote, such as
+    views of several adjacent buffers."""
     outside: tuple[Role, ...] = ("weight", "buffer", "input")
     available = {number for number, buffer in enumerate(schedule.buffers) if buffer.role in outside}
     unmade: list[tuple[int, ...]] = []

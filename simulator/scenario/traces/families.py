@@ -1,7 +1,7 @@
 """The traces of one network along batch and sequence: traced one by one, or from a fitted family.
 
-A family costs several traces. It is fitted after a number of traces along its axis, so that the
-cost at most doubles; within `expecting` it is fitted at once. A family gives the same traces as
+A family costs several traces. It is fitted after a number of traces along its axis, so that it at
+most doubles the cost; within `expecting` it is fitted at once. A family gives the same traces as
 tracing does: it is compared with earlier traces, and points outside its validity are traced.
 """
 

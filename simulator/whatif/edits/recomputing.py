@@ -1,6 +1,6 @@
 """Activation checkpointing: a block's forward runs again before its backward.
 
-As in non-reentrant `torch.utils.checkpoint`: a block keeps its inputs, not its activations. The
+As in non-reentrant `torch.utils.checkpoint`, a block keeps its inputs, not its activations. The
 second forward stops once it has recomputed everything that the backward reads.
 """
 
