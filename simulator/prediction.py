@@ -99,7 +99,7 @@ class Prediction:
     interval_s  80% interval of period_s
     shares      of period_s; they sum to 1
     unmodelled  number of ops without a cost function, by name
-    tiers       share of GPU-busy time by where the kernels' times come from
+    tiers       share of GPU-busy time by the source of the kernels' times
     notes       remarks for the reader
     power       power draw, and the clock under the power limit; None if unknown
     fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode

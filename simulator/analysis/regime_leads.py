@@ -3,7 +3,8 @@
 Shares jump where the host becomes the limit of a step: overhead is 1 on that side, and less on the
 other. The host takes over where the ratio of the GPU's time to the host's, which is smooth, is 1;
 this is not in the middle between the two points of a jump. On the host's side the GPU's own shares
-are unknown and continued from the other side: overhead may exceed the other shares there too.
+are unknown. They are continued from the other side, where overhead may also exceed the other
+shares.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Ops that the host waits for, and ops that a CUDA graph cannot capture; compared with 97 calls
-that were captured or refused on an H200 (`attention_paths.jsonl.gz`)."""
+"""Ops that the host waits for, and ops that a CUDA graph cannot capture. The rules were compared
+with 97 calls that were captured or refused on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
 

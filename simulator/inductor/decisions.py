@@ -57,7 +57,7 @@ def _set_convolution_layouts() -> None:
 
 
 def _fold_on_cpu() -> None:
-    """Fold on the CPU: `constant_fold_uniform_value` runs ops on tensors of one element."""
+    """Fold constants on the CPU, where `constant_fold_uniform_value` runs ops on one element."""
     folder: Any = import_module("torch._inductor.fx_passes.joint_graph").UniformValueConstantFolder
     deduce = folder._deduce_value
 

@@ -48,7 +48,7 @@ def launches(
     """The launches of some phases as ops, with the eager ops that each computes.
 
     If `filled`, the gradients that autograd passes to the backward pass are filled before it; the
-    smallest of them, of the loss, is computed by the eager ops `ones`.
+    smallest of them, that of the loss, is computed by the eager ops `ones`.
     """
     gradients = iter(
         sorted(_incoming_gradients(schedule), key=lambda b: schedule.buffers[b].nbytes)

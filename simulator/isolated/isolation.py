@@ -1,4 +1,4 @@
-"""The switch for tracing networks of a user's file in a child process, and that process."""
+"""Whether networks of a user's file are traced in a child process, and this process."""
 
 from __future__ import annotations
 

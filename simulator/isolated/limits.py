@@ -17,7 +17,7 @@ _SIOCSIFFLAGS, _IFF_UP_AND_RUNNING = 0x8914, 0x41
 @dataclass(frozen=True)
 class Limits:
     """Memory in bytes (None: three quarters of the machine's), and the bytes of each file that is
-    written. Windows has no limit at all, and macOS none on memory."""
+    written. On Windows no limit applies, and on macOS none on memory."""
 
     memory_bytes: int | None = None
     file_bytes: int = 2**30

@@ -54,7 +54,8 @@ class Printed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The text of an InputError. `ends`: the process ends, and another one takes the next job."""
+    """The text of an InputError. With `ends`, the process ends, and another one takes the next
+    job."""
 
     text: str
     ends: bool = False

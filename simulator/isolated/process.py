@@ -42,7 +42,7 @@ from simulator.records import Trace
 
 _GRACE_S = 30.0
 """Time after which the parent ends the child, on top of the time limit. The child enforces the
-limit itself unless its code blocks signals; its time begins after the import of torch."""
+limit itself unless its code blocks signals; the limit starts after torch is imported."""
 
 
 class IsolatedProcess:

@@ -44,7 +44,7 @@ DEVICE = "cpu" if INTERPRETED or not torch.cuda.is_available() else "cuda"
 @dataclass(frozen=True)
 class KernelInfo:
     """The description of an exported kernel in its file. Times in seconds: `kernel_s` and
-    `unfused_s` run alone with their operands out of L2, `in_step_s` is in the step."""
+    `unfused_s` are those of a run alone with operands out of L2, `in_step_s` those in the step."""
 
     title: str
     about: str

@@ -78,7 +78,7 @@ def stack(e: Element) -> str:
 def _joined(
     e: Element, dim: int, pieces: list[tuple[Size, int]], at: Callable[[int, Size], At]
 ) -> str:
-    """The element of the piece that contains it."""
+    """The element at an index, from the piece that contains it."""
     index, text = e.at[dim], "0.0"
     for number, (begin, place) in enumerate(pieces):
         bounds = [(index, ">=", begin)] if number else []

@@ -1,8 +1,8 @@
 """Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three per step.
 
-Observed on an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
-250 steps, in float32 and float16, uni- and bidirectional. Bidirectional bfloat16 LSTMs were
-observed on an H100.
+The rules were observed on an H200 (cuDNN 9.19) with nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to
+1024 wide, over 1 to 250 steps, in float32 and float16, uni- and bidirectional. Bidirectional
+bfloat16 LSTMs were observed on an H100.
 """
 
 from __future__ import annotations

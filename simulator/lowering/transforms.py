@@ -1,10 +1,10 @@
 """Fourier transforms as cuFFT launches them: one kernel per dimension that fits on chip.
 
-Observed for 390 transforms on an H200 (cuFFT of CUDA 13.0), whose kernel names contain the lengths.
-A length of small primes is one kernel if it fits in the shared memory of an SM; a longer length has
-one kernel per prime power, or two kernels for a large prime power. A length with a prime over 127
-is a convolution (Bluestein, "A linear filtering approach to the computation of discrete Fourier
-transform", 1970) of at least twice its length.
+The rules were observed for 390 transforms on an H200 (cuFFT of CUDA 13.0), whose kernel names
+contain the lengths. A length of small primes is one kernel if it fits in the shared memory of an
+SM; a longer length has one kernel per prime power, or two kernels for a large prime power. A length
+with a prime over 127 is a convolution (Bluestein, "A linear filtering approach to the computation
+of discrete Fourier transform", 1970) of at least twice its length.
 """
 
 from __future__ import annotations

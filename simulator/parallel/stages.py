@@ -78,7 +78,7 @@ class _Stage:
         self.chunks = chunks
         self.templates = templates
         self.ops: list[Op] = []
-        # the traced storage that each new one copies
+        # for each new storage, the traced one that it copies
         self.sample: list[int] = list(range(len(trace.storages)))
         # for each micro-batch, the new ids of its storages
         self.names: dict[int, dict[int, int]] = {}

@@ -15,7 +15,7 @@ from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import amount, latency
 
-_REQUESTS = 10_000  # at most, so that the plan's own figure is varied
+_REQUESTS = 10_000  # maximum number of requests; a smaller plan is varied with its own number
 _YOURS, _OWN = "your spec", "Ridgepoint's default"
 
 
@@ -72,7 +72,8 @@ def _of_step(vary: _Variation) -> Assumption:
 
 
 def _of_load(vary: _Variation) -> list[Assumption]:
-    """The rate and the lengths of requests, from a recorded trace or from the spec."""
+    """The assumptions on the rate and the lengths of requests, from a recorded trace or from the
+    spec."""
     work = vary.work
     if work.requests_csv is not None:
         return [
@@ -102,7 +103,7 @@ def _of_load(vary: _Variation) -> list[Assumption]:
 
 
 def _of_number(name: str, number: float, low_s: float, high_s: float) -> Assumption:
-    """A number of the spec, varied by a quarter."""
+    """The assumption on a number of the spec, varied by a quarter."""
     low, high = amount(0.75 * number), amount(1.25 * number)
     return Assumption(name, amount(number), _YOURS, low, high, low_s, high_s)
 
@@ -123,7 +124,8 @@ def _of_host(vary: _Variation) -> Assumption:
 
 
 def _of_request(vary: _Variation) -> list[Assumption]:
-    """The host's work for each decoding sequence, for engines that have such work."""
+    """The assumption on the host's work for each decoding sequence; empty for engines without such
+    work."""
     step = vary.machine.step
     if not step.request_s:
         return []
@@ -137,7 +139,7 @@ def _of_request(vary: _Variation) -> list[Assumption]:
 
 
 def _of_server(vary: _Variation) -> list[Assumption]:
-    """The rules of the server."""
+    """The assumptions on the rules of the server."""
     work = vary.work
     rule = "vLLM's rule" if vary.row.engine == "vllm" else "as in vLLM"
     half_budget = max(work.token_budget // 2, work.max_requests)
@@ -182,7 +184,8 @@ def _of_server(vary: _Variation) -> list[Assumption]:
 
 
 def _of_cache(vary: _Variation) -> list[Assumption]:
-    """Hits in the cache of prefixes, and the link over which a prompt's cache is sent."""
+    """The assumptions on hits in the cache of prefixes and on the link over which a prompt's cache
+    is sent."""
     work = vary.work
     more_hits = min(work.prefix_hit + 0.3, 0.95)
     rows = [

@@ -54,8 +54,8 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
     One detour leaves the GPU at kernel k, reaches the host `depth` kernels later, follows it to m,
     and returns. A comparison with the minimum of (GPU − host) over all m shows whether the GPU
-    itself takes at least as long from k to m. The other leaves the host at j, and returns `depth`
-    kernels after m.
+    itself takes at least as long from k to m. The other detour leaves the host at j, and returns
+    `depth` kernels after m.
     """
     host, duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
     lead, count = host.shape[:-1], host.shape[-1]

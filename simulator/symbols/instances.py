@@ -46,7 +46,7 @@ class Pattern(NamedTuple):
 
 class Launched(NamedTuple):
     """The launches of a signature on a class of GPUs: distinct works with their curves, and their
-    pattern; `products` tells whether they use a library's workspace (`prediction.workspace_bytes`).
+    pattern; `products` is True if they use a library's workspace (`prediction.workspace_bytes`).
     """
 
     works: tuple[Work, ...]

@@ -151,8 +151,8 @@ class Ruled(NamedTuple):
 
 
 class Means(NamedTuple):
-    """The mean residuals [rows, 2] of the works of a curve, and what they depend on: cards of one
-    die, and changes of a clock or a bandwidth, share them."""
+    """The mean residuals [rows, 2] of the works of a curve, and the inputs on which they depend.
+    Cards of one die, and changes of a clock or a bandwidth, share them."""
 
     residual: Residual
     units: int

@@ -2,8 +2,7 @@
 
 The profiles hold NVIDIA's libraries and PyTorch's own kernels for CUDA. Another vendor's GPU runs
 other kernels, which its data sheet does not describe: the roofline applies to them, but the shares
-that libraries reach do not. `profiles/software.toml` names the software of each vendor, and what is
-known about it.
+that libraries reach do not. `profiles/software.toml` describes the software of each vendor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Predict the missing points of a design into its file."""
+"""Predict the missing points of a design and append them to its file."""
 
 from __future__ import annotations
 

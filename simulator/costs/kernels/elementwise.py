@@ -1,4 +1,4 @@
-"""TensorIterator kernels that compute each element of the result on its own."""
+"""TensorIterator kernels that compute each element of the result independently."""
 
 from __future__ import annotations
 

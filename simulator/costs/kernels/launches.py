@@ -16,9 +16,10 @@ from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
 
 _ONE_TILE = 8192
-"""Elements (approximately) up to which CUB reduces in a single block, and so in one kernel."""
+"""Approximate number of elements up to which CUB reduces in a single block, and so in one
+kernel."""
 _TILE = 4096
-"""Elements (approximately) of a tile in CUB's look-back scans."""
+"""Approximate number of elements of a tile in CUB's look-back scans."""
 _SHORT_MEMCPY = 2**20
 _PAGE = 4096
 """Above 1 MiB a copy within the GPU that is not a whole number of pages takes 1.9 µs longer

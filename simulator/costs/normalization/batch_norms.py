@@ -215,7 +215,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
             statistic_bytes,
             dims={"direction": "d2d", "bytes": statistic_bytes},
         )
-        if mean is not None and mean_bytes != statistic_bytes:  # a cast is a kernel
+        if mean is not None and mean_bytes != statistic_bytes:  # a cast is a separate kernel
             copy = Work(
                 "pointwise",
                 0,

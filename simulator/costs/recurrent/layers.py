@@ -62,7 +62,7 @@ class _Layer(NamedTuple):
 @cost("aten._cudnn_rnn.default")
 def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
     """For each layer and direction: the product of the inputs, then the recurrence. Before them the
-    weights are copied into one buffer, if they are not its views."""
+    weights are copied into one buffer, if they are not views of it already."""
     launches = [*_steps_first(op, op["input"])]
     weights = op.tensors("weight")
     if weights and op.get("weight_buf") is None:

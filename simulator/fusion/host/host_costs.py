@@ -1,7 +1,8 @@
 """The host's work to run a compiled module: guards, the generated wrapper, and launches.
 
-No Python of the module runs, and no autograd nodes of its ops; the whole backward is one node. A
-library call goes through the dispatcher once, from the wrapper, with its result allocated before.
+Neither the module's Python nor the autograd nodes of its ops run; the whole backward pass is one
+node. A library call goes through the dispatcher once, from the wrapper, after its result is
+allocated.
 
 If the graph breaks, each graph adds a call, checks of its inputs and weights, and an autograd node;
 code between graphs costs as much as in eager mode.

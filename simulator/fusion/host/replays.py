@@ -161,7 +161,7 @@ def _with(
     storages: list[Storage],
     moved: dict[int, int],
 ) -> Fused:
-    """The step with each copy inserted before the op of its number; captured ops read the
+    """The step with each copy inserted before the op whose number it has; captured ops read the
     copies."""
     trace = fusion.trace
     ops: list[Op] = []

@@ -167,7 +167,7 @@ def _rows(
 def _add_sharded(
     spec: Spec, card: GPU, engine: str, precision: str, result: SearchResult, progress: Progress
 ) -> None:
-    """Add the rows of a training sharded over each count of a card."""
+    """Add the rows of training sharded over each number of GPUs of a card."""
     name = f"{card.name}, sharded, {engine}, {precision}"
     if reason := shardable(engine, precision):
         result.pruned[name] = reason

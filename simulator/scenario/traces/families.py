@@ -241,7 +241,8 @@ def _lines(batch: int | None, seq: int | None) -> Iterator[tuple[Line, tuple[int
 
 
 def _equal_ops(ours: Trace, theirs: Trace) -> bool:
-    """Whether two traces are equal except for host counts, which count work done once a process."""
+    """Whether two traces are equal except for host counts, which include work that a process does
+    once."""
     return ours == theirs or (
         ours.storages == theirs.storages
         and len(ours.ops) == len(theirs.ops)
