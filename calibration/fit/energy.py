@@ -48,9 +48,9 @@ IDLE_W = 75.0
 H100."""
 INTERVAL = (0.94, 1.15)
 """80% interval of measured over predicted joules at a known period. The 10th and 90th percentile of
-the fitted half of the steps were 0.96 and 1.13 when it was chosen, and are 0.94 and 1.11 now. A
-chip that is 5 K warmer or colder at rest adds 0.02. Of the held-out steps, 88% of the H200's and
-81% of the H100's lie inside."""
+the fitted half of the steps were 0.96 and 1.13 when the interval was chosen, and are 0.94 and 1.11
+now. A chip that is 5 K warmer or colder at rest adds 0.02. Of the held-out steps, 88% of the H200's
+and 81% of the H100's lie inside."""
 VOLTAGE = Voltage(
     volts=((0.15, 0.7), (0.55, 0.7), (0.7, 0.8), (0.85, 0.89), (1.0, 1.0)),
     speeds=((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0)),

@@ -65,8 +65,8 @@ class MeasuredHosts(NamedTuple):
 
 class Process(NamedTuple):
     """A file that a process wrote, and the times of the fixed steps at the start of the process.
-    For each of its steps, the time factors of its host relative to `host_rounds.quiet`, if they
-    were timed."""
+    `beside` has, for each step with probes, the time factors of the host relative to
+    `host_rounds.quiet`."""
 
     file: str
     at_start: dict[str, float]

@@ -9,7 +9,7 @@ and way of calling it (dtype, autocast, training).
     backward_s
               the same for the backward pass of a call, in training
     ops       the number of calls of each operator in one forward call, from the profiler
-    probes    the host's fixed work before and after (`calibration.measure.host_probes`)
+    probes    the host's fixed work before and after (`calibration.measure.instruments.host_probes`)
 """
 
 from __future__ import annotations

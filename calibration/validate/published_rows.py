@@ -21,8 +21,8 @@ NETWORKS = {
     "deepseek-ai/DeepSeek-R1": ("deepseek-v3", "fp8", 0.8),
     "deepseek-ai/DeepSeek-V3": ("deepseek-v3", "fp8", 0.8),
 }
-"""The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
-length."""
+"""By a model's name in the tables: the catalogue's network, the precision of the cache ("" for the
+plain one) and the lowest share of a length."""
 PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
 """Precisions of plans, by the names in the tables."""
 

@@ -60,8 +60,8 @@ class Draw(NamedTuple):
         )
 
     def cases(self, networks: Iterable[str], trained: int) -> tuple[Case, ...]:
-        """An inference step of each network, and training steps of the first `trained` of those
-        that are trained, by turns."""
+        """An inference step of each network and, in turn with these, training steps of the first
+        `trained` networks that can be trained."""
         steps = sorted(map(self._inference, networks), key=lambda case: self._digest(case.network))
         trainable = [
             case

@@ -94,7 +94,7 @@ class LlamaServer:
         return min(self.contexts, key=lambda n: abs(n - cached / batch - 1))
 
     def padded(self, batch: int) -> int:
-        """The batch that decodes, rounded up to the nearest captured one."""
+        """The number of sequences that decode, rounded up to the nearest captured batch."""
         if not self._graphs:
             return batch
         return next(b for b in self.batches if b >= batch)
