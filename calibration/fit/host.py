@@ -32,7 +32,7 @@ loops, and all run with warm caches."""
 
 
 def fit(of: Sequence[Row]) -> Floats:
-    """Non-negative least squares on relative errors: seconds for each count of the reference."""
+    """The reference host's seconds per count, by non-negative least squares on relative errors."""
     free = np.array([name != "launch" for name in COUNTS])
     factors: list[Floats] = []
     rest: list[Floats] = []

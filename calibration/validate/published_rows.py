@@ -48,7 +48,7 @@ class Layout(NamedTuple):
 
     @property
     def name(self) -> str:
-        """ "", ", tp=8", ", tp=8 ep" or ", dp=8 ep"."""
+        """A suffix for labels, such as ", tp=8", ", tp=8 ep" or ", dp=8 ep"; empty for one GPU."""
         if self.gpus == 1:
             return ""
         way = "dp" if self.sequences else "tp"

@@ -55,7 +55,7 @@ class IsolatedProcess:
         self._crash_file = Path()
         self.read_files: list[str] = []
         """The data files that the child's code read for the last trace."""
-        # Linux ends the child with the thread that started it: this thread lasts as long as the
+        # Linux ends the child with the thread that started it, so this thread lasts as long as the
         # process
         self._starter = ThreadPoolExecutor(1, "starts the process of a user's code")
 

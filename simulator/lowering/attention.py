@@ -1,7 +1,7 @@
 """Blocks of fused attention kernels, and the kernels that combine split keys.
 
-A block processes some queries of one head with all keys, in tiles; in the backward, some keys with
-all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
+A block processes some queries of one head with all keys, in tiles; in the backward pass, some keys
+with all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
 flash_fwd_launch_template.h and flash_bwd_launch_template.h; efficient: `dispatch_cutlassF` and
 `dispatch_cutlassB`; cuDNN: the names of its kernels on an H200).
 """

@@ -38,9 +38,9 @@ def is_widened(c: Product) -> bool:
 
 
 def runs_on_lanes(c: Product) -> bool:
-    """Whether cuDNN runs the groups of a forward in half precision and NHWC one after the other on
-    vector lanes. It does for widened groups of one channel, and of two or three except many 3×3
-    ones (240 convolutions on an H100, cuDNN 9.19)."""
+    """Whether cuDNN runs the groups of a forward pass in half precision and NHWC one after the
+    other on vector lanes. It does so for widened groups of one to three channels, except for many
+    3×3 groups of two or three (240 convolutions on an H100, cuDNN 9.19)."""
     d = c.work.dims
     into = d["cin"] // d["groups"]
     widens = c.half and d["channels_last"] and d["cout"] > d["cin"]

@@ -57,8 +57,8 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _is_persistent(work: Work, itemsize: int) -> bool:
-    """Whether the recurrence is a single kernel: up to 192 hidden states, and 128 in the backward;
-    a recurrence without gates if the registers of an SM hold W_hh."""
+    """Whether the recurrence is a single kernel: up to 192 hidden states, or 128 in the backward
+    pass; a recurrence without gates if the registers of an SM hold W_hh."""
     d = work.dims
     if d["gates"] == 1 or d["projection"] != d["hidden"]:
         return _weight_bytes(work, itemsize) <= _REGISTERS

@@ -10,8 +10,8 @@ from simulator.parallel.plan import RankPlan
 
 @dataclass(frozen=True)
 class Machine:
-    """Constants of all ranks: seconds, the depth of the launch queue, a GPU's number of
-    multiprocessors, and the slowdown of transfers beside kernels."""
+    """Constants of all ranks: three durations, the `depth` of the launch queue, the number of
+    multiprocessors (`units`) of a GPU, and the slowdown of transfers `beside` kernels."""
 
     latency_s: float
     gap_s: float

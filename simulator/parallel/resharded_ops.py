@@ -33,7 +33,7 @@ def _table(tensor: Tensor, ranks: int, elements: int) -> Tensor:
 
 
 def updated(op: Signature, sizes: PartSizes) -> Signature:
-    """An op of the optimizer, whose tensors are parts of weights."""
+    """An op of the optimizer, with parts of other sizes in place of its tensors."""
     parts: dict[int, Tensor] = {}  # keys are ids of old tensors
 
     def part(tensor: Tensor) -> Tensor:

@@ -46,7 +46,8 @@ class Bounds:
 
 
 NUDGED = 1e-5
-"""A share of the GPU's time that is far above the changes by which shares are derived."""
+"""Slack as a share of the GPU's time, far above the small changes from which a step's shares are
+computed."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:

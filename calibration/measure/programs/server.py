@@ -1,4 +1,4 @@
-"""A small server of the catalogue's Llama: iterations of decodes and prompts in one forward.
+"""A small server of the catalogue's Llama: iterations of decodes and prompts in one forward pass.
 
 Every slot has its place in a preallocated cache of keys and values, [slots, kv_heads, length, d]
 per layer, as in the catalogue's decode. Sequences of different lengths decode at their mean length,

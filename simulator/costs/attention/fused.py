@@ -1,4 +1,4 @@
-"""Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward.
+"""Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward pass.
 
 `flops` counts every pair of query and key, as `torch.utils.flop_counter` does; dims["fraction"] is
 the share of the pairs that a causal or windowed kernel computes.
@@ -205,8 +205,7 @@ def _work(op: Signature, flops: int, read: int, write: int, direction: str) -> W
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
-    """Engine and dtype of the products; a float32 product is three in TF32
-    (OpMultiplyAddFastF32)."""
+    """Engine and dtype of the products; float32 takes three in TF32 (OpMultiplyAddFastF32)."""
     return "tensor", "tf32" if dtype == "float32" else dtype
 
 

@@ -260,7 +260,8 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
 def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """Approximate: beta, like alpha in the forward, then the gradient of each log probability."""
+    """Approximate: beta, like alpha in the forward pass, then the gradient of each log
+    probability."""
     x, alpha = op["log_probs"], op["log_alpha"]
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
     sent = from_host(8 * b)

@@ -102,8 +102,8 @@ def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
 def _serial_planes(op: Signature, x: Tensor) -> int:
     """Images × channels if one thread serially computes one position in all of them, else 0.
 
-    All interpolations do so except nearest, antialiased ones in the forward, and bilinear with 16
-    or more channels innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    All interpolations do so except nearest, the forward pass of antialiased ones, and bilinear with
+    16 or more channels innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
     """
     if "_aa" in op.name and "backward" not in op.name:
         return 0

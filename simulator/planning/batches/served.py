@@ -108,7 +108,7 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
 
 
 def simulated(spec: Spec, count: int, server: BatchServer) -> BatchedLoad:
-    """One of `count` GPUs with its share of the rate."""
+    """The simulated load of one of `count` GPUs, each with an equal share of the rate."""
     assert spec.rate_per_s
     return serve_batches(arrivals(spec.rate_per_s / count, spec.requests, spec.seed), server)
 
