@@ -201,7 +201,7 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line. Returns 2 for an error of Ridgepoint's own, 130 after Ctrl-C."""
+    """Run the command line. Exits with 2 for an error that Ridgepoint reports, 130 after Ctrl-C."""
     try:
         run(sys.argv[1:])
     except RidgepointError as error:

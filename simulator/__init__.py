@@ -68,7 +68,7 @@ def predict(
     sizes      results of data-dependent ops, such as {"nonzero": 640}
     autocast   "bf16" or "fp16": forward and loss under torch.autocast("cuda")
 
-    Raises InputError, with what came, what was expected and what to do.
+    Raises InputError, which states the wrong value, what was expected and how to correct it.
     """
     from simulator.hardware.gpu import gpu as find_gpu
     from simulator.modes import check_mode, run_of
@@ -103,7 +103,7 @@ def predict_step(
     cluster    "8xh200", an id of `ridgepoint clusters` or a cluster's TOML file
     mode       "eager" or "cuda_graph"
 
-    Raises InputError, with what came, what was expected and what to do.
+    Raises InputError, which states the wrong value, what was expected and how to correct it.
     """
     from simulator.parallel.predict_step import predict_step as run
 

@@ -12,7 +12,7 @@ class RidgepointError(Exception):
 class InputError(RidgepointError):
     """Input that cannot be used.
 
-    The message says what came, what was expected and what to do.
+    The message states the wrong value, what was expected and how to correct it.
     """
 
 

@@ -31,8 +31,8 @@ Shares = dict[Regime, float]
 
 class Kernel(msgspec.Struct, frozen=True, gc=False):
     """One launch. Times are seconds from the start of a step that runs alone. `issue_s` is the time
-    at which the host launches it, `idle_s` the idle time of the GPU before it. `shares` are the
-    shares of its duration plus `idle_s`."""
+    at which the host launches it, `idle_s` the idle time of the GPU before it. `shares` gives the
+    share of each regime in its duration plus `idle_s`."""
 
     index: int
     op: int
@@ -99,7 +99,7 @@ class Prediction:
     interval_s  80% interval of period_s
     shares      of period_s; they sum to 1
     unmodelled  number of ops without a cost function, by name
-    tiers       share of GPU-busy time by where the kernels' times come from
+    tiers       share of GPU-busy time by the source of the kernels' times
     notes       remarks for the reader
     power       power draw, and the clock under the power limit; None if unknown
     fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
@@ -138,8 +138,8 @@ class Prediction:
         return show and show(self)
 
     def plot(self, picture: str = "roofline", **options: Any) -> Any:
-        """A picture of the report, such as "roofline" or "timeline", which a notebook shows; its
-        `svg` is the text of a file. `theme` is "light" or "dark", `width` and `height` are pixels.
+        """A picture of the report, such as "roofline" or "timeline". A notebook shows it; its `svg`
+        is the text of an SVG file. `theme` is "light" or "dark", `width` and `height` are pixels.
 
         Raises InputError if there is no such picture, or if no app is installed that draws it.
         """
@@ -273,8 +273,8 @@ def _shown_by(name: str) -> Callable[..., Any] | None:
 
 
 def workspace_bytes(works: Sequence[Work], gpu: GPU) -> int:
-    """Bytes of the libraries' workspaces: cuBLAS takes 32 MiB on Hopper and later, 8 MiB and
-    128 KiB before (ATen/cuda/CublasHandlePool.cpp)."""
+    """Bytes of the libraries' workspaces: cuBLAS takes 32 MiB on Hopper and later GPUs, 8 MiB + 128
+    KiB on earlier ones (ATen/cuda/CublasHandlePool.cpp)."""
     used = any(w.family in ("gemm", "gemv") for w in works)
     newer = (gpu.compute_capability or (0, 0)) >= (9, 0)
     return (32 * 2**20 if newer else 8 * 2**20 + 128 * 2**10) if used else 0

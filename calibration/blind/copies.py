@@ -27,14 +27,14 @@ def _joined(rng: Random) -> Params | None:
 
 @blind(16, _joined)
 def blind_cat(dtype: str, sizes: list[int], dim: int, parts: int) -> Call:
-    """Concatenate `count` tensors of one shape along a dimension."""
+    """Concatenate `parts` tensors of one shape along a dimension."""
     each = [random(*sizes, dtype=dtype) for _ in range(parts)]
     return lambda: torch.cat(each, dim)
 
 
 @blind(8, _joined)
 def blind_stack(dtype: str, sizes: list[int], dim: int, parts: int) -> Call:
-    """Stack `count` tensors along a new dimension."""
+    """Stack `parts` tensors along a new dimension."""
     each = [random(*sizes, dtype=dtype) for _ in range(parts)]
     return lambda: torch.stack(each, dim)
 

@@ -34,7 +34,7 @@ def size(rng: Random, low: int, high: int) -> int:
 
 
 def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] | None:
-    """`count` sizes whose product is log-uniform from `least` to half the largest tensor; None if
+    """`dims` sizes whose product is log-uniform from `least` to half the largest tensor; None if
     they are too large."""
     total = real(rng, least, LARGEST_BYTES / 2 / ITEM_BYTES[dtype])
     logs = [rng.expovariate(1) for _ in range(dims)]

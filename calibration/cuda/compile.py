@@ -2,7 +2,7 @@
 it.
 
 Both libraries come with any CUDA build of PyTorch. They are called directly, because
-`torch.cuda._compile_kernel` asks for an installed CUDA toolkit (for include files that no kernel
+`torch.cuda._compile_kernel` requires an installed CUDA toolkit (for include files that no kernel
 here needs) and converts every argument again at every launch, which costs more than the launch.
 """
 

@@ -50,7 +50,7 @@ def chain_points() -> Iterator[Params]:
 
 @operation(chain_points, kind="cuda")
 def cuda_kernel_chain(kernels: int, array_bytes: int) -> Call:
-    """A number of `kernels` that each add 1 to the same array, so that each waits for the previous
+    """`kernels` kernels that each add 1 to the same array, so that each waits for the previous
     one."""
     x = torch.randn(array_bytes // 4)
     step = kernel(SOURCE, "increment").prepare(ceil_div(x.numel(), THREADS), THREADS, x, x.numel())

@@ -196,7 +196,7 @@ def check(device: torch.device | str) -> None:
 
 
 def _run(call: Call) -> tuple[torch.Tensor, ...]:
-    """The call's tensors after a run, before which the output is filled with invalid values."""
+    """Fill the call's output with invalid values, run the call and return its tensors."""
     tensors = call()
     assert isinstance(tensors, tuple)
     tensors[-1].fill_(12345)

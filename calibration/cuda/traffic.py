@@ -26,5 +26,5 @@ class Traffic:
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
-    """The number of blocks of `denominator` that cover `numerator`, rounded up."""
+    """The quotient, rounded up: the number of blocks of `denominator` that cover `numerator`."""
     return -(-numerator // denominator)

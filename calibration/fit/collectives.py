@@ -1,13 +1,14 @@
 """Fit NVLink 4's constants of collectives to those measured on H200s and H100s of one host.
 
-`python -m calibration.fit.collectives --public FILE` prints the errors by machine, each also left
-out of the fit, and writes `simulator/collectives/profiles/collectives.json`. FILE holds public
-nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype, message_bytes,
-latency_us and library. Only this file has 8 GPUs and reductions in the switch; without it, their
-constants stay as they are. NVLink 5 takes the constants with bandwidths twice as large.
+`python -m calibration.fit.collectives --public FILE` prints the errors by machine, also with each
+machine left out of the fit, and writes `simulator/collectives/profiles/collectives.json`. FILE
+holds public nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype,
+message_bytes, latency_us and library. Only this file has 8 GPUs and reductions in the switch;
+without it, their constants stay as they are. NVLink 5 takes the constants with bandwidths twice as
+large.
 
-Least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out: nccl-tests
-calls them in another way than torch.
+The fit is by least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out:
+nccl-tests calls them in another way than torch.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ SOURCE = (
 )
 BLIND = "h200_sxm_second"
 WARM_WEIGHT = 0.25
-"""Weight of a loop over one op, relative to a network, where each call takes 15 to 20% longer,
-because other code ran since the last one."""
+"""Weight of a loop over one op, relative to a network. In a network each call takes 15 to 20%
+longer, because other code ran since the last one."""
 Floats = NDArray[np.float64]
 
 

@@ -39,7 +39,7 @@ PICOJOULES = {
     "vector_fp32": 10.8, "instruction": 9.8, "lane_clock": 12.0, "l2_byte": 49.0,
     "dram_byte": 50.0, "launch": 4e6,
 }  # fmt: skip
-"""Start of the search: the energies that were fitted to the kernels that were measured first."""
+"""Start of the search: the energies fitted to the first measured kernels."""
 _PRIOR = 0.03
 """Weight of a logarithm's distance from the start: energies that no case distinguishes stay at the
 start."""
@@ -48,9 +48,9 @@ IDLE_W = 75.0
 H100."""
 INTERVAL = (0.94, 1.15)
 """80% interval of measured over predicted joules at a known period. The 10th and 90th percentile of
-the fitted half of the steps were 0.96 and 1.13 when it was chosen, and are 0.94 and 1.11 now. A
-chip that is 5 K warmer or colder at rest adds 0.02. Of the held-out steps, 88% of the H200's and
-81% of the H100's lie inside."""
+the fitted half of the steps were 0.96 and 1.13 when the interval was chosen, and are 0.94 and 1.11
+now. A chip that is 5 K warmer or colder at rest adds 0.02. Of the held-out steps, 88% of the H200's
+and 81% of the H100's lie inside."""
 VOLTAGE = Voltage(
     volts=((0.15, 0.7), (0.55, 0.7), (0.7, 0.8), (0.85, 0.89), (1.0, 1.0)),
     speeds=((0.0, 0.0), (0.75, 0.84), (0.88, 0.93), (1.0, 1.0)),
@@ -89,7 +89,7 @@ def clock_of(case: EnergyCase) -> float:
 
 
 def _waits(case: EnergyCase) -> bool:
-    """Whether a kernel waits for DRAM, so that its time says nothing about the clock."""
+    """Whether a kernel waits for DRAM, so that its time does not depend on the clock."""
     return case.work.get("dram_bytes", 0.0) / case.seconds > _STREAM_BYTES_PER_S
 
 

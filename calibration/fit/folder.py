@@ -26,7 +26,8 @@ from simulator.timing.profile import Profile, profile, users
 
 def gpu_profile(measured: Measurements, path: Path) -> Profile:
     """The profile of the measured GPU. Figures that a sweep of calls does not give (gaps of a
-    stream, the interval of whole networks) come from the packaged profile, as its source says."""
+    stream, the interval of whole networks) come from the packaged profile, as the source of the new
+    profile states."""
     card = find_gpu(measured.header["sheet"])
     known = profile()
     sweeps = list(swept(card, path))

@@ -58,8 +58,8 @@ _FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))
 _THIN_SHAPES = ((32, 32),)  # tiles of `cutlass_80_wmma_tensorop_…_32x32_…`
 _WIDE_SHAPES = ((64, 64), (64, 128), (128, 128), (256, 64), (256, 128))
 """Tiles of the older kernels for large filters, from their names."""
-_COVERING_SHAPES = ((128, 128),)  # of cuDNN's TF32 kernel for large filters
-_LONG_SHAPES = ((64, 128),)  # of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
+_COVERING_SHAPES = ((128, 128),)  # tiles of cuDNN's TF32 kernel for large filters
+_LONG_SHAPES = ((64, 128),)  # tiles of `implicit_convolve_sgemm<…, 128, 6, 7, …>`
 _VECTOR_SHAPES = [(h, w) for h in (32, 64, 128, 256) for w in (32, 64, 128, 256) if h * w <= 32768]
 
 
@@ -206,7 +206,7 @@ def base(stream_gap_s: float, graph_gap_s: float, graph_launch_s: float) -> Prof
 
 
 def report(samples: Sequence[Sample], gpu: GPU, profile: Profile) -> str:
-    """Print the median and 90th percentile of the error by family, and its bias."""
+    """Lines with the median and 90th percentile of the error of each curve, and its bias."""
     error = errors(samples, gpu, profile)
     lines: list[str] = []
     kinds = [curve(s.work) for s in samples]

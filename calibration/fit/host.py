@@ -2,7 +2,7 @@
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
 fit the rows of `calibration.fit.host_rows`. Each round is divided by the speed factor of its host
-in that second, and multiplied by the median of all hosts so far.
+in that second, and multiplied by the median factor of all hosts measured so far.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ loops, and all run with warm caches."""
 
 
 def fit(of: Sequence[Row]) -> Floats:
-    """Non-negative least squares on relative errors: seconds for each count of the reference."""
+    """The reference host's seconds per count, by non-negative least squares on relative errors."""
     free = np.array([name != "launch" for name in COUNTS])
     factors: list[Floats] = []
     rest: list[Floats] = []
@@ -88,7 +88,7 @@ def _whole_network(row: Row) -> bool:
 
 
 def report(title: str, ratios: Sequence[float]) -> str:
-    """Print the bias, median and 90th percentile of the error."""
+    """Print and return the bias, the median and the 90th percentile of the error."""
     off = np.abs(np.array(ratios) - 1)
     text = (
         f"{title}: {len(ratios)} steps, bias {np.median(ratios) - 1:+.1%}, "

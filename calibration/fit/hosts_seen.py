@@ -41,7 +41,7 @@ _STEPS = 2
 """Timed steps of a process that is compared with its start."""
 _SAME = Parts(1.0, 1.0, 1.0)
 _ENOUGH = 10
-"""Processes on machines with a GPU that give it a spread of its own."""
+"""Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
 
 
 RANKS = (2, 4, 8, 16)
@@ -65,8 +65,8 @@ class MeasuredHosts(NamedTuple):
 
 class Process(NamedTuple):
     """A file that a process wrote, and the times of the fixed steps at the start of the process.
-    For each of its steps, the time factors of its host relative to `host_rounds.quiet`, if they
-    were timed."""
+    `beside` has, for each step with probes, the time factors of the host relative to
+    `host_rounds.quiet`."""
 
     file: str
     at_start: dict[str, float]
@@ -162,8 +162,8 @@ def _spread(hosts: Sequence[Sequence[Parts]], middle: Parts) -> tuple[float, flo
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """A range of hosts, widened by the errors of the model. An end on the other side of 1 moves by
-    these errors alone."""
+    """A range of hosts, widened by the errors of the model. A low end below 1 and a high end above
+    1 are combined with these errors as independent; any other end is shifted by them."""
     error = np.log1p(MODEL)
     down, up = np.log([low, high])
     least = -np.hypot(down, error) if down < 0 else down - error

@@ -1,10 +1,10 @@
 """Fit how the voltage of the chip falls with its clock.
 
 `python -m calibration.fit.voltage` prints the voltage at each of `CLOCKS`, relative to that at the
-highest clock: `VOLTAGE` of `calibration.fit.energy` holds it. Each kernel that the power limit
-slowed is compared with itself at other clocks. The joules that the card draws without a process and
-those of DRAM do not change; all others are proportional to the square of the voltage. Kernels on
-tensor cores are left out unless they wait for DRAM, because their voltage droops.
+highest clock; `VOLTAGE` of `calibration.fit.energy` has these values. Each kernel that the power
+limit slowed is compared with itself at other clocks. The joules that the card draws without a
+process and those of DRAM do not change; all others are proportional to the square of the voltage.
+Kernels on tensor cores are left out unless they wait for DRAM, because their voltage droops.
 """
 
 from __future__ import annotations

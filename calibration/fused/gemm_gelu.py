@@ -28,7 +28,7 @@ def _kernel(
     BAND: tl.constexpr,
     EVEN: tl.constexpr,
 ):
-    # tiles in bands of rows, so that running tiles share operands in L2
+    # tiles in bands of rows, so that tiles that run at the same time share operands in L2
     per_band = BAND * tl.cdiv(cols, COLS)
     first = tl.program_id(0) // per_band * BAND
     height = min(tl.cdiv(rows, ROWS) - first, BAND)

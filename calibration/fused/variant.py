@@ -15,7 +15,8 @@ from calibration.sweeps.registry import Call, Kind, Params, operation
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 jit: Any = triton.jit
-"""`triton.jit` without its types, which accept neither `num_warps` nor a number for a constant."""
+"""`triton.jit` without type hints: its own accept neither `num_warps` nor a number for a
+constant."""
 
 Function = Callable[..., Any]
 """A function of a variant's operands that returns one tensor or a tuple of tensors."""

@@ -49,7 +49,8 @@ def warm(seconds: float, limit: int | None) -> None:
 
 
 def untune() -> None:
-    """Discard tuning results, which depend on other processes and on small differences."""
+    """Discard tuning results, since they depend on other processes and on small differences in
+    time."""
     for tuned in CACHE.rglob("*.best_config"):
         tuned.unlink()
 

@@ -28,7 +28,7 @@ _KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
 
 @dataclass(frozen=True)
 class Matched:
-    """A generated kernel: its point, its name, its work, and, warm and cold, its seconds and the
+    """A generated kernel: its point, name and work, and both `warm` and `cold` its seconds and the
     share of its bytes in L2. `own` is the share of L2 that holds lines written by the call."""
 
     point: Point
@@ -56,8 +56,9 @@ def calls(gpu: GPU, folder: Path | None = None) -> Iterator[Swept]:
 
 
 def averaged(rounds: Sequence[Sequence[Kernel]]) -> list[Kernel]:
-    """Each kernel's geometric mean time over the rounds that launched the same kernels as the last
-    round, since each round was tuned again and chose between tiles of nearly equal speed."""
+    """The geometric mean time of each kernel over the rounds that launched the same kernels as the
+    last round. Rounds differ because each was tuned again and chose between tiles of nearly equal
+    speed."""
     if not rounds:
         return []
     names = [name for name, _, _ in rounds[-1]]
@@ -120,9 +121,9 @@ def samples(sweeps: Iterable[Swept], gpu: GPU) -> list[Sample]:
 
 
 def otherwise(every: Iterable[Matched], gpu: GPU) -> set[str]:
-    """Functions whose kernels agree in number and kind, but not in their work. These are functions
-    that would exceed DRAM's bandwidth, since the compiler recomputes a value in the backward pass,
-    and norms, since the compiler sums the gradients of weights and input together."""
+    """Functions whose kernels agree in number and kind, but not in their work: functions that with
+    our work would exceed DRAM's bandwidth, since the compiler recomputes a value in the backward
+    pass, and norms, since the compiler sums the gradients of weights and input together."""
     fastest = gpu.bandwidth_bytes_per_s
     large = 2 * (gpu.l2_bytes or 0)
     faster = {

@@ -82,7 +82,7 @@ class GpuBench:
         return {name: float(f"{seconds:.5g}") for name, seconds in times.items()}
 
     def works(self) -> bool:
-        """Whether CUDA still works; after an illegal access it never does again in this process."""
+        """Whether CUDA still works; it does not after an illegal access, until the process ends."""
         try:
             torch.cuda.synchronize()
             torch.cuda.empty_cache()

@@ -3,7 +3,7 @@ calibration.measure.compile_modes FILE` on a machine with a GPU, about 90 s.
 
 Writes lines of JSON: the host's speed, the allocator's pools after a step (CUDA graphs have their
 own), periods of host-bound steps and their eager twins, and of replayed steps with breaks.
-`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 lines after that of the host.
+`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 lines that follow the host's line.
 """
 
 from __future__ import annotations

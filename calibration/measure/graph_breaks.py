@@ -124,7 +124,8 @@ def predicted_s(breaks: int, training: bool) -> float:
 
 
 def recorded(training: bool) -> list[tuple[int, float]]:
-    """The breaks of each recorded step and its seconds, the one without a break first."""
+    """The number of breaks and the seconds of each recorded step; the step without a break is
+    first."""
     steps = json.loads(FILE.read_text())["steps"]
     return [(s["breaks"], s["measured_s"]) for s in steps if s["training"] == training]
 

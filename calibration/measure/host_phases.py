@@ -7,7 +7,7 @@ JSON lines: the machine with its host index, then a line per case.
              seconds until the host returns from each phase (`clear` is `zero_grad`) in steps that
              start with an idle GPU; the median of the rounds
     done_s   seconds until the GPU is done
-    probes   the host's fixed work before and after (`calibration.measure.host_probes`)
+    probes   the host's fixed work before and after (`calibration.measure.instruments.host_probes`)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CASES: tuple[Case, ...] = (
 
 
 def phases_s(step: Step) -> list[float]:
-    """Seconds of `PHASES` of a step that starts with an idle GPU; 0 for those that it lacks."""
+    """Seconds of `PHASES` of a step that starts with an idle GPU; 0 for phases that it lacks."""
     torch.cuda.synchronize()
     at = [time.perf_counter()]
     with torch.set_grad_enabled(step.training):

@@ -1,11 +1,11 @@
 """Time the host's threads in training steps: `python -m calibration.measure.host_threads FILE
 --seconds 120`, on a machine with a GPU. `--suite` and `--only` choose other cases than `CASES`.
 
-JSON lines: the machine with its processors, then rounds of a fixed work on each processor, then a
+JSON lines: the machine with its processors, then rounds of fixed work on each processor, then a
 line per case and placement of the process (`free`: the system places its threads; `one`: all
 threads on the fastest processor).
 
-    processors   seconds of the fixed work (`host_probes.bytecode`) on each processor, by turns
+    processors   seconds of the fixed work (`host_probes.bytecode`) on each processor, in turn
     main, backward
                  for each round the processor and the seconds of the fixed work in the thread that
                  runs the step and in the thread of the backward pass, just before the step
@@ -58,7 +58,7 @@ STACKED: tuple[Case, ...] = tuple(
     )
 )
 """Stacks of equal layers, timed with all threads on one processor. Those of `nn.ReLU(inplace=True)`
-cannot be trained: each overwrites what the one before it needs."""
+cannot be trained: each overwrites a tensor that the one before it needs."""
 
 _C = ctypes.CDLL(None)
 
@@ -111,7 +111,7 @@ def processors(rounds: int) -> list[list[float]]:
 
 
 def place(processors_allowed: set[int]) -> None:
-    """Let every thread of this process run on the given processors alone."""
+    """Let every thread of this process run only on the given processors."""
     for task in Path("/proc/self/task").iterdir():
         try:
             os.sched_setaffinity(int(task.name), processors_allowed)
@@ -120,7 +120,7 @@ def place(processors_allowed: set[int]) -> None:
 
 
 def measure(step: Step, *, collected: bool) -> dict[str, Any]:
-    """Rounds of a step as it is placed now."""
+    """Time rounds of a step on the processors of the current placement."""
     (gc.enable if collected else gc.disable)()
     row: dict[str, Any] = {"collected": collected, "main": [], "backward": [], "phases_s": []}
     settled = time.perf_counter() + SETTLED_S

@@ -166,7 +166,7 @@ class Log:
             raise
 
     def _take_up(self, raw: bytes, header: Row) -> None:
-        """Continue after the contents of the file, or begin it."""
+        """Continue after the contents of the file, or begin an empty file."""
         fresh = not raw or (b"\n" not in raw and (len(raw) < 18 or bool(_BEGIN.match(raw))))
         self._end = 0 if fresh else _intact_bytes(raw)
         self.measurements = (

@@ -9,7 +9,7 @@ and way of calling it (dtype, autocast, training).
     backward_s
               the same for the backward pass of a call, in training
     ops       the number of calls of each operator in one forward call, from the profiler
-    probes    the host's fixed work before and after (`calibration.measure.host_probes`)
+    probes    the host's fixed work before and after (`calibration.measure.instruments.host_probes`)
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def variants() -> Iterator[dict[str, Any]]:
 
 
 class Called(nn.Module):
-    """A recurrent layer, called as a variant says."""
+    """A recurrent layer, called as a variant specifies."""
 
     def __init__(self, variant: Mapping[str, Any], device: str) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ statement of a wrapper, as the host runs it with the GPU idle before the step.
     lines    (statement, seconds) in the order in which they ran; the median of the rounds
     clock_s  seconds of a reading of the clock, which each statement includes once
     dynamo   Dynamo's counts of graphs, and of the reasons of breaks
-    probes   the host's fixed work before and after (`calibration.measure.host_probes`)
+    probes   the host's fixed work before and after (`calibration.measure.instruments.host_probes`)
 """
 
 from __future__ import annotations

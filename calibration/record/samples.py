@@ -122,9 +122,9 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
     Around a convolution or a recurrence each role is matched if it has as many kernels as works. A
     convolution that ran by another algorithm than the lowered one is left out. So is a single
     convolution with more auxiliary kernels than were lowered, unless any algorithm may run it; then
-    these kernels are part of it. ATen's own kernels are matched in order. Otherwise the only work
-    of a library's algorithm gets all the seconds, except those of the shortest kernels, one of
-    which is matched with each other work. If there is no such work, nothing is matched.
+    these kernels are part of it. ATen's own kernels are matched in order. Otherwise each work
+    except the only one of a library's algorithm is matched with one of the shortest kernels, and
+    that one gets the remaining seconds. Without such a work, nothing is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(some) == len(timed) for some, timed in by_role.values()):

@@ -117,8 +117,8 @@ def rounded(rng: Random, size: int) -> int:
 
 
 def elements(rng: Random, dtype: str, low: int = 1000, most_bytes: int = LARGEST_BYTES) -> int:
-    """The number of elements of a tensor: log-uniform, with two of three above 100 times `low`,
-    since smaller tensors cost little more than their launch."""
+    """The number of elements of a tensor: log-uniform. Two of three tensors have more than 100
+    times `low` elements, since smaller ones cost little more than their launch."""
     if rng.random() < 2 / 3:
         low *= 100
     return whole(rng, low, most_bytes // ITEM_BYTES[dtype])

@@ -45,7 +45,7 @@ KINDS = {
 FIGURES = ("period", "slow-down over one GPU", "peak memory")
 INTERVAL = "in the 80% interval"
 GPU_DECIDES = 0.5
-"""The largest share of overhead in a step whose time the GPU decides."""
+"""The largest share of overhead in a GPU-bound step."""
 
 Row = dict[str, Any]
 
@@ -105,8 +105,8 @@ def _slow_down(row: Row) -> float:
 
 
 def table(predictions: Mapping[int, Row], machine: str = FIRST) -> Iterator[str]:
-    """The lines of a Markdown table: median and 90th percentile of the errors of each kind,
-    and the same of only those steps whose time the GPU decides, according to the prediction."""
+    """The lines of a Markdown table: median and 90th percentile of the errors of each kind, and the
+    same for the steps that are predicted to be GPU-bound."""
     yield f"| what | steps | {' | '.join(FIGURES)} | {INTERVAL} |"
     yield "|---" * (3 + len(FIGURES)) + "|"
     for how, name in KINDS.items():

@@ -1,10 +1,10 @@
 """Benchmarks that cannot have computed all their prompts.
 
 A benchmark that sends prompts again lets a server with cached prefixes skip them, and its table
-does not say so. In one cycle of a closed loop every client gets one answer, and the products of all
-prompts must be computed. If a run's cycle is shorter than these products alone at the highest rate
-of any product on the card, its prompts were not computed in full. Then none of its benchmark's runs
-is comparable with servers that compute them.
+does not mention this. In one cycle of a closed loop every client gets one answer, and the products
+of all prompts must be computed. If a run's cycle is shorter than these products alone at the
+highest rate of any product on the card, its prompts were not computed in full. Then none of its
+benchmark's runs is comparable with servers that compute them.
 """
 
 from __future__ import annotations

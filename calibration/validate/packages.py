@@ -2,12 +2,13 @@
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
 `packages_compiled`, or of those that `--suites` names. It prints a line for each, with the ratios
-of predicted over measured if it was measured. They are the period with the host's speed from the
-probes before and after the step (`calibration.record.host_rounds.beside`), the period with the
-default host, GPU-busy time, and kernels. `--write FILE` stores the predictions with the default
-host as JSON lines, gzipped if the name ends in `.gz`; `--before FILE` compares such a file with the
-measurements instead and traces nothing. `--gpu h100_sxm` names the measured GPU. No fit uses these
-cases. Both packages must be installed.
+of predicted over measured if it was measured. The ratios are those of the period with the host's
+speed from the probes before and after the step (`calibration.record.host_rounds.beside`), of the
+period with the default host, of the GPU-busy time, and of the number of kernels. `--write FILE`
+stores the predictions with the default host as JSON lines, gzipped if the name ends in `.gz`;
+`--before FILE` compares such a file with the measurements instead and traces nothing. `--gpu
+h100_sxm` names the measured GPU. No fit uses these cases. The packages transformers and timm must
+be installed.
 """
 
 from __future__ import annotations

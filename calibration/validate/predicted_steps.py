@@ -55,12 +55,12 @@ def predicted(
 
 
 def host_of(twins: Mapping[int, float], gpu: str) -> Host:
-    """The default host at the speed that the steps' twins on one GPU show, whose measured seconds
-    are given by step. Only twins that the default host decides count: the median of measured over
-    predicted.
+    """The default host at the speed that the steps' twins on one GPU show; `twins` gives their
+    measured seconds by step. Only twins that the default host decides count: the median of measured
+    over predicted.
 
-    Fixed work on the CPU does not show it. On one machine this work took from 1 to 1.6 times as
-    long while no kernel ran, and the twins took 1.5 times as long as predicted all the time."""
+    Fixed work on the CPU does not show this speed: on one machine it took 1 to 1.6 times as long
+    while no kernel ran, whereas the twins always took 1.5 times as long as predicted."""
     ratios: list[float] = []
     for place, measured_s in twins.items():
         step = STEPS[place]

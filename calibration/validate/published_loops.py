@@ -45,7 +45,7 @@ from simulator.planning.step.tables import machine
 BUDGET, MOST, MEMORY = 8192, 256, 0.9
 ENGINES = {"vllm": "vllm", "trtllm": "tensorrt-llm", "sglang": "vllm"}
 """The engine of plans that represents each engine of the tables."""
-_MOST_CLIENTS = 1024  # for which a server is started with more than `MOST` sequences
+_MOST_CLIENTS = 1024  # maximum sequences of a server for more than `MOST` clients
 _CARDS = {"NVIDIA H100-SXM-80GB": "h100_sxm", "NVIDIA L40S": "l40s"}
 _PROMPT, _ANSWER = 778, 128
 
@@ -145,7 +145,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
-        # every client repeats the time to a first token and of a mean answer
+        # a client sends its next request after the first token and the rest of a mean answer
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
             ("time per token", [t.per_token_s for t in pairs], measured_s),

@@ -1,4 +1,4 @@
-"""Rows of published closed loops: what they say of a run, and whether a plan represents it."""
+"""Rows of published closed loops: the properties of a run, and whether a plan represents it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NETWORKS = {
     "deepseek-ai/DeepSeek-R1": ("deepseek-v3", "fp8", 0.8),
     "deepseek-ai/DeepSeek-V3": ("deepseek-v3", "fp8", 0.8),
 }
-"""The catalogue's network, precision of the cache ("" for the plain one), lowest share of a
-length."""
+"""By a model's name in the tables: the catalogue's network, the precision of the cache ("" for the
+plain one) and the lowest share of a length."""
 PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
 """Precisions of plans, by the names in the tables."""
 
@@ -39,8 +39,8 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 class Layout(NamedTuple):
-    """How `gpus` share a replica: by tensor parallelism, or with whole experts on each
-    (`experts`), or also with sequences of its own on each (`sequences`)."""
+    """How `gpus` share a replica: by tensor parallelism, or with whole experts on each (`experts`),
+    or also with separate sequences on each (`sequences`)."""
 
     gpus: int = 1
     experts: bool = False
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
 
     @property
     def name(self) -> str:
-        """ "", ", tp=8", ", tp=8 ep" or ", dp=8 ep"."""
+        """A suffix for labels, such as ", tp=8", ", tp=8 ep" or ", dp=8 ep"; empty for one GPU."""
         if self.gpus == 1:
             return ""
         way = "dp" if self.sequences else "tp"
@@ -72,8 +72,8 @@ def layout(row: dict[str, str]) -> Layout | None:
 
 
 def run(row: dict[str, str]) -> tuple[str, ...]:
-    """What two rows of one run have in common: settings and measured times. Several files list the
-    same runs."""
+    """The fields that are equal in all rows of one run: settings and measured times. Several files
+    list the same runs."""
     network = NETWORKS[row["model_path"]][0]
     return network, *(row[name] for name in _SETTINGS), str(clients_of(row)), str(layout(row))
 

@@ -1,7 +1,7 @@
 """Compare predictions with measurements, on steps and calls that were never fitted.
 
 `python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
-the summary into `docs/accuracy.md` and its most important rows into the README, `--json FILE`
+the summary into `docs/accuracy.md` and its most important rows into the README; `--json FILE`
 writes every outcome.
 """
 

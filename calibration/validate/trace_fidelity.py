@@ -1,7 +1,7 @@
 """Compare traces made without a GPU with the ops that a GPU recorded, case by case.
 
 `python -m calibration.validate.trace_fidelity [PATTERN]` retraces the recorded cases and compares
-the ops in order (overload, shapes, dtypes) and the kernels they lower to, and names the
+the ops in order (overload, shapes, dtypes) and the kernels they lower to, and prints the
 differences.
 """
 

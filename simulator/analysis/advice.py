@@ -22,15 +22,16 @@ from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
-_VISIBLE = 0.005  # advice with a smaller gain, as a share, is left out
+_VISIBLE = 0.005  # advice whose gain is a smaller share of the step is left out
 _CROSSED = 3  # numbers of machines and of code changes that advice by money combines
 _HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One what-if that gains, or a machine together with code changes. Figures are those of the
-    step predicted with it. Gains are per sample, so that different batches can be compared.
+    """A what-if that saves time, memory or money, or a machine together with code changes. Figures
+    are those of the step predicted with it. Gains are per sample, so that different batches can be
+    compared.
 
     gain             share of time (memory, money) saved: 0.3 is 30% less
     period_s         the new step, with its 80% interval
@@ -61,9 +62,9 @@ class Advice:
 
 @dataclass(frozen=True)
 class Advised:
-    """`advice` in order of gain, after the changes that make the step fit in memory; `hidden`:
-    advice whose local gain does not shorten the step; `refused`: the reason for each what-if that
-    does not apply."""
+    """`advice` in order of gain, preceded by the changes that make the step fit in memory;
+    `hidden`: advice whose local gain does not shorten the step; `refused`: the reason for each
+    what-if that does not apply."""
 
     baseline: Prediction
     by: By
@@ -250,9 +251,9 @@ def _advice(
 
 
 def _bargain(price: float, time: float) -> str:
-    """Why another machine costs less per sample, from the ratios of its price per hour and of its
-    time per sample."""
-    costs = f"an hour of it costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
+    """Why another machine costs less per sample. `price` is the ratio of its price per hour to that
+    of the scenario's machine, `time` the ratio of the times per sample."""
+    costs = f"an hour costs {abs(price - 1):.0%} {'less' if price < 1 else 'more'}"
     takes = f"a sample takes {abs(time - 1):.0%} {'less' if time < 1 else 'longer'}"
     return f"{costs}, and {takes}" if price < 1 else f"{takes}, and {costs}"
 

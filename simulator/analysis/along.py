@@ -1,4 +1,4 @@
-"""Search along an axis of numbers: figures at many values, and the end of a property.
+"""Search along a numeric axis: predict figures at many values, and locate where a property ends.
 
 Values that need no new trace are predicted together, the others one by one.
 """
@@ -162,8 +162,8 @@ class AxisSearch:
         """The two neighbouring values between which a property ends. It holds at `last` and not at
         `first`.
 
-        Tries both sides of the end that a margin linear in the logarithm predicts, then the middle
-        if that did not help.
+        Tries both sides of the end that the margin predicts if it is linear in the logarithm, then
+        the middle if that did not help.
         """
         helped = True
         while not self.adjoin(last, first):
@@ -195,8 +195,8 @@ class AxisSearch:
         return list(values)
 
     def adjoin(self, a: float, b: float) -> bool:
-        """Whether two values are neighbours, as whole numbers or at the relative precision of real
-        numbers."""
+        """Whether two values are neighbours: consecutive whole numbers, or real numbers within the
+        relative precision."""
         return abs(a - b) <= (1 if self.line.kind == "whole" else CLOSE * min(abs(a), abs(b)))
 
     def middle(self, a: float, b: float) -> float:

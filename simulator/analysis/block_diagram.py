@@ -61,7 +61,7 @@ class Set:
 @dataclass(frozen=True)
 class Trial:
     """The effect of fusing ops. `arguments` are those of the what-if `fuse`, `count` is the number
-    of kernels that it makes; bytes and launches are sums over these kernels. `refused` is the
+    of kernels that it creates; bytes and launches are sums over these kernels. `refused` is the
     reason why the ops cannot be fused."""
 
     members: tuple[int, ...]

@@ -30,8 +30,8 @@ class Step:
     """One change from A to B.
 
     period_s    the period after it, with its 80% interval
-    change_s    what it adds to the period, applied after the changes before it
-    alone_s     what it adds to A's period, applied alone; None if it cannot be applied alone.
+    change_s    the increase of the period if it is applied after the changes before it
+    alone_s     the increase of A's period if it is applied alone; None if that is impossible.
                 Changes interact if this differs from change_s.
     """
 
@@ -61,7 +61,7 @@ class Moved:
 @dataclass(frozen=True)
 class Part:
     """A family of kernels, a module, or the "step", in both A and B: its regime and its seconds,
-    with the idle time before its kernels (for the step: its period)."""
+    including the idle time before its kernels (for the step, its period)."""
 
     part: str
     before: Regime
@@ -97,7 +97,7 @@ class Waterfall:
 @dataclass(frozen=True)
 class Comparison:
     """Two to four scenarios; `waterfalls` lead from the first to each of the others. `retraced`
-    says why each was traced, or is empty."""
+    holds the reason why each was traced, or an empty string."""
 
     scenarios: tuple[Scenario, ...]
     predictions: tuple[Prediction, ...]

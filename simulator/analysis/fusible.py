@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Names = tuple[str, ...]
 
 _MOST = 4
-_NEARLY = 0.75  # share of the time that a longer pattern saves
+_NEARLY = 0.75  # minimum saving of a shorter pattern, as a share of a longer one's
 _WORTH = 0.004  # minimum estimated saving of a pattern, as a share of the step
 _LOCAL = 0.02  # the same for the pattern that saves the most GPU time, as a share of that time
 
@@ -160,7 +160,7 @@ def _name(trace: Trace, index: int) -> str:
 
 
 def _saved_gpu_s(p: Prediction, kernels: Sequence[Kernels], profile: Profile) -> Floats:
-    """Estimated seconds that each kernel saves on the GPU: its share of its ops' time is estimated
+    """Estimated GPU seconds that each kernel saves. The saved share of its ops' time is estimated
     without L2 reuse."""
     before, ops = p.columns, p.trace.ops
     op_s = np.bincount(before.op_of, before.duration_s, len(ops))

@@ -69,8 +69,8 @@ class Recomputed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`merged` by time saved, largest first; `left` by time; `again` is None if nothing is
-    recomputed, as in inference."""
+    """`merged` is sorted by time saved, the largest first, `left` by time; `again` is None if
+    nothing is recomputed, as in inference."""
 
     merged: tuple[Merged, ...]
     unfused: tuple[Unfused, ...]
@@ -114,7 +114,7 @@ def _merged(p: Prediction, eager: Prediction, fusion: Fused) -> tuple[Merged, ..
     generated = [not group.library for group in fusion.groups]
     shared = np.zeros(len(fusion.origin.ops))
     for number, ops in enumerate(members):
-        if not generated[number]:  # a loop that only prepares operands takes over no op
+        if not generated[number]:  # a loop that only prepares operands replaces no op
             before[:, [op for op in ops if kind(fusion.origin.ops[op].signature) == "library"]] = 0
     for number, ops in enumerate(members):
         if generated[number]:

@@ -1,9 +1,10 @@
 """How far one regime leads another over a map: fields whose zero is the boundary between them.
 
 Shares jump where the host becomes the limit of a step: overhead is 1 on that side, and less on the
-other. Between two points, the middle of a jump is not where the host takes over; the GPU's time
-over the host's, which is smooth, is 1 there. On the host's side the GPU's own shares are unknown
-and continued from the other side: overhead may exceed the other shares there too.
+other. The host takes over where the ratio of the GPU's time to the host's, which is smooth, is 1;
+this is not in the middle between the two points of a jump. On the host's side the GPU's own shares
+are unknown. They are continued from the other side, where overhead may also exceed the other
+shares.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SCALE = 0.1
 small that shares decide only where they are nearly equal."""
 _LEAST = 1e-6
 _DAMPING = 0.5
-"""The share of a slope with which a lead continues beyond its known points."""
+"""Share of its slope with which a lead is continued beyond its known points."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,13 @@ def regime_leads(shares: Floats, swept: Sweep) -> RegimeLeads:
     for one, two in PAIRS:
         third = shares[:, :, 3 - one - two]
         lead = shares[:, :, one] - shares[:, :, two]
-        both = (shares[:, :, one] + shares[:, :, two]) / 2  # the two are equal on the line
+        both = (shares[:, :, one] + shares[:, :, two]) / 2  # equal on the boundary
         if two == _OVERHEAD:
             beyond = _continued(np.where(host_limits, np.nan, lead))
             jumps = host_limits & (beyond > 0)
             after = _beside(jumps) & ~host_limits & (lead > 0)
             both = np.where(after, shares[:, :, one], both)
-            third = np.where(host_limits, both, third)  # which decides on the other side
+            third = np.where(host_limits, both, third)  # `lead` alone decides there
             lead = np.where(after, np.minimum(lead, balance), lead)
             lead = np.where(jumps, balance, lead)
             lead = np.where(host_limits & ~jumps, np.minimum(beyond, balance), lead)
@@ -77,7 +78,8 @@ def regime_leads(shares: Floats, swept: Sweep) -> RegimeLeads:
 
 
 def _continued(lead: Floats) -> Floats:
-    """A lead where it is NaN, continued from the points beside it; infinite without any."""
+    """A lead whose NaNs are replaced by continuing it from the points beside them; infinite if all
+    are NaN."""
     padded = np.pad(lead, 2, constant_values=np.nan)
     rows, columns = lead.shape
     total, count = np.zeros(lead.shape), np.zeros(lead.shape)

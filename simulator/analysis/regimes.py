@@ -31,9 +31,9 @@ class Shift:
 
     `last` is the last value in the regime `before`, `first` the first one in `after`: neighbours if
     they are whole numbers, else 1e-4 apart relative to their size. If the regime does not change up
-    to the end of the axis, `first` and `after` are None, and `reason` says where the search
-    stopped. `tried` holds the figures of the search by value; `retraced` is the reason for each
-    value that was traced because no family of traces holds it.
+    to the end of the axis, `first` and `after` are None, and `reason` is where the search stopped.
+    `tried` holds the figures of the search by value; `retraced` is the reason for each value that
+    was traced because no family of traces holds it.
     """
 
     axis: str

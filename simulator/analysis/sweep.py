@@ -111,7 +111,7 @@ class Variants(Sequence[Scenario]):
 
 
 class Points(Sequence[Mapping[str, Value]]):
-    """Every combination of the axes' values, the last axis fastest, made on access."""
+    """Every combination of the axes' values, the last axis fastest, created on access."""
 
     def __init__(self, axes: Mapping[str, Sequence[Value]]) -> None:
         self._axes = {name: tuple(values) for name, values in axes.items()}

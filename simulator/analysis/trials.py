@@ -22,9 +22,9 @@ By = Literal["time", "memory", "money"]
 @dataclass(frozen=True)
 class Trial:
     """A what-if to try. `text` is the what-if as a command writes it; `aims` are the regimes that
-    it reduces (any if empty), and `how` says how. `changes` is what has to change: the code, the
-    machine, or what is computed, so that results differ. It is tried on networks of `dtypes` (of
-    every dtype if empty)."""
+    it reduces (any if empty), and `how` explains how. `changes` is what has to change: the code,
+    the machine, or what is computed, so that results differ. It is tried on networks of `dtypes`
+    (of every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -183,7 +183,7 @@ UNTRIED = {
     "training": "a different question", "freeze": "a different question",
     "remove": "it needs a choice of op",
     "fuse": "tried on the adjacent ops that save most (simulator.analysis.fusible)",
-    "utilisation": "it asks about a kernel that does not exist yet",
+    "utilisation": "it concerns a kernel that does not exist yet",
     "mode": "tried as cuda_graph and as fusion",
     "host": "only one host is known; tried as host_speed",
     "memory": "a size of memory changes no time; use seek to find what fits",

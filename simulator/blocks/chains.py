@@ -51,7 +51,7 @@ class Chains:
         return new[place - 1] if place <= len(new) else old[place - len(new)]
 
     def moved(self, storages: tuple[int, ...], shift: int) -> tuple[int, ...]:
-        """The storages, where each storage of a chain is moved by `shift` places."""
+        """The storages, with each storage of a chain replaced by the one `shift` places further."""
         moved = self._by_shift.get(shift)
         if moved is None:
             of = self.place_of.items()
@@ -60,13 +60,14 @@ class Chains:
         return tuple([moved.get(s, s) for s in storages])
 
     def first_places(self, listed: tuple[int, ...]) -> list[int]:
-        """The places of first elements of chains in a list."""
+        """The places in a list that hold the first elements of chains."""
         of = [self.place_of.get(s) for s in listed]
         return [i for i, each in enumerate(of) if each is not None and each[1] == 0]
 
     @property
     def growth(self) -> tuple[int, int]:
-        """The optimizer's tensors before and after; (1, 1) if they are not one list."""
+        """The number of the optimizer's tensors before and after; (1, 1) if they are not one
+        list."""
         if len(self.of_block_1) != 1:
             return 1, 1
         ((length, places),) = self.of_block_1.items()

@@ -1,7 +1,7 @@
 """The growth of a trace per block besides its ops: weights, and the host's work for them.
 
-It is the difference of two traces, of a few blocks and of one block more. Repeating a block of the
-first trace must give the second.
+It is the difference between the traces of a few blocks and of one block more. Repeating a block of
+the first trace must give the second.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ from simulator.blocks.runs import (
 from simulator.records import Assumption, Op, Trace
 
 _NEAR = 3
-"""Number of previous runs within which a wait is copied relative to the op."""
+"""Number of previous runs. A copied op waits for copies of ops within these runs, and otherwise for
+the traced op."""
 
 
 def repeated(trace: Trace, blocks: str, count: int) -> Trace:

@@ -18,13 +18,13 @@ _RETURN_S = 30.0
 
 
 def collect_seldom() -> None:
-    """Look for garbage seldom from now on, in a process of this project's own."""
+    """Look for garbage seldom from now on; only for processes that Ridgepoint starts."""
     gc.set_threshold(_NEW_OBJECTS)
 
 
 @contextmanager
 def few_collections() -> Generator[None]:
-    """Look for garbage seldom in this context, in a process that may be a user's."""
+    """Look for garbage seldom within this context, also in a process of the user."""
     young, *older = gc.get_threshold()
     gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)
     try:

@@ -18,8 +18,8 @@ _SHARED_NICS = 8
 
 @dataclass(frozen=True)
 class Group:
-    """`fabric` names the links within a node ("nvlink4"), `kind` their kind;
-    `network_bytes_per_s` is the rate of all NICs of a node's ranks in one direction."""
+    """The ranks of a collective. `fabric` names the links within a node ("nvlink4"), `kind` their
+    kind; `network_bytes_per_s` is the rate of all NICs of a node's ranks in one direction."""
 
     ranks: int
     nodes: int

@@ -7,10 +7,10 @@ copy.
     NVLS        base + X/B·(X/X0)^−γ
 
 S is the message in bytes, n the number of ranks, k the number of steps, X the bytes that each rank
-sends (S·2(n−1)/n, S·(n−1)/n or S); c·S/n copies a rank's own part. [latency, transfer] overlap: it
-is their p-norm, with p = 1 their sum. γ is the ramp up to full bandwidth. The constants are fitted
-per fabric by least squares of ln(measured/predicted) (`calibration.fit.collectives`); each names
-its source.
+sends (S·2(n−1)/n, S·(n−1)/n or S); c·S/n copies a rank's own part. [latency, transfer] is the
+p-norm of two times that overlap; with p = 1 it is their sum. γ is the ramp up to full bandwidth.
+The constants are fitted per fabric by least squares of ln(measured/predicted)
+(`calibration.fit.collectives`); each names its source.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Between nodes: the achieved share of a NIC's rate, alone and with 8 GPUs per node, and
-    microseconds per step."""
+    """The constants between nodes: the achieved share of a NIC's rate, alone and with 8 GPUs per
+    node, and microseconds per step."""
 
     source: str
     share: float
@@ -214,7 +214,7 @@ def _through_host(fabric: Fabric, share: float) -> Fabric:
 
 
 def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabric: Fabric) -> float:
-    """Microseconds of a collective within a node, in this algorithm and protocol."""
+    """Microseconds of a collective within a node, with this algorithm and protocol."""
     ranks = group.ranks if group.nodes == 1 else group.ranks_per_node
     if ranks == 1:
         return fabric.ll_base

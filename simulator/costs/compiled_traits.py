@@ -22,7 +22,7 @@ class Traits(NamedTuple):
     row_slots  issue slots per element of an op over rows, if a row stays in registers, and if the
                kernel loops along it
     triton     an element as a Triton expression of the arguments that it names
-    positive   the argument `self` must be positive; the check of an exported kernel fills it so
+    positive   the argument `self` must be positive; the check of an exported kernel ensures that
     recompute  its class in torch's partitioner (`get_default_op_list` of
                torch/_functorch/partitioners.py): "listed" ops may be computed again in the backward
                pass; "decomposed" stands for several listed ops in the joint graph; "random" fuses

@@ -1,6 +1,6 @@
 """Registry of op costs: one decorated function per op returns its FLOPs and bytes together.
 
-A cost function sees shapes, never tensors, and no GPU, so it can be checked by hand.
+A cost function receives shapes, but neither tensors nor a GPU, so it can be checked by hand.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def stated_argument(figure: str) -> str:
 
 
 def stated(op: Signature) -> tuple[Work, ...] | None:
-    """One kernel with the FLOPs and bytes that the user states, which streams like a copy of
-    float32; None if the user states none. If bytes are not stated, each operand counts once."""
+    """One kernel with the FLOPs and bytes that the user states; it streams like a copy of float32.
+    None if the user states none. If bytes are not stated, each operand counts once."""
     figures = {name: op.args[key] for name in STATED if (key := stated_argument(name)) in op.args}
     if not figures:
         return None

@@ -15,8 +15,8 @@ def part_of(path: Path) -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, then rename it. Raises OSError, and leaves no file
-    behind."""
+    """Write a file under a temporary name, then rename it. Raises OSError if that fails, and then
+    leaves no temporary file behind."""
     part = part_of(path)
     try:
         part.write_bytes(content)

@@ -15,7 +15,7 @@ _SUFFIX = ".dist-info"
 
 
 def installed_version(package: str) -> str | None:
-    """The version of a package that is installed, such as "2.13.0+cpu"; None without it."""
+    """The version of an installed package, such as "2.13.0+cpu"; None if it is not installed."""
     return _installed(package, tuple(sys.path))
 
 
@@ -31,7 +31,8 @@ def _installed(package: str, places: tuple[str, ...]) -> str | None:
 
 
 def _described_otherwise(package: str) -> str | None:
-    """The version of a package without such a folder (an old installation); None without it."""
+    """The version of a package whose folder has no version in its name (an old installation); None
+    if it is not installed."""
     # takes 30 ms to import, and few installations need it
     from importlib.metadata import PackageNotFoundError, version
 

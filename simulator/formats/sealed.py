@@ -1,4 +1,4 @@
-"""Content with its digest in front: a file that was torn or changed afterwards is noticed."""
+"""Content with its digest in front: a file that was torn or changed afterwards is detected."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def literal(value: Any) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as text for a message: short, even if it is too deep or too long to print."""
+    """A value as short text for a message, even if the value is deeply nested or long."""
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "an array"
     text = "a huge number" if isinstance(value, int) and abs(value) > 10**30 else repr(value)

@@ -128,7 +128,7 @@ _OTHER_FILES = {
     ".toml": "the file of a scenario is given as --scenario FILE",
     ".ridge": "a session is opened by `ridgepoint explore FILE`",
 }
-"""The use of files with these suffixes, which are no traces."""
+"""By suffix, how to use a file that is not a trace."""
 
 
 def decoded(data: bytes, source: str) -> Trace:

@@ -93,7 +93,7 @@ def _step(op: Op, place: int) -> int:
 
 
 def _lines(name: str, args: dict[str, Any], size: int, place: int) -> int:
-    """The index along its dimension at which a view begins. (A trace has no `narrow` and `chunk`:
+    """The index along its dimension at which a view begins. (A trace has no `narrow` or `chunk`:
     torch dispatches them as slices and splits.)"""
     if name == "slice":
         start = int(args.get("start") or 0)

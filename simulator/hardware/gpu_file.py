@@ -158,7 +158,7 @@ def _provenance(place: str, file: GPUFile) -> tuple[dict[str, str], tuple[str, .
 
 
 def _complaint(reason: str, table: dict[str, Any]) -> str:
-    """The text of a msgspec error, with what came, what was expected and what to do."""
+    """The text of a msgspec error: the wrong value, what was expected and how to correct it."""
     reason, _, place = reason.partition(" - at ")
     key = re.sub(r"\[.*", "", place.strip("`").removeprefix("$").removeprefix("."))
     if unknown := re.search(r"unknown field `(.*)`", reason, re.DOTALL):

@@ -59,7 +59,7 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
     spread_with the same over machines with one GPU, by its id, where enough were measured
-    slowest     by a number of ranks, each with a process of its own: the median time of the slowest
+    slowest     by a number of ranks, each in a separate process: the median time of the slowest
                 of their hosts relative to one host, and the spread around it
     training    times in a step that trains, relative to `seconds`
     measured    whether steps were timed on it; else its times are derived from a public figure
@@ -85,9 +85,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """A host whose times are multiplied by one number, or by one number for each part. Neither
-        GPUs nor ranks have a spread of their own on it: those belong to the machines that were
-        measured."""
+        """A host whose times are multiplied by one number, or by one number for each part. GPUs and
+        ranks have no separate spread on it: those belong to the machines that were measured."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
         seconds = {name: s * by.of(name) for name, s in self.seconds.items()}
         return msgspec.structs.replace(self, seconds=seconds, spread_with={}, slowest={})
@@ -188,8 +187,8 @@ def _read(path: Path) -> Host:
 
 
 def _filled(read: Host) -> Host:
-    """A host completed with the times that its older file lacks: none for work that other counts
-    include there, and the default host's, scaled by the time of an op, for the rest."""
+    """A host with the times that its older file lacks: 0 for work that its other counts include,
+    else those of the default host, scaled by the time of an op."""
     seconds = {**dict.fromkeys(_SPLIT, 0.0), **read.seconds}
     if _LATER not in seconds and "op" in seconds and read.id != DEFAULT:
         known = host().seconds

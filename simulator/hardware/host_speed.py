@@ -44,7 +44,7 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
     share no step.
 
     driver        ops that launch a kernel, the dispatcher's work on them included
-    dispatcher    the same; ops on the CPU if no step launches
+    dispatcher    the same ops; ops on the CPU if no step launches a kernel
     interpreter   the geometric mean of the ratios of steps that call Python functions and modules,
                   and of ops. A second process on the same core slows such steps, which are loops in
                   the caches, twice as much as networks, which wait for memory.

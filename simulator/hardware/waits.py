@@ -1,5 +1,5 @@
-"""Ops that the host waits for, and ops that a CUDA graph cannot capture; compared with 97 calls
-that were captured or refused on an H200 (`attention_paths.jsonl.gz`)."""
+"""Ops that the host waits for, and ops that a CUDA graph cannot capture. The rules were compared
+with 97 calls that were captured or refused on an H200 (`attention_paths.jsonl.gz`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def syncs(signature: Signature) -> bool:
         if not _crosses(signature):
             return False
         # a new tensor on the host is pinned if the copy does not block (`_to_copy`,
-        # ATen/native/TensorConversions.cpp); memory that is not pinned waits all the same
+        # ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits all the same
         is_pageable = signature.out.device == "cpu" and name == "aten.copy_.default"
         return is_pageable or not signature.arg("non_blocking", False)
     return (name in SYNCING or name in _CHECKED) and any(
@@ -72,9 +72,9 @@ def _crosses(signature: Signature) -> bool:
 
 
 def _indexes_by_data(signature: Signature) -> bool:
-    """Whether indexing waits: the host counts the places of a mask and copies indices from the
-    host; assigning one number under a mask is a fill without a wait (`canDispatchToMaskedFill` of
-    ATen/native/TensorAdvancedIndexingUtils.h)."""
+    """Whether the host waits in an indexing op: to count the true elements of a mask, or to copy
+    indices to the GPU. Assigning one number under a mask is a fill without a wait
+    (`canDispatchToMaskedFill` of ATen/native/TensorAdvancedIndexingUtils.h)."""
     indices = signature.tensors("indices")
     masked = any(t.dtype in _MASKS for t in indices)
     if masked and len(indices) == 1 and "values" in signature.names:

@@ -181,7 +181,8 @@ def _lower(graph: Any, examples: list[Any], how: dict[str, Any]) -> Any:
 
 
 def _record_output_strides(lowered: Any) -> None:
-    """The backward graph reads saved tensors with the strides that the forward graph gave them."""
+    """Record the strides that the forward graph gave its outputs, with which the backward graph
+    reads saved tensors."""
     context: Any = import_module("torch._guards").TracingContext.try_get()
     if context is None or context.output_strides is None or context.output_strides:
         return

@@ -1,5 +1,5 @@
-"""The process in which Inductor's scheduler runs: it is started, read from, and killed when it is
-cancelled. It ends by itself when the process that started it ends."""
+"""Start, read and cancel the process in which Inductor's scheduler runs. The process ends when its
+parent ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line from the child: its progress, the reason of a refusal, or the end of its file."""
+    """A line from the child: its progress, the reason for a refusal, or the end of its output."""
 
     step: str = ""
     refused: str = ""
@@ -40,7 +40,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 class Child:
     """A process that starts at once; `cancel` ends it from any thread, `result` waits for it.
 
-    `limits` are what the process may use of the machine, None for all of it.
+    `limits` are the resources that the process may use, None for all.
 
     Raises RefusalError on systems other than POSIX.
     """
@@ -73,7 +73,7 @@ class Child:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(encoded(question))
-            self._process.stdin.flush()  # it stays open: the child ends when it is closed
+            self._process.stdin.flush()  # the pipe stays open: the child ends when it is closed
         except BrokenPipeError:
             pass  # `result` reports how it ended
 
@@ -112,7 +112,7 @@ class Child:
                     raise RefusalError(f"it took more than {self._limit_s:.0f} s; try fewer layers")
                 ended = self._process.poll() is not None
                 if not waiting.select(_WAIT_S):
-                    if ended:  # although copies of it may keep the pipe open
+                    if ended:  # even if copies of the process keep the pipe open
                         raise RefusalError(self._how_it_ended())
                     continue
                 chunk = os.read(pipe, 1 << 16)

@@ -24,7 +24,7 @@ _LIMIT_S = 120
 
 def install() -> None:
     """Load the device into this process, before torch is imported. A library that does not load
-    (truncated, or of another torch) is compiled again.
+    (truncated, or built for another torch) is compiled again.
 
     Raises RefusalError if it cannot be compiled, or still does not load.
     """

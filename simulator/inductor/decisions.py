@@ -1,4 +1,4 @@
-"""Decisions that Inductor makes by running code on the GPU, made without one."""
+"""Make without a GPU the decisions that Inductor makes by running code on one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _set_convolution_layouts() -> None:
 
 
 def _fold_on_cpu() -> None:
-    """Fold on the CPU: `constant_fold_uniform_value` runs ops on tensors of one element."""
+    """Fold constants on the CPU, where `constant_fold_uniform_value` runs ops on one element."""
     folder: Any = import_module("torch._inductor.fx_passes.joint_graph").UniformValueConstantFolder
     deduce = folder._deduce_value
 
@@ -90,7 +90,7 @@ def _fold_on_cpu() -> None:
 
 
 def _pad_by_prediction(gpu: GPU, profile: Profile) -> None:
-    """Predict the two times that `pad_mm` measures, of a product without and with padding."""
+    """Predict the two times that `pad_mm` measures: of a product without padding and with it."""
     rules: Any = import_module("torch._inductor.fx_passes.pad_mm")
     seconds = timer(gpu, profile)
 

@@ -1,6 +1,6 @@
 """A fake GPU for Inductor, which writes source code for it, compiles none of it and runs no kernel.
 
-For a separate process: the patches are not undone.
+Use it in a separate process, because the patches are not undone.
 """
 
 from __future__ import annotations
@@ -115,9 +115,10 @@ def _shared(major: int, minor: int) -> int:
 
 def _tflops(gpu: GPU, dtype: str) -> float:
     """The peak in TFLOP/s that torch computes. For a GPU that is not in torch's table by its full
-    name it is a thousandth of the peak. The reason is that torch passes MHz to Triton, which
-    expects kHz (`max_clock_rate` of torch/_utils_internal.py and `get_max_tensorcore_tflops` of
-    triton/testing.py). Therefore an H200 pads 1024·8192 by 8192·10."""
+    name, it is a thousandth of the true peak, because torch passes MHz to Triton, which expects kHz
+    (`max_clock_rate` of torch/_utils_internal.py and `get_max_tensorcore_tflops` of
+    triton/testing.py). As a consequence, Inductor for an H200 pads the product of 1024 × 8192 and
+    8192 × 10."""
     name = _DTYPES.get(dtype, dtype)
     engine = "vector" if name in ("fp32", "fp64") else "tensor"
     table: Any = import_module("torch._inductor.analysis.device_info")

@@ -35,7 +35,7 @@ def exact(
     progress: Progress = lambda _: None,
     limit_s: float = LIMIT_S,
 ) -> Fused:
-    """The launches of a scenario's compiled step, `origin` is its eager trace.
+    """The launches of a scenario's compiled step, whose eager trace is `origin`.
 
     Raises RefusalError, with the reason, if Inductor cannot schedule the step.
     """

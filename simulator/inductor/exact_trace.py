@@ -48,7 +48,7 @@ def launches(
     """The launches of some phases as ops, with the eager ops that each computes.
 
     If `filled`, the gradients that autograd passes to the backward pass are filled before it; the
-    smallest of them, of the loss, is computed by the eager ops `ones`.
+    smallest of them, that of the loss, is computed by the eager ops `ones`.
     """
     gradients = iter(
         sorted(_incoming_gradients(schedule), key=lambda b: schedule.buffers[b].nbytes)
@@ -171,8 +171,9 @@ def _op(launch: Launch, module: str, names: list[str], number: list[int]) -> Op:
 
 
 def _incoming_gradients(schedule: Schedule) -> list[int]:
-    """The buffers of the gradients that the backward graph receives, of the loss and other outputs,
-    which autograd fills in every step. No forward launch touches them, and none writes them."""
+    """The buffers of the gradients that the backward graph receives. These are gradients of the
+    loss and other outputs, which autograd fills in every step. No forward launch touches them, and
+    none writes them."""
     known = {b for each in schedule.launches for b, _ in each.writes}
     gradients: dict[int, None] = {}
     for launch in schedule.launches:
@@ -213,7 +214,7 @@ def _storages(schedule: Schedule, origin: Trace) -> tuple[list[Storage], list[in
 
 
 def lives(storages: list[Storage], ops: list[Op]) -> list[Storage]:
-    """Storages alive from the first op that touches them to the last; of 0 bytes if none does."""
+    """Storages alive from the first op that touches them to the last; 0 bytes if no op does."""
     first, last = touches(ops)
     buffers: list[Storage] = []
     for number, storage in enumerate(storages):

@@ -14,8 +14,8 @@ from simulator.inductor.schedule import Schedule
 
 
 class Forked:
-    """A schedule that a forked copy of this process computes. The copy shares standard input and
-    ends when it is closed. The process must not have run other threads yet."""
+    """A schedule that a forked copy of this process computes. The copy shares standard input, and
+    ends when this is closed. The process must not have run other threads yet."""
 
     def __init__(self, make: Callable[[], Schedule]) -> None:
         self._reading, writing = os.pipe()

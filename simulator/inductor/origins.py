@@ -21,7 +21,7 @@ class Origins:
         return tuple(sorted({self.number(node, phase) for node in nodes} - {-1}))
 
     def number(self, node: Any, phase: Phase) -> int:
-        """The number of the op that a node is, or is a part of; −1 without one."""
+        """The number of the op that a node is or belongs to; −1 without one."""
         original = node.meta.get("original_aten")
         if original is None:
             return -1
@@ -29,7 +29,7 @@ class Origins:
         path = list(stack.values())[-1][0] if stack else ""
         came = node.meta.get("from_node")
         source = came[0].name if came else str(node.meta.get("seq_nr", ""))
-        if node.target is original:  # not decomposed: a call by itself
+        if node.target is original:  # not decomposed: the node is the call
             source = node.name
         is_recomputed = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too
         key = str(original), _module(path), "forward" if is_recomputed else phase, source

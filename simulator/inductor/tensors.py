@@ -52,7 +52,7 @@ def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> S
 
 
 def laid_out(buffer: Any) -> Tensor:
-    """A buffer of Inductor with its layout."""
+    """A buffer of Inductor as a tensor with its layout."""
     layout = buffer.get_layout()
     shape = tuple(int(s) for s in layout.size)
     stride = tuple(int(s) for s in layout.stride)

@@ -92,7 +92,7 @@ def _serve(requests: BinaryIO, channel: _Channel) -> None:
 
 
 def _interrupted(error: KeyboardInterrupt) -> str:
-    """The error of code that raises KeyboardInterrupt: Ctrl-C ends this process without it."""
+    """The error of code that raises KeyboardInterrupt itself; Ctrl-C ends this process directly."""
     ours = Path(__file__).parents[1]
     frames = [
         frame

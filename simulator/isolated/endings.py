@@ -11,7 +11,7 @@ _DEBUG = "or run it with --no-sandbox, where a debugger can follow it"
 
 
 def overran(network: str, limit_s: float) -> str:
-    """The child was killed because the time limit did not stop its code."""
+    """The error text for a child that was killed because the time limit did not stop its code."""
     return (
         f"tracing {Path(network).name} took more than {limit_s:g} s and blocked the signal that "
         "stops it; its process was killed: expected the code to end by then; correct the network, "
@@ -20,7 +20,7 @@ def overran(network: str, limit_s: float) -> str:
 
 
 def unreadable(network: str) -> str:
-    """The child was killed because it wrote something other than messages."""
+    """The error text for a child that was killed because it wrote something other than messages."""
     return (
         f"the process that traced {Path(network).name} wrote to the pipe that returns its trace, "
         "and was killed: expected writes to standard output and to the network's own files only; "
@@ -29,7 +29,8 @@ def unreadable(network: str) -> str:
 
 
 def ending(network: str, status: int, stack: str) -> str:
-    """The child ended by itself with this status, or by a signal (negative)."""
+    """The error text for a child that ended by itself with this status, or by a signal
+    (negative)."""
     name = Path(network).name
     file = Path(network.rpartition(":")[0] if ".py:" in network else network).name
     lines = re.findall(rf'File "[^"]*{re.escape(file)}", line (\d+)', stack)

@@ -1,4 +1,4 @@
-"""The switch for tracing networks of a user's file in a child process, and that process."""
+"""Whether networks of a user's file are traced in a child process, and this process."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Isolation:
         return self._process
 
     def limits_for(self, network: str) -> Limits | None:
-        """The limits of a process that runs the code of this network; None for those of the
-        catalogue and of packages, and where isolation is off."""
+        """The limits of a process that runs the code of this network; None for networks of the
+        catalogue and of packages, and if isolation is off."""
         return self._limits if network.endswith(".py") or ".py:" in network else None
 
 

@@ -17,7 +17,7 @@ _SIOCSIFFLAGS, _IFF_UP_AND_RUNNING = 0x8914, 0x41
 @dataclass(frozen=True)
 class Limits:
     """Memory in bytes (None: three quarters of the machine's), and the bytes of each file that is
-    written. Windows has no limit at all, and macOS none on memory."""
+    written. On Windows no limit applies, and on macOS none on memory."""
 
     memory_bytes: int | None = None
     file_bytes: int = 2**30
@@ -59,7 +59,7 @@ def _end_with_parent_and_leave_network() -> None:
     libc.prctl(_PR_SET_PDEATHSIG, SIGKILL)
     _write("oom_score_adj", "1000")
     user, group = os.getuid(), os.getgid()
-    if libc.unshare(_CLONE_NEWNET) != 0:  # only root may, others in a user namespace
+    if libc.unshare(_CLONE_NEWNET) != 0:  # root may do this, other users only in a user namespace
         if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
             return
         for name, text in (

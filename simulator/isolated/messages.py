@@ -21,7 +21,8 @@ LENGTH_BYTES = 8
 MOST_BYTES = 2**29
 """The longest message, in bytes."""
 Work = Callable[[], tuple[Trace, Facts] | Facts]
-"""Trace a network, or load it for its facts alone. The child reads it pickled, by reference."""
+"""Traces a network, or loads it for its facts alone. It is sent to the child pickled, by
+reference."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Printed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The text of an InputError. `ends`: the process ends, and another one takes the next job."""
+    """The text of an InputError. With `ends`, the process ends, and another one takes the next
+    job."""
 
     text: str
     ends: bool = False

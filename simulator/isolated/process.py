@@ -41,8 +41,8 @@ from simulator.networks.loading.watching import WATCH
 from simulator.records import Trace
 
 _GRACE_S = 30.0
-"""Time after which the parent ends the child, on top of the time limit. The child keeps the limit
-itself unless its code blocks signals; its time begins after the import of torch."""
+"""Time after which the parent ends the child, on top of the time limit. The child enforces the
+limit itself unless its code blocks signals; the limit starts after torch is imported."""
 
 
 class IsolatedProcess:
@@ -55,11 +55,12 @@ class IsolatedProcess:
         self._crash_file = Path()
         self.read_files: list[str] = []
         """The data files that the child's code read for the last trace."""
-        # Linux ends the child with the thread that started it: this one lasts as the process does
+        # Linux ends the child with the thread that started it, so this thread lasts as long as the
+        # process
         self._starter = ThreadPoolExecutor(1, "starts the process of a user's code")
 
     def trace(self, network: str, work: Callable[[], tuple[Trace, Facts]]) -> tuple[Trace, Facts]:
-        """The result of `work`, which traces this network; what it prints goes to standard error.
+        """The result of `work`, which traces this network; its output goes to standard error.
 
         Raises InputError as `work` does, and if the child ends before it answers.
         """
@@ -93,7 +94,7 @@ class IsolatedProcess:
             child = self._started()
             timer = threading.Timer((limit_s or 0) + _GRACE_S, stop)
             try:
-                with suppress(BrokenPipeError):  # how it ended is read below
+                with suppress(BrokenPipeError):  # the reason is read below
                     _send(child, Job(work, limit_s))
                 if watch is not None:
                     timer.start()
@@ -103,7 +104,7 @@ class IsolatedProcess:
                 raise InputError(self._ending(child, network, answer, over_time.is_set(), limit_s))
             except InputError:
                 raise
-            except BaseException:  # Ctrl-C among them
+            except BaseException:  # such as Ctrl-C
                 self.close()
                 raise
             finally:

@@ -86,7 +86,7 @@ class Element:
         return default if value is None else value
 
     def fill(self, name: str, hint: Hint) -> None:
-        """Set how an operand from memory is filled for the check."""
+        """Set the values with which the check fills an operand from memory."""
         if self.has(name):
             value = self.op.inputs[self.op.names.index(name)][0]
             if value in self.writer.operands:

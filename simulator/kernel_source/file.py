@@ -44,7 +44,7 @@ DEVICE = "cpu" if INTERPRETED or not torch.cuda.is_available() else "cuda"
 @dataclass(frozen=True)
 class KernelInfo:
     """The description of an exported kernel in its file. Times in seconds: `kernel_s` and
-    `unfused_s` run alone with their operands out of L2, `in_step_s` is in the step."""
+    `unfused_s` are those of a run alone with operands out of L2, `in_step_s` those in the step."""
 
     title: str
     about: str
@@ -90,7 +90,7 @@ def _guess(kernel: Kernel) -> list[str]:
     return (
         [
             f"GUESSED: {ops} read parts of a tensor that differ only in their offsets.\n"
-            "A trace does not say which op reads which part: kernel and reference use the same "
+            "A trace does not record which op reads which part: kernel and reference use the same "
             "order,\n"
             "which may differ from the network's. Bytes and work are the same in any order."
         ]
@@ -205,8 +205,8 @@ def _tile(kernel: Kernel, cols: str) -> list[str]:
 
 
 def _reads_bytes(kernel: Kernel) -> bool:
-    """Whether a kernel reads flags and wider elements. A thread loads 16 flags at once but 8
-    halves, and with 16 elements a thread Triton exchanges operands through shared memory."""
+    """Whether a kernel reads flags and wider elements. A thread loads 16 flags or 8 halves at once.
+    With 16 elements per thread, Triton exchanges operands through shared memory."""
     sizes = {ITEM_BYTES[o.layout.dtype] for o in kernel.operands}
     return 1 in sizes and len(sizes) > 1
 

@@ -16,7 +16,8 @@ _SQRT_HALF, _SQRT_2_PI, _DENSITY = "0.7071067811865476", "0.7978845608028654", "
 
 
 def _expression(e: Element, traits: Traits) -> str:
-    """The expression of a row of the table; operands are read in the order of their names in it."""
+    """The expression of a row of the table; operands are read in the order in which their names
+    appear in it."""
     names = dict.fromkeys(name for _, name, _, _ in Formatter().parse(traits.triton) if name)
     values = {name: e[name] for name in names}
     if traits.positive:

@@ -25,7 +25,7 @@ BIASED = ("convolution", "addmm")
 
 
 def before_bias(value: Value) -> Value:
-    """A product before its bias is added, a value that the trace does not name."""
+    """The value of a product before its bias is added; the trace does not contain it."""
     return -1 - value[0], value[1]
 
 

@@ -91,7 +91,7 @@ def _loop(group: FusedGroup) -> Kernel:
     writer = Writer(group, False)
     count = group.stores[0][1].numel
     i, first = variable("i", count), group.stores[0][1]
-    # In the order in which the first result lies in memory, as Inductor nests its loops
+    # Elements are in the memory order of the first result, as in Inductor's loops
     at = first.at(i) if first.dense else digits(i, first.shape)
     results: list[Result] = []
     for value, layout in group.stores:
@@ -119,9 +119,7 @@ def _over_rows(group: FusedGroup, lead_rows: Rows, whole: int) -> Kernel:
         if layout.numel == lead_rows.rows:
             _store(writer, value, layout, digits(row, layout.shape), results)
         elif layout.numel != lead_rows.rows * lead_rows.cols:
-            raise InputError(
-                "its results have neither one number for each row nor for each element"
-            )
+            raise InputError("its results have neither one number per row nor one per element")
     if long:
         at = lead_rows.at(row, col)
         with writer.walk():

@@ -71,7 +71,7 @@ class Layout:
 
 
 def layout(tensors: Sequence[Tensor], offsets: Sequence[int]) -> Layout:
-    """The layout of tensors of one rank and dtype, one for each case."""
+    """The layout of tensors of one rank and dtype, one tensor for each case."""
     shape = zip(*(t.shape for t in tensors), strict=True)
     stride = zip(*(t.stride for t in tensors), strict=True)
     return Layout(

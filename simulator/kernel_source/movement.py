@@ -26,8 +26,8 @@ def _moved(at: At, dim: int, index: Index) -> At:
 
 
 def _within(e: Element, place: int, index: Index, begin: Size, size: Size) -> Index:
-    """The position of an index in a piece of `size` elements. For a computed operand it gets a name
-    with these bounds, which simplify its divisions."""
+    """The position of an index in a piece of `size` elements. For a computed operand, the position
+    gets a name with these bounds, which simplify its divisions."""
     along = index.plus(begin * -1)
     if e.op.inputs[place][0] not in e.writer.group.makers:
         return along
@@ -78,7 +78,7 @@ def stack(e: Element) -> str:
 def _joined(
     e: Element, dim: int, pieces: list[tuple[Size, int]], at: Callable[[int, Size], At]
 ) -> str:
-    """The element of the piece that contains it."""
+    """The element at an index, from the piece that contains it."""
     index, text = e.at[dim], "0.0"
     for number, (begin, place) in enumerate(pieces):
         bounds = [(index, ">=", begin)] if number else []

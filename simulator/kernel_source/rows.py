@@ -118,7 +118,7 @@ def total(e: Element) -> str:
 
 
 def let(e: Element, name: str, parts: list[str | Term], text: str) -> Term:
-    """A line inside a row's sum."""
+    """Define a name for an expression inside the sum of a row."""
     depends = frozenset({"r", "c"})
     return e.writer.let(name, text, depends, (e.op.number, name, tuple(map(str, parts))))
 

@@ -8,7 +8,7 @@ from typing import Any
 from simulator.kernel_source.sizes import Names, Size
 
 Hint = str
-"""The filling of an operand for the check: "normal", "positive", "flag", "count", "index:N"."""
+"""How the check fills an operand: "normal", "positive", "flag", "count", "index:N"."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class _Scope:
 
 
 class Writer:
-    """`walking` says that the kernel walks along rows in a loop; `lines` are the body."""
+    """`walking` is True if the kernel walks along rows in a loop; `lines` are the body."""
 
     def __init__(self, group: FusedGroup, walking: bool) -> None:
         self.group, self.walking = group, walking

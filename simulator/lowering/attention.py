@@ -1,7 +1,7 @@
 """Blocks of fused attention kernels, and the kernels that combine split keys.
 
-A block processes some queries of one head with all keys, in tiles; in the backward, some keys with
-all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
+A block processes some queries of one head with all keys, in tiles; in the backward pass, some keys
+with all queries. The width of the heads determines the tile (flash: `run_mha_fwd_hdim*` of
 flash_fwd_launch_template.h and flash_bwd_launch_template.h; efficient: `dispatch_cutlassF` and
 `dispatch_cutlassB`; cuDNN: the names of its kernels on an H200).
 """
@@ -54,7 +54,8 @@ def attention(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _variant(work: Work) -> str | None:
-    """Efficient attention has separate kernels for float32, and in the backward for wide heads."""
+    """The variant of a kernel: efficient attention has separate ones for float32 and, in the
+    backward pass, for wide heads."""
     d = work.dims
     if d["backend"] != "efficient":
         return None
@@ -86,7 +87,7 @@ def _next(width: int, classes: tuple[int, ...]) -> int:
 
 class _Layout(NamedTuple):
     """Blocks of one head, their tiles, the tiles of the longest block, and an upper bound on the
-    number of tiles at the end of each block's band that a causal mask cuts."""
+    number of tiles of each block that a causal mask cuts."""
 
     blocks: int
     tiles: int
@@ -154,8 +155,9 @@ def _with_blocks(work: Work, tile: _Tile, heads: int, layout: _Layout, variant: 
 
 
 def _flash(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
-    """A single query of grouped heads becomes several queries of one head; if there are fewer
-    blocks than SMs, the keys are split (flash_api.cpp, mha_fwd and set_params_splitkv)."""
+    """The kernels of flash attention. A single query of grouped heads becomes several queries of
+    one head; if there are fewer blocks than SMs, the keys are split (flash_api.cpp, mha_fwd and
+    set_params_splitkv)."""
     d, attended = dict(work.dims), band(op)
     heads = d["h"]
     if d["sq"] == 1 and attended.left < 0:  # the query attends to all keys
@@ -213,8 +215,8 @@ def _share_of(
 
 
 def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
-    """For one query cuDNN uses Ampere's kernels, and splits from 1,024 keys if the heads leave more
-    than half of the SMs idle (observed on an H200, cuDNN 9.19)."""
+    """For one query, cuDNN uses Ampere's kernels and splits the keys from 1,024 on if the heads
+    leave more than half of the SMs idle (observed on an H200, cuDNN 9.19)."""
     d = work.dims
     width = _next(max(d["d"], d["dv"]), _CUDNN_WIDTHS)
     tile = _Tile(64, 64, width) if d["sk"] <= 256 else _Tile(16, 128, width)

@@ -1,4 +1,4 @@
-"""Convolutions as cuDNN and PyTorch launch them: conversions, products, splits, reductions.
+"""Convolutions as cuDNN and PyTorch launch them: conversions, products, splits and reductions.
 
 Tensor cores require NHWC, so a network in NCHW pays for conversions around every convolution that
 is not a plain matrix product. The rules were observed on an H200 (cuDNN 9.19, torch 2.11) with
@@ -94,7 +94,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif c.long and groups == 1:
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last:
-        # groups are too thin for tensor cores, so they run one by one
+        # these groups are too thin for tensor cores and run one by one
         yield from [c.direct_of_group()] * groups
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
@@ -124,8 +124,8 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
 
 
 def _one_by_one(c: Product) -> bool:
-    """Whether groups that cannot run together are separate convolutions. Of the older kernels that
-    write NCHW, only wide groups are assumed to be."""
+    """Whether groups that cannot run together are separate convolutions. For the older kernels that
+    write NCHW, only wide groups are assumed to be separate."""
     d = c.work.dims
     if c.planar:
         widest = max(d["cin"], d["cout"]) // d["groups"]
@@ -247,7 +247,8 @@ def _nhwc(c: Product) -> Iterator[Work]:
 
 
 def _nhwc_slices(c: Product) -> Iterator[Work]:
-    """One group's channels are copied out, its weights padded, and its results copied in."""
+    """The kernels of one group: its channels are copied out, its weights padded, and its results
+    copied in."""
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
         pads = needs_padding(tensor, is_weight, 1)

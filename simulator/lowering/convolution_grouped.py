@@ -24,9 +24,8 @@ _TILE, _TILE_TF32 = 64, 32
 """Channels that a kernel multiplies with each other."""
 _MANY_GROUPS, _SOME_GROUPS = 8, 4
 _POSITIONS, _POSITIONS_PADDED, _POSITIONS_OF_FEW, _POSITIONS_BACKWARD = 9_000, 1_500, 40_000, 700
-"""Wide groups run together if the output has at least this many positions. The numbers hold without
-padding, with padding, for 32 channels in few groups, and for gradients of padded groups or of 1×1
-kernels."""
+"""Wide groups run together if the output has at least this many positions: without padding, with
+padding, for 32 channels in few groups, and for gradients of padded groups or of 1×1 kernels."""
 
 
 def group_width(c: Product) -> int:

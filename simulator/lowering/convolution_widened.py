@@ -14,13 +14,13 @@ from simulator.costs import Work
 from simulator.lowering.implicit_gemm import Product
 
 _MANY_PAIRS = 32  # groups of two or three channels that a 3×3 kernel multiplies together
-_FEW_POSITIONS = 11_000  # of the output, below which one kernel computes all weight gradients
+_FEW_POSITIONS = 11_000  # output positions up to which one kernel computes all weight gradients
 
 
 def widened(work: Work, dtype: str) -> Work:
-    """A convolution in half precision and NHWC that makes several channels of each one counts as a
-    grouped one, because cuDNN's depthwise kernels cannot run it. FastViT widens its depthwise
-    stages in this way. Other convolutions are unchanged."""
+    """A depthwise convolution in half precision and NHWC with several output channels for each
+    input channel counts as a grouped one, because cuDNN's depthwise kernels cannot run it. FastViT
+    widens its depthwise stages in this way. Other convolutions are unchanged."""
     d = work.dims
     if not (d["depthwise"] and d["cout"] > d["cin"] and d["channels_last"] and d["dims"] == 2):
         return work
@@ -32,15 +32,15 @@ def widened(work: Work, dtype: str) -> Work:
 
 
 def is_widened(c: Product) -> bool:
-    """Whether a grouped convolution makes several channels of each one."""
+    """Whether a grouped convolution has several output channels for each input channel."""
     d = c.work.dims
     return 1 < d["groups"] == d["cin"] < d["cout"] and c.half and d["channels_last"]
 
 
 def runs_on_lanes(c: Product) -> bool:
-    """Whether cuDNN runs the groups of a forward in half precision and NHWC one after the other on
-    vector lanes. It does for widened groups of one channel, and of two or three except many 3×3
-    ones (240 convolutions on an H100, cuDNN 9.19)."""
+    """Whether cuDNN runs the groups of a forward pass in half precision and NHWC one after the
+    other on vector lanes. It does so for widened groups of one to three channels, except for many
+    3×3 groups of two or three (240 convolutions on an H100, cuDNN 9.19)."""
     d = c.work.dims
     into = d["cin"] // d["groups"]
     widens = c.half and d["channels_last"] and d["cout"] > d["cin"]

@@ -24,7 +24,7 @@ _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
 separate steps."""
-_CHANNELS = 64  # depth of a tile: wider alignment does not load faster
+_CHANNELS = 64  # depth of a tile; a wider alignment does not load faster
 _TAP_CHANNELS = {"tf32": 16, "bfloat16": 32, "float16": 32}
 """Channels that older kernels (`cutlass_tensorop_bf16_s16816fprop_optimized_…_32x5`) multiply at a
 time, tap by tap: 16 × 16 taps take 83 µs on an H200, both with 3 channels and with 16."""

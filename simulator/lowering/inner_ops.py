@@ -26,8 +26,8 @@ _LIBRARY = (
     "_fused_",
     "fused.",
 )
-"""Parts of the names of ops whose further kernels are not separate ops, because a library or the op
-itself launches them."""
+"""Parts of the names of ops whose further kernels are not separate ops, because a library, or the
+op itself, launches these kernels."""
 
 
 def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:

@@ -139,8 +139,8 @@ def _splits(work: Work, units: int) -> bool:
 
 
 def _blocks(work: Work, units: int) -> float:
-    """Number of blocks with the fastest tile, for which waves · (area + operand loads) is
-    smallest."""
+    """Number of blocks of the fastest tile, the one with the smallest waves · (area + operand
+    loads)."""
     d = work.dims
     if work.dtype == "tf32":
         return d["b"] * ceil(d["m"] / 128) * ceil(d["n"] / 128)

@@ -1,8 +1,8 @@
 """Recurrent layers as cuDNN launches them: one kernel for all steps, or two or three per step.
 
-Observed on an H200 (cuDNN 9.19): nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to 1024 wide, over 1 to
-250 steps, in float32 and float16, uni- and bidirectional. Bidirectional bfloat16 LSTMs were
-observed on an H100.
+The rules were observed on an H200 (cuDNN 9.19) with nn.RNN, GRU and LSTM of 1 to 3 layers, 32 to
+1024 wide, over 1 to 250 steps, in float32 and float16, uni- and bidirectional. Bidirectional
+bfloat16 LSTMs were observed on an H100.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The recurrence of one layer and direction.
 
     A narrow layer is one kernel, whose blocks share the batch and keep W_hh, or part of it, in
-    registers. A wide single float16 LSTM layer in training was observed to be spread over the SMs.
-    Otherwise, and always in bfloat16, every step launches its product and its cell.
+    registers. In training, a single wide LSTM layer in float16 was observed to be spread over the
+    SMs. Otherwise, and always in bfloat16, every step launches its product and its cell.
     """
     d = work.dims
     itemsize, one_kernel = op["input"].itemsize, op["input"].dtype != "bfloat16"
@@ -41,7 +41,7 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if one_kernel and _is_persistent(work, itemsize):
         persistent = replace(work, dims=_persistent_dims(work, itemsize))
         if not forward:
-            return _elementwise(gates, itemsize), persistent  # the last cell, before the loop
+            return _elementwise(gates, itemsize), persistent  # the last cell comes before the loop
         biased = d["kind"] == "gru"  # one of the two biases of the new gate is added first
         return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
@@ -57,8 +57,8 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _is_persistent(work: Work, itemsize: int) -> bool:
-    """Whether the recurrence is a single kernel: up to 192 hidden states, and 128 in the backward;
-    a recurrence without gates if the registers of an SM hold W_hh."""
+    """Whether the recurrence is a single kernel: up to 192 hidden states, or 128 in the backward
+    pass; a recurrence without gates if the registers of an SM hold W_hh."""
     d = work.dims
     if d["gates"] == 1 or d["projection"] != d["hidden"]:
         return _weight_bytes(work, itemsize) <= _REGISTERS

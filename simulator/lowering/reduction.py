@@ -1,7 +1,7 @@
 """Blocks of ATen's reductions, and the semaphores of blocks that share an output.
 
-`setReduceConfig` of ATen/native/cuda/Reduce.cuh, for works with a load width (`vector`). Works of
-library kernels are unchanged.
+The rules are those of `setReduceConfig` in ATen/native/cuda/Reduce.cuh, for works with a load width
+(`vector`). Works of library kernels are unchanged.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LEAST, _MOST = 16, 256  # values per thread: minimum if split, maximum if not
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks over the outputs, parts of one output, threads per block, values per thread, and
-    partial results that each thread of the last block gathers."""
+    """The numbers of blocks over the outputs, of parts of one output, of threads per block, of
+    values per thread, and of partial results that each thread of the last block gathers."""
 
     blocks: int
     parts: int

@@ -1,10 +1,10 @@
 """Fourier transforms as cuFFT launches them: one kernel per dimension that fits on chip.
 
-Observed for 390 transforms on an H200 (cuFFT of CUDA 13.0), whose kernel names contain the lengths.
-A length of small primes is one kernel if it fits in the shared memory of an SM; a longer length has
-one kernel per prime power, or two kernels for a large prime power. A length with a prime over 127
-is a convolution (Bluestein, "A linear filtering approach to the computation of discrete Fourier
-transform", 1970) of at least twice its length.
+The rules were observed for 390 transforms on an H200 (cuFFT of CUDA 13.0), whose kernel names
+contain the lengths. A length of small primes is one kernel if it fits in the shared memory of an
+SM; a longer length has one kernel per prime power, or two kernels for a large prime power. A length
+with a prime over 127 is a convolution (Bluestein, "A linear filtering approach to the computation
+of discrete Fourier transform", 1970) of at least twice its length.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _REAL_AT_ONCE = {True: 32768, False: 1024}
 """Longest real sequence that needs no second kernel to separate its halves, by whether the length
 is a power of 2."""
 _SMALL_PRIME, _LARGEST_PRIME = 31, 127
-"""Primes up to the first number have butterflies in registers; primes up to the second number have
-direct sums (`prime_fft`)."""
+"""Primes up to the first number are computed by butterflies in registers, primes up to the second
+one by direct sums (`prime_fft`)."""
 _LARGEST_FACTOR = {True: 4096, False: 1024}
 """Largest factor of a length that is split over kernels: a power of 2, or of another prime."""
 _BLUESTEIN_AT_ONCE = 8192

@@ -1,4 +1,4 @@
-"""Latency-bound kernels: blocks that are not resident at once run in several rounds.
+"""Latency-bound kernels: if not all blocks are resident at once, they run in several rounds.
 
 Each round of a work with `blocks` blocks of `threads` threads takes the `steps` serial loads of one
 thread.

@@ -20,7 +20,7 @@ _RESULTS = 4  # results and inputs along a side of a patch
 _PRODUCTS = 36
 _TILE, _COLUMNS = 128, 32  # rows and columns of a tile, to which sizes are padded
 _ITEM_BYTES = 4
-_SLOTS = 6  # instructions (approximately) per element of a transformation, which is memory-bound
+_SLOTS = 6  # approximate instructions per element of a transformation, which is memory-bound
 
 
 def winograd(c: Product, gpu: GPU) -> Iterator[Work]:

@@ -78,8 +78,8 @@ def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
 
 
 def _base(name: str) -> str:
-    """aten.add.Tensor and aten.add_.Tensor → add, since autograd adds gradients in place if it can,
-    which a trace does not show."""
+    """The name of an op without its overload and without a final underscore, such as add for
+    aten.add_.Tensor: autograd adds gradients in place if it can, which a trace does not show."""
     return (name.split(".")[1] if name.count(".") >= 2 else name).rstrip("_")
 
 

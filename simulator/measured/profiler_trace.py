@@ -1,7 +1,7 @@
 """A PyTorch profiler's trace: the kernels of one measured step, and the ops that launched them.
 
 The file comes from `profiler.export_chrome_trace` (Chrome's trace event format, plain or gzipped).
-Ops have the category `cpu_op`, kernels `kernel`. Both name the launch that joins them: the
+Ops have the category `cpu_op`, kernels `kernel`. Both refer to the launch that links them: the
 `correlation` of a CUDA runtime call, whose time lies within its ops.
 """
 

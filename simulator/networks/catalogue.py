@@ -41,7 +41,8 @@ class Network:
 
     @property
     def repeats(self) -> int:
-        """The number of layers after which their kinds repeat: 2 if every other has a window."""
+        """The number of layers after which their kinds repeat: 2 if every other layer has a
+        window."""
         return 2 if self.sizes.get("window") else 1
 
     @property

@@ -72,7 +72,7 @@ def remember(
     """Record the value of a call's result, if the result has one element, depends on numbers and
     known values alone, and is not random. The value is computed inside the context `quietly()`."""
     if not isinstance(result, Tensor):
-        if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ raises no version
+        if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ adds no version
             _forget(_tensors(args, kwargs))
         return
     if result.numel() != 1 or not result.is_meta:

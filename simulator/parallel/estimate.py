@@ -41,9 +41,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Costs from the traced blocks. Seconds of one block, of everything else in a micro-batch, and
-    of the optimizer. Bytes of the weights of one block and of all others, with gradients and
-    optimizer state, and without. Bytes of the activations that one block and everything else store
+    """Costs from the traced blocks: seconds of one block, of everything else in a micro-batch, and
+    of the optimizer; bytes of the weights of one block and of all others, with gradients and
+    optimizer state, and without; bytes of the activations that one block and everything else store
     for the backward pass."""
 
     block_s: float

@@ -156,8 +156,8 @@ def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Tra
 
 
 def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
-    """The trace of rank 0 with all blocks, and the path of the blocks. Weights that are sharded
-    over another number of ranks are not traced again."""
+    """The trace of rank 0 with all blocks, and the path of the blocks. A step that differs from a
+    traced one only in the number of ranks that share its weights is not traced again."""
     if not spread.fsdp or spread.dp == 1:
         return _all_blocks(step, spread, cluster, passes)
     ranks = tuple(range(0, spread.dp * spread.tp, spread.tp))

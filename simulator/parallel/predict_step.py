@@ -75,7 +75,7 @@ def _simulated(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Paralle
     times = slowest.launch_s / host.launch_s
     note = (
         f"the host takes {times:.2f} times as long as for one GPU, because {cluster.gpus} ranks "
-        "wait for the slowest of theirs; this is part of the step time"
+        "wait for their slowest host; this is part of the step time"
     )
     return replace(p, notes=(*p.notes, note))
 

@@ -10,7 +10,8 @@ from simulator.parallel.plan import RankPlan
 
 @dataclass(frozen=True)
 class Machine:
-    """Properties that all ranks share: seconds, and multiprocessors of a GPU."""
+    """Constants of all ranks: three durations, the `depth` of the launch queue, the number of
+    multiprocessors (`units`) of a GPU, and the slowdown of transfers `beside` kernels."""
 
     latency_s: float
     gap_s: float

@@ -33,7 +33,7 @@ def _table(tensor: Tensor, ranks: int, elements: int) -> Tensor:
 
 
 def updated(op: Signature, sizes: PartSizes) -> Signature:
-    """An op of the optimizer, whose tensors are parts of weights."""
+    """An op of the optimizer, with parts of other sizes in place of its tensors."""
     parts: dict[int, Tensor] = {}  # keys are ids of old tensors
 
     def part(tensor: Tensor) -> Tensor:
@@ -131,4 +131,4 @@ CHANGES: dict[str, Callable[[Signature, PartSizes, Holding], Signature]] = {
     EMPTY: _empty, VIEW: _view, PACK: _pack, GATHER: _exchange, UNPACK: _unpack,
     PACK_GRADIENTS: _pack_gradients, SCATTER: _exchange, PART: _part,
 }  # fmt: skip
-"""The signature over the other ranks, by the name of the op."""
+"""By the name of an op, the function that returns its signature for the other number of ranks."""

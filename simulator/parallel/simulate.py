@@ -94,7 +94,8 @@ def _shares(
     columns: dict[int, Columns],
     machine: Machine,
 ) -> dict[ParallelRegime, float]:
-    """Elasticities of the period, by a small slowdown of compute, memory and links, one by one."""
+    """Elasticities of the period, from small slowdowns of compute, memory and links, one at a
+    time."""
     elasticities: list[float] = []
     for row, step in ((1, 1.0), (2, 1.0), (0, 1 + _NUDGE)):
         seconds = [kernel_seconds(run_, _slowed(columns[rank], row)) for rank, run_ in runs.items()]

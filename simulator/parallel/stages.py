@@ -78,7 +78,7 @@ class _Stage:
         self.chunks = chunks
         self.templates = templates
         self.ops: list[Op] = []
-        # the traced storage that each new one copies
+        # for each new storage, the traced one that it copies
         self.sample: list[int] = list(range(len(trace.storages)))
         # for each micro-batch, the new ids of its storages
         self.names: dict[int, dict[int, int]] = {}
@@ -138,7 +138,7 @@ class _Stage:
         return len(self.sample) - 1
 
     def received(self, storage: int, names: dict[int, int]) -> int:
-        """Add a storage that a message fills, and which replaces the traced one in `names`."""
+        """Add a storage that a message fills and that replaces the traced one in `names`."""
         names[storage] = self.added(storage)
         return names[storage]
 

@@ -205,7 +205,7 @@ def scaling(
     strong: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[ScalingPoint]:
-    """The step on 1, 2, 4 … GPUs, up to the cluster's, by more replicas.
+    """The step on 1, 2, 4 … GPUs, up to the number of the cluster, with more replicas.
 
     In weak scaling each replica keeps its batch; in strong scaling all replicas together keep the
     batch of the whole cluster. Counts that do not divide the GPUs or the batch are left out.

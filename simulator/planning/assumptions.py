@@ -15,7 +15,7 @@ from simulator.planning.step.tables import Machine, weight_only
 from simulator.planning.step.traced_step import sizes_of
 from simulator.planning.wording import amount, latency
 
-_REQUESTS = 10_000  # at most, so that the plan's own figure is varied
+_REQUESTS = 10_000  # maximum number of requests; a smaller plan is varied with its own number
 _YOURS, _OWN = "your spec", "Ridgepoint's default"
 
 
@@ -72,7 +72,8 @@ def _of_step(vary: _Variation) -> Assumption:
 
 
 def _of_load(vary: _Variation) -> list[Assumption]:
-    """The rate and the lengths of requests, from a recorded trace or from the spec."""
+    """The assumptions on the rate and the lengths of requests, from a recorded trace or from the
+    spec."""
     work = vary.work
     if work.requests_csv is not None:
         return [
@@ -102,7 +103,7 @@ def _of_load(vary: _Variation) -> list[Assumption]:
 
 
 def _of_number(name: str, number: float, low_s: float, high_s: float) -> Assumption:
-    """A number of the spec, varied by a quarter."""
+    """The assumption on a number of the spec, varied by a quarter."""
     low, high = amount(0.75 * number), amount(1.25 * number)
     return Assumption(name, amount(number), _YOURS, low, high, low_s, high_s)
 
@@ -123,7 +124,8 @@ def _of_host(vary: _Variation) -> Assumption:
 
 
 def _of_request(vary: _Variation) -> list[Assumption]:
-    """The host's work for each sequence that decodes, of an engine that has such work."""
+    """The assumption on the host's work for each decoding sequence; empty for engines without such
+    work."""
     step = vary.machine.step
     if not step.request_s:
         return []
@@ -137,7 +139,7 @@ def _of_request(vary: _Variation) -> list[Assumption]:
 
 
 def _of_server(vary: _Variation) -> list[Assumption]:
-    """The rules of the server."""
+    """The assumptions on the rules of the server."""
     work = vary.work
     rule = "vLLM's rule" if vary.row.engine == "vllm" else "as in vLLM"
     half_budget = max(work.token_budget // 2, work.max_requests)
@@ -182,7 +184,8 @@ def _of_server(vary: _Variation) -> list[Assumption]:
 
 
 def _of_cache(vary: _Variation) -> list[Assumption]:
-    """Hits in the cache of prefixes, and the link over which a prompt's cache is sent."""
+    """The assumptions on hits in the cache of prefixes and on the link over which a prompt's cache
+    is sent."""
     work = vary.work
     more_hits = min(work.prefix_hit + 0.3, 0.95)
     rows = [
@@ -226,8 +229,8 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
     engine = {
         "vllm": "captured steps with fused kernels and merged products; attention and "
         "float8 products as measured on cards of its compute capability",
-        "tensorrt-llm": "kernels like those of vllm, all-reduces of its own; the host prepares an "
-        "iteration during the one before it",
+        "tensorrt-llm": "kernels like vLLM's, and its own all-reduces; the host prepares "
+        "an iteration during the previous one",
         "compiled+graph": "captured steps with torch.compile's fused kernels and merged products",
         "eager": "eager PyTorch, host as calibrated",
     }[row.engine]
@@ -250,7 +253,7 @@ def _fixed(spec: Spec, row: Row) -> list[Assumption]:
 
 
 def _full(spec: Spec) -> list[Assumption]:
-    """What happens when the cache is full, and how sequences are batched."""
+    """The assumptions on a full cache and on the batching of sequences."""
     work = spec.workload
     if work.batching == "static":
         how = "a batch runs to its longest answer before the next one begins; prompts are padded"
@@ -262,7 +265,7 @@ def _full(spec: Spec) -> list[Assumption]:
 
 
 def _experts(spec: Spec) -> list[Assumption]:
-    """How often the experts of a mixture are used."""
+    """The assumption on how often the experts of a mixture are used."""
     if "experts" not in sizes_of(spec.workload.network):
         return []
     how = "tokens that choose the same experts make a step read fewer weights"
@@ -270,7 +273,7 @@ def _experts(spec: Spec) -> list[Assumption]:
 
 
 def _quantised(row: Row) -> list[Assumption]:
-    """How the GPU of a row runs nvfp4."""
+    """The assumption on how the GPU of a row runs nvfp4."""
     if row.precision != "nvfp4":
         return []
     how = "weights and activations; products reach the same share of their peak as float8 products"
@@ -284,11 +287,11 @@ def _split(row: Row) -> list[Assumption]:
     if row.split > 1:
         how = "tensor parallelism; NCCL's collectives do not overlap with kernels"
         if row.engine in SERVERS:
-            how += "; small all-reduces over NVLink are the engine's own"
+            how += "; the engine's kernels run small all-reduces over NVLink"
         if row.expert_parallel:
             how = "each has whole experts, which are used equally; " + how
         if row.queues > 1:
-            how = "each has sequences and whole experts of its own; experts are used equally; two "
+            how = "each has its own sequences and whole experts; experts are used equally; two "
             how += "all-to-alls of NCCL exchange tokens and do not overlap with kernels"
         rows.append(Assumption("GPUs of a replica", f"{row.split}", how))
     if row.pools is not None:

@@ -60,7 +60,7 @@ def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int =
 
 
 class Shortage(NamedTuple):
-    """Why the candidate counts of a card are too small, and the number of cards that they miss."""
+    """Why the candidate counts of a card are too small, and the number of missing cards."""
 
     reason: str
     missing: float

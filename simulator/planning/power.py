@@ -25,7 +25,8 @@ def mean_power(gpu: GPU, busy_w: float, utilisation: float) -> MeanPower:
     `busy_w` watts (NaN if unknown)."""
     card = supply(gpu)
     if card is not None and isfinite(busy_w):
-        waiting_w = card.known.idle_w + card.known.clocked_w  # clocks stay up during a process
+        # clocks stay high while a process is open
+        waiting_w = card.known.idle_w + card.known.clocked_w
         return MeanPower(utilisation * busy_w + (1 - utilisation) * waiting_w, MODELLED)
     if gpu.tdp_w is None:
         return MeanPower(None, "unknown: its file gives no power limit")

@@ -15,8 +15,8 @@ _NAMED = 3  # GPUs without a price that are listed by name
 
 
 def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """The price of each GPU without energy, the energy of all, the rates of other currencies,
-    the power, and the emissions."""
+    """The assumptions on the price of each GPU without energy, the energy of all, the rates of
+    other currencies, the power and the emissions."""
     prices = spec.prices
     money = prices.currency.text
     energy_usd = (row.watts or 0.0) / 1000 * prices.energy_usd_per_kwh
@@ -39,7 +39,7 @@ def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
 
 
 def of_eager_host(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """The host that issues the kernels of eager steps."""
+    """The assumption on the host that issues the kernels of eager steps."""
     if row.engine == "eager":
         own = spec.workload.host
         source = "your spec" if own else "the default of `ridgepoint hosts`; workload.host sets it"
@@ -47,7 +47,7 @@ def of_eager_host(spec: Spec, row: Row) -> Iterator[Assumption]:
 
 
 def of_unpriced(rows: Sequence[Row]) -> list[Assumption]:
-    """The GPUs without a price, if there are any."""
+    """The assumption about GPUs without a price; empty if all have one."""
     names = list(dict.fromkeys(row.name for row in rows if row.price_source == NO_PRICE))
     if not names:
         return []

@@ -29,7 +29,7 @@ def price(gpu: GPU, prices: Prices, run_s: float | None = None) -> Price | None:
     """The price of a GPU, or None; without a price, the plan counts GPU-hours.
 
     Of the user's own rents the lower one applies. A run of `run_s` seconds pays for whole terms of
-    a reservation; a service, which does not end, for its hours.
+    a reservation; a service, which does not end, pays for its hours.
     """
     rents: list[Price] = []
     if gpu.id in prices.hourly_usd:

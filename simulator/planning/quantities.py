@@ -22,7 +22,7 @@ _TIMES = {
 _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _BANDWIDTHS = {"MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "Gb/s": 1e9 / 8, "Tb/s": 1e12 / 8}
 _COUNTED = ("", "request", "requests", "req", "sample", "samples", "image", "images")
-"""What a rate may count, beside its time: "20 requests/s", "2k images/s"."""
+"""Units that a rate may count per unit of time: "20 requests/s", "2k images/s"."""
 _PER = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600, "/hour": 1 / 3600, "/day": 1 / 86400}
 _FORMS: dict[Kind, tuple[str, dict[str, float]]] = {
     "time": ('a time above 0 with its unit, such as "50 ms" or "2 weeks"', _TIMES),

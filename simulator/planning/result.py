@@ -23,8 +23,8 @@ class Row:
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
     `queues` of sequences: one, or one for each GPU. `batch` is the mean batch of a step, at most
-    `largest_batch`. `at_capacity` is true if the plan asks for as many samples a second as
-    each candidate carries."""
+    `largest_batch`. `at_capacity` is true if the plan gives no rate, so that each candidate runs
+    full batches."""
 
     gpu: str
     name: str
@@ -114,8 +114,9 @@ class Row:
 
     @property
     def cost(self) -> float:
-        """The figure that ranks candidates: USD, else GPU-hours, else GPUs; of as many samples at
-        capacity, where an hour of one candidate does more than an hour of another."""
+        """The figure that ranks candidates: USD, else GPU-hours, else GPUs. At capacity it is
+        divided by the samples per second, since candidates then do different amounts of work in an
+        hour."""
         work = self.per_s if self.at_capacity and self.per_s else 1.0
         for value in (self.usd_total, self.usd_per_h, self.gpu_hours):
             if value is not None:

@@ -219,7 +219,8 @@ def _verdict(
 
 
 def _binding(spec: Spec, machine: Machine, state: Steady, middle: Figures) -> str:
-    """What takes the largest share of a step, or "queueing" if only the first token is late."""
+    """The resource that takes the largest share of a step, or "queueing" if only the first token is
+    late."""
     first, per_token = spec.limits.first_token_s, spec.limits.per_token_s
     if first is not None and middle.first_s > first and middle.token_s <= (per_token or inf):
         return "queueing"

@@ -29,16 +29,17 @@ SoFar = Callable[[Sequence[Row]], None]
 _SCREENED = 600  # requests of the first simulation of each candidate
 _REFINED = 16  # ranked rows that are simulated in full, with the interval of their steps
 _IN_TIME = ("fits", "uncertain")
-"""Of screened rows, those that meet every limit of time; a limit on cost without a price makes one
-uncertain."""
-_BEST = 3  # best of these rows, whose intervals are resampled
+"""Status of screened rows that meet every time limit; a row is uncertain if its cost is limited and
+its price unknown."""
+_BEST = 3  # number of the best of these rows, whose intervals are resampled
 
 
 @dataclass
 class SearchResult:
     """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons for
     candidates whose prompts alone make too many tokens late; they are planned only if no other row
-    fits. `missing` holds the number of cards that candidates lack for their products alone."""
+    fits. `missing` holds the number of further cards that candidates need for their products
+    alone."""
 
     rows: list[Row]
     pruned: dict[str, str]

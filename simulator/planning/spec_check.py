@@ -52,7 +52,7 @@ def check(spec: Spec) -> None:
     if work.kind != "serving" and any(c.splits for c in (every, *every.per_gpu.values())):
         raise InputError(
             f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
-            "GPU is a replica of its own; remove it"
+            "GPU is a separate replica; remove it"
         )
     _check_sharding(spec)
     if work.kind != "serving" and every.disaggregated:
@@ -156,7 +156,7 @@ def _check_experts(spec: Spec) -> None:
     if work.attention_dp and not work.expert_parallel:
         raise InputError(
             "workload.attention_dp = true: expected expert_parallel = true as well, since each GPU "
-            "then has whole experts and sequences of its own; add it"
+            "then has its own sequences and whole experts; add it"
         )
     able = [n for n in CATALOGUE if n.endswith("-decode") and can_divide_experts(n)]
     if work.expert_parallel and f"{work.network}-decode" not in able:

@@ -216,8 +216,8 @@ def _pools(text: str) -> tuple[int, int]:
     parts = _POOLS.fullmatch(text)
     if parts is None:
         raise InputError(
-            f"candidates.disaggregated = {text!r}: expected servers that prefill and that decode, "
-            'such as "1:3"; write ["1:1", "1:3"]'
+            f"candidates.disaggregated = {text!r}: expected numbers of prefill and "
+            'decode servers, such as "1:3"; write ["1:1", "1:3"]'
         )
     return int(parts[1]), int(parts[2])
 

@@ -11,7 +11,7 @@ from simulator.formats.toml import shown
 from simulator.planning.quantities import quantity
 from simulator.planning.spec import MOST_TOKENS, Lengths
 
-_MOST_SIGMA = 4.0  # of the logarithm of lengths; with a larger one, their mean says little
+_MOST_SIGMA = 4.0  # of log length; with a larger one, the mean is hardly informative
 _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": "latency"}
 """Names of limits in serving engines, for hints."""
 

@@ -86,7 +86,7 @@ def verdict(
     missing: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """Two sentences: the best candidate, and the runner-up. `missing` holds the number of cards
-    that candidates in `pruned` miss to carry the load."""
+    that candidates in `pruned` need in addition to carry the load."""
     if not rows and missing:
         name = min(missing, key=lambda candidate: missing[candidate])
         return f"No candidate carries the load. The nearest is {name}: {pruned[name]}."

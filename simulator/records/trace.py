@@ -46,8 +46,8 @@ class Break(msgspec.Struct, frozen=True):
 
     Ops from `op` to `until` run as in eager mode, and their backward from op `back` to `back_until`
     (no ops where these are equal). `where` is the line of code ("nets.py, line 31") and `reason`
-    says what cannot be compiled there; each is "" at the edge of a function whose caller or callee
-    contains the break.
+    names what cannot be compiled there; both are "" at the edge of a function whose caller or
+    callee contains the break.
     """
 
     op: int
@@ -69,8 +69,8 @@ class Break(msgspec.Struct, frozen=True):
 class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` gives the first line of each module's `forward`
     ("nets.py, line 31") by module path, except for torch's own modules. `run` is a
-    `simulator.modes.Run`; `asked` names the functions that the step called to query it. `dict=True`
-    leaves room for cached properties."""
+    `simulator.modes.Run`; `asked` names the functions with which the step queried how it runs.
+    `dict=True` leaves room for cached properties."""
 
     ops: list[Op]
     storages: list[Storage]

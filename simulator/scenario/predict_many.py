@@ -21,9 +21,9 @@ from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import Profile
 
-_OPS_AT_ONCE = 50_000  # ops of the traces in memory at a time
+_OPS_AT_ONCE = 50_000  # maximum number of ops of the traces in memory at a time
 _NO_RATES = Rates()
-_POINTS_AT_ONCE = 1 << 14  # points of a family: 50 to 100 MB of columns
+_POINTS_AT_ONCE = 1 << 14  # points of a family at a time: 50 to 100 MB of columns
 
 Table = NDArray[np.float64]
 

@@ -62,8 +62,8 @@ class Selective(Protocol):
 
 @cache
 def fits(kind: type[Edit], protocol: type) -> bool:
-    """Whether edits of a type fit a protocol; asking for every edit takes longer than the rest of a
-    what-if."""
+    """Whether edits of a type fit a protocol. Cached, because the check takes longer than the rest
+    of a what-if."""
     return issubclass(kind, protocol)
 
 

@@ -134,7 +134,7 @@ def trace_unedited(request: TraceRequest, gpu: GPU) -> Trace:
     served = _served(request)
     trace = _unedited(served, gpu)
     _RUNS.learn(served, trace)
-    if trace.asked and served.run != request.run:  # the network asks at this size only
+    if trace.asked and served.run != request.run:  # the network queries its mode at this size only
         return trace_unedited(request, gpu)
     return trace
 

@@ -2,9 +2,9 @@
 
 `steady_state.bounds` compares paths at every kernel. Here a block represents its kernels: on the
 GPU, and in the host's work, they begin no earlier than the first kernel of the block and end no
-later than the last one. If the comparisons hold for these bounds, they hold for every kernel, and a
-step with thousands of kernels in a hundred classes takes a product of two small matrices. If they
-do not hold, the result is unknown.
+later than the last one. If the comparisons hold for these bounds, they hold for every kernel, and
+the comparison of a step with thousands of kernels in a hundred classes is a product of two small
+matrices. If they do not hold, the result is unknown.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ class Bounds:
 
 
 NUDGED = 1e-5
-"""A share of the GPU's time that is far above the changes by which shares are derived."""
+"""Slack as a share of the GPU's time, far above the small changes from which a step's shares are
+computed."""
 
 
 def bounds(launches: Launches, clock: Clock) -> Bounds:
@@ -54,8 +55,8 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
 
     One detour leaves the GPU at kernel k, reaches the host `depth` kernels later, follows it to m,
     and returns. A comparison with the minimum of (GPU − host) over all m shows whether the GPU
-    itself takes at least as long from k to m. The other leaves the host at j, and returns `depth`
-    kernels after m.
+    itself takes at least as long from k to m. The other detour leaves the host at j, and returns
+    `depth` kernels after m.
     """
     host, duration = np.broadcast_arrays(launches.host_s, launches.duration_s)
     lead, count = host.shape[:-1], host.shape[-1]
@@ -168,8 +169,8 @@ def _rows(
 
 
 def _run(launches: Launches, clock: Clock, never_full: bool) -> Steady:
-    """Run step by step. `never_full` means that no launch waits for room in the queue, because it
-    is drained by a sync before it fills."""
+    """Run step by step. `never_full` means that no launch waits for room in the queue, because a
+    sync drains the queue before it fills."""
     run = Run(launches, replace(clock, depth=1 << 30) if never_full else clock, STEPS)
     ends: list[Floats] = []
     hosts: list[Floats] = []

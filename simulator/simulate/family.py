@@ -36,8 +36,8 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
-_TOGETHER = 1 << 17  # most numbers (kernels × points) in an array of a chunk: it fits in a cache
-_CLASSES = 1 << 17  # most numbers (classes × points), before equal classes are merged
+_TOGETHER = 1 << 17  # maximum size (kernels × points) of a chunk's array: it fits in a cache
+_CLASSES = 1 << 17  # maximum size (classes × points) before equal classes are merged
 _LEAST = 16  # minimum number of points in a chunk
 
 

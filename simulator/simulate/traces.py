@@ -155,8 +155,8 @@ def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:
 
 
 def _schedule(alike: list[_Ready], table: Floats) -> None:
-    """Write the figures of steps with equal numbers of kernels, syncs after the same ones and equal
-    queues."""
+    """Write the figures of steps with equal numbers of kernels, syncs after the same kernels, and
+    equal queues."""
     host = np.stack([r.launched.host_s for r in alike])
     times = np.stack([r.times for r in alike])
     clocks = [r.clock for r in alike]

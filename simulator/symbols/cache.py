@@ -3,7 +3,7 @@
 A key is a digest of everything that a trace depends on: the network and its inputs, and the bytes
 of the user's file and of the user's files that it imports. It also covers the source of this
 package's networks and tracing, and the versions of Python, torch and the network's package. A file
-that does not have its digest is damaged: it is reported and overwritten, and the network is traced
+whose digest does not match is damaged: it is reported and overwritten, and the network is traced
 again. Nothing here imports torch.
 """
 
@@ -44,8 +44,8 @@ T = TypeVar("T")
 
 
 def key(network: str, gpu: GPU, **request: Any) -> str:
-    """The key of one trace: 64 hexadecimal digits. `request` holds batch, seq, dtype, phase, sizes
-    and the like, values that differ in their `repr`."""
+    """The key of one trace: 64 hexadecimal digits. `request` holds values that their `repr`
+    identifies: batch, seq, dtype, phase, sizes and the like."""
     files = [f"{name} {digest}" for name, digest in network_digests(network).items()]
     parts: list[str] = [network, repr(gpu)]
     parts += [f"{name}={_ordered(request[name])!r}" for name in sorted(request)]

@@ -22,7 +22,7 @@ _INNER_LENGTHS = (
     (0.25, 53),
     (0.7, 48),
 )
-"""Positions between the ends on a logarithmic scale, and residues mod 64: unaligned ones first. At
+"""Positions between the ends on a logarithmic scale, and residues mod 64, unaligned ones first. At
 each of the first four, at least two of ⌈S/8⌉·8, ⌈S/16⌉·16, ⌈S/32⌉·32 and ⌈S/64⌉·64 differ."""
 
 

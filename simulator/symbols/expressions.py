@@ -32,8 +32,9 @@ TOKENS = 2
 
 
 class Atom(NamedTuple):
-    """⌈min(axis, most) / divisor⌉; axis 0 is the batch, 1 the sequence. `most` 0 is no limit. Axis
-    TOKENS is [B·S / divisor], rounded as `round` does: to the nearest integer, ties to even."""
+    """⌈min(axis, most) / divisor⌉; axis 0 is the batch, 1 the sequence. If `most` is 0, there is no
+    limit. Axis TOKENS is [B·S / divisor], rounded as `round` does: to the nearest integer, ties to
+    even."""
 
     axis: int
     divisor: int = 1

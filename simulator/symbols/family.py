@@ -168,7 +168,7 @@ class Family:
                 signatures.append(signature)
             places.append(place)
         rows = self.rows
-        if len(signatures) < len(places):  # sizes that differ elsewhere are equal here
+        if len(signatures) < len(places):  # some signatures are equal at this point only
             rows = [places[row] for row in rows]
         ops, lives = self.op_columns, self.lives
         header: dict[str, Any] = dict(fill(self.header, sizes))

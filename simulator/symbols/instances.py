@@ -46,7 +46,7 @@ class Pattern(NamedTuple):
 
 class Launched(NamedTuple):
     """The launches of a signature on a class of GPUs: distinct works with their curves, and their
-    pattern; `products` tells whether they use a library's workspace (`prediction.workspace_bytes`).
+    pattern; `products` is True if they use a library's workspace (`prediction.workspace_bytes`).
     """
 
     works: tuple[Work, ...]
@@ -93,7 +93,8 @@ class Grid:
         return _KINDS_OF.get(self, lambda: _kind(self.family, self.sizes, gpu), kind_of(gpu))
 
     def roofs(self, gpu: GPU, profile: Profile, warm: Callable[[int], NDArray[np.bool_]]) -> Roofs:
-        """The table of roofs that `Kind` refers to; `warm(n)` says which of n rows hit L2."""
+        """The table of roofs that `Kind` refers to; `warm(n)` returns a mask of the n rows that hit
+        L2."""
         for table_gpu, table_profile, table in self.tables:
             if table_gpu is gpu and table_profile is profile:
                 return table

@@ -1,5 +1,5 @@
-"""Peak memory of a family at many points: the number of live storages of each size is the same at
-every point (`simulator.schedule.memory` computes the peak of one trace)."""
+"""Peak memory of a family at many points. At every point, the same number of storages of each size
+slot is alive. (`simulator.schedule.memory` computes the peak of one trace.)"""
 
 from __future__ import annotations
 

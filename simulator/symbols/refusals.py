@@ -27,7 +27,8 @@ class Refusal(msgspec.Struct, frozen=True):
 
     @staticmethod
     def fit(points: Sequence[Point], texts: Sequence[str]) -> Refusal:
-        """Raises ProgramMismatchError if the texts differ in more than sizes."""
+        """The refusal with `texts` at `points`. Raises ProgramMismatchError if the texts differ in
+        more than sizes."""
         slots = Slots()
         text = template(texts, slots)
         expressions = slots.expressions(Search(points)) if text[0] != "same" else []
@@ -48,7 +49,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Refused(Symbolic):
-    """The points of a network that refuse with one error; other points are traced."""
+    """The points at which a network is refused with one error; other points are traced."""
 
     refusal: Refusal | None = None
 

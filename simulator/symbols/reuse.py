@@ -1,7 +1,7 @@
 """Reuse distances of a family at many points.
 
 The traffic between an access and the previous one to the same storage is a sum over the ops in
-between. How many of them have each signature is the same at every point.
+between. The number of ops of each signature among these is the same at every point.
 (`simulator.schedule.l2_reuse` computes the distances of one trace.)
 """
 
@@ -70,9 +70,9 @@ class Reuse:
         return hot / np.maximum(product(self.moved, tensor_bytes), 1)
 
     def within(self, tensor_bytes: Floats, l2_bytes: float) -> tuple[Reuse, Ints]:
-        """The same reuse for these tensors or larger ones, in fewer classes, and the class there of
-        each class here. Accesses that miss L2 even for the smallest `tensor_bytes` [tensors,
-        points] are left out; classes that differ only in them are one class."""
+        """The same reuse for these tensors or larger ones, in fewer classes, and the new class of
+        each old one. Accesses that miss L2 even for the smallest `tensor_bytes` [tensors, points]
+        are left out; classes that differ only in them are one class."""
         least = tensor_bytes.min(axis=1)
         nearest = (self.between @ least)[self.row] + least[self.tensor] <= l2_bytes
         near = np.flatnonzero(nearest & (self.access_kind != _FIRST))

@@ -51,7 +51,7 @@ def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> N
         for file in _files(spec):
             if _is_users(file):
                 _follow(file, folder, digests)
-            elif _OWN_CODE not in file.parents:  # this package has a digest of its own
+            elif _OWN_CODE not in file.parents:  # this package has a separate digest
                 digests[file] = name, _stat(file)
 
 

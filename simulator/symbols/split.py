@@ -104,7 +104,7 @@ def _lengths(probes: Probes, start: int, largest: int | None) -> list[Span]:
         odd, whole = end, end // 64 * 64 or end - 1
     modulus = 1 if same(odd, whole) else _modulus(same, whole)
     if modulus is None:
-        return [((2, end), 1, True)]  # the points disagree, and the fit reports it
+        return [((2, end), 1, True)]  # the points disagree, and the fit will report this
     spans: list[Span] = []
     short = 1
     if modulus == 1:

@@ -44,8 +44,8 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True)
 class Symbolic:
-    """Traces at every point by `at`. `cells` name their families by the numbers of `programs`;
-    `traced` is the number of traces that the fit needed."""
+    """The traces at all points; `at` returns one. `cells` name their families by the numbers of
+    `programs`; `traced` is the number of traces that the fit needed."""
 
     tracer: Tracer
     programs: Mapping[int, Family]

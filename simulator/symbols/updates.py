@@ -85,7 +85,7 @@ def with_update(families: Symbolic, update: Trace, tracer: Tracer) -> Symbolic:
 
 
 class _Updated(Mapping[int, Family]):
-    """Families by number, each with another update from its first use on."""
+    """Families by number; each gets the other update at its first use."""
 
     def __init__(self, families: Mapping[int, Family], update: Trace) -> None:
         self._families, self._update = families, update
@@ -104,8 +104,8 @@ class _Updated(Mapping[int, Family]):
 
 
 def updated(family: Family, update: Trace) -> Family:
-    """A family of training steps with another update in place of its own. Raises
-    ProgramMismatchError if the family has other weights."""
+    """A family of training steps whose update is replaced. Raises ProgramMismatchError if the
+    family has other weights."""
     modules, phases, touched, *counts = family.op_columns
     start = _start(phases)
     sizes = _Sizes(family)
@@ -166,7 +166,8 @@ def _network_storages(storages: Sequence[Storage], start: int) -> int:
 
 
 def _freed(storages: Sequence[Storage], end: int, new_end: int) -> list[Storage]:
-    """Storages of the network, those freed at the old end of the step freed at the new one."""
+    """The storages of the network; those freed at the old end of the step are freed at the new
+    one."""
     return [s if s.freed != end else changed(s, freed=new_end) for s in storages]
 
 

@@ -1,5 +1,5 @@
-"""The ceilings of a GPU's roofline: the peaks of its engines and the rates of its memories, from
-the data sheet and from measurements."""
+"""The ceilings of a GPU's roofline: peaks of its engines and rates of its memories, as stated in
+the data sheet and as measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The energy of work, by card: data, with sources.
+"""The energy of work by card, as data with sources.
 
 A measured card has its own file in `profiles/energy`. Other cards use the figures of the measured
 Hopper: chip energy is scaled by process, DRAM energy by memory type, and idle power by the power
@@ -278,8 +278,8 @@ def filled(work: Work) -> Any:
 
 
 def _multiplies(work: Work) -> bool:
-    """Whether vector lanes multiply tiles in registers. It is False for a depthwise convolution,
-    which loads the operands of each product."""
+    """Whether vector lanes multiply tiles in registers. False for a depthwise convolution, which
+    loads the operands of each product."""
     return work.family in _PRODUCTS and not work.dims.get("depthwise")
 
 

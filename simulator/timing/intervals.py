@@ -20,8 +20,8 @@ from simulator.timing.profile import Profile
 from simulator.timing.software import widened
 
 _SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.5), ((0, 0), 3.2 / 1.5))
-"""The largest slowdown of a machine's host relative to the default host, for GPUs of each compute
-capability and later. For an A100 and a V100 it is the largest factor of the module's docstring,
+"""The largest slowdown of a machine's host relative to the default host, by the lowest compute
+capability of its GPU. For an A100 and a V100 it is the largest factor of the module's docstring,
 divided by the 1.5 of the fastest host."""
 
 

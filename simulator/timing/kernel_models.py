@@ -85,8 +85,8 @@ def overlap_slowdown(compute_s: Floats, held_s: Floats) -> Floats:
 
 class RooflineTerms(NamedTuple):
     """Seconds of each work [works]. `cold_s` and `hot_s` are the memory times from DRAM and from
-    L2. `latency_s` adds to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s`
-    if L2 is full of lines that other kernels wrote."""
+    L2. `latency_s` is added to `fixed_s` if anything comes from DRAM, and `written_back_s` to
+    `cold_s` if L2 is full of lines that other kernels wrote."""
 
     compute_s: Floats
     cold_s: Floats
@@ -158,7 +158,8 @@ def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roo
 
 
 def _idle_s(group: Group, gpu: GPU) -> Floats:
-    """Seconds of blocks without work: each operand gets as many blocks as the largest one."""
+    """Seconds of blocks without work, which exist because each operand gets as many blocks as the
+    largest one."""
     most = _GRID_BLOCKS * units_of(gpu)
     each = np.minimum(group.widest_blocks, most)
     idle = each * group.others - np.minimum(group.other_blocks, most * group.others)
@@ -166,7 +167,7 @@ def _idle_s(group: Group, gpu: GPU) -> Floats:
 
 
 def _last_wave(programs: Floats, gpu: GPU) -> Floats:
-    """Time of the unit with the most programs, over the mean of all units."""
+    """The time of the unit with the most programs, relative to the mean of all units."""
     units = units_of(gpu)
     most = np.ceil(programs / units) * units
     return np.where(programs > 0, most / np.maximum(programs, 1), 1.0)

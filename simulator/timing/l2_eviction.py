@@ -25,8 +25,8 @@ _TWICE = {
     "norm_input_gradient": 2,
     "norm_input_gradient_rms": 2,
 }
-"""The number of operands that kernels of these curves read twice. They write one further
-operand."""
+"""The number of operands that kernels of each of these curves read twice. The kernels write one
+further operand."""
 _BLOCKS = 8
 """Blocks of 128 threads that run on a unit at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5

@@ -1,11 +1,11 @@
 """A Gaussian process over many points as local experts, each solved beforehand.
 
 A Gaussian process over thousands of points computes thousands of covariances for each predicted
-point. Here the measured points are divided into cells, and each cell has an expert that knows the
-points of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse
-Gaussian process approximations", 2007). The weights of an expert, the inverse of the covariance
-between its points times their values, do not depend on the predicted point and are stored: a mean
-is one matrix-vector product.
+point. Here the measured points are divided into cells, and each cell has an expert over the points
+of the cell and those nearest to them (Snelson and Ghahramani, "Local and global sparse Gaussian
+process approximations", 2007). The weights of an expert, the inverse of the covariance between its
+points times their values, do not depend on the predicted point and are stored: a mean is one
+matrix-vector product.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLOSE = 1e-3
 class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Experts of a process as a file holds them.
 
-    size     number of points that each expert knows
+    size     number of points of each expert
     points   indices of these points, [experts, size] of 16 bits; the first is the cell's centre
     weights  weights of these points, [experts, size] of 32 bits
     """
@@ -96,7 +96,7 @@ class LocalExperts:
         return means
 
     def _expert(self, number: int) -> tuple[_Points, Floats]:
-        """The points that an expert knows, and their weights."""
+        """The points of an expert, and their weights."""
         return _KNOWN_EXPERTS.get((self, number), lambda: self._read(number))
 
     def _read(self, number: int) -> tuple[_Points, Floats]:
@@ -105,7 +105,7 @@ class LocalExperts:
 
 
 class Cell(NamedTuple):
-    """Indices of a cell's own points, and of the points that its expert knows, beginning with the
+    """Indices of a cell's own points, and of the points of its expert, beginning with the
     centre."""
 
     own: Ints

@@ -3,7 +3,7 @@
 Query points are grouped into clusters. By the triangle inequality the `count` points nearest to any
 member of a cluster lie within d + 2·r of its centre. Here r is the radius of the cluster and d the
 distance of the centre's own `count`-th nearest point. Measured shapes lie on grids, so that many
-distances are equal: of equally near points the first ones are taken, on every machine and for any
+distances are equal: of equally near points the first ones are taken, whatever the machine and the
 other query points.
 """
 

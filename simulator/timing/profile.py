@@ -1,4 +1,4 @@
-"""Profiles: the shares of the data sheet's peaks that a GPU reaches, as data with sources."""
+"""Profiles: the shares of the data sheet's peaks that GPUs reach, as data with sources."""
 
 from __future__ import annotations
 
@@ -267,5 +267,5 @@ def packaged() -> tuple[str, ...]:
 
 @lru_cache
 def _names(*folders: Path) -> tuple[str, ...]:
-    """The names of the profiles in these folders, which are listed once: each prediction asks."""
+    """The names of the profiles in these folders, cached because each prediction needs them."""
     return tuple(sorted(path.stem for folder in folders for path in folder.glob("*.json")))

@@ -9,7 +9,7 @@ from simulator.timing.profile import Profile
 UNITS_SEEN = 132
 """Streaming multiprocessors of an H200, on which the choices of libraries were observed; used if a
 GPU's own number is not known."""
-_TYPICAL_UNITS = 100  # figure of a data-centre GPU, if the data sheet gives none
+_TYPICAL_UNITS = 100  # the figure of a data-centre GPU, used if the data sheet gives none
 _PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",
@@ -66,9 +66,9 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
 
 
 def roof_flops_per_s(gpu: GPU, work: Work) -> float:
-    """Peak of the engine that a work runs on. Products: matrix cores of AMD (from CDNA on) and of
-    TPUs multiply float32 without rounding, and any narrower dtype; NVIDIA's tensor cores would
-    round it."""
+    """Peak of the engine that a work runs on. For products, the matrix cores of AMD (from CDNA on)
+    and of TPUs multiply float32 without rounding, and any narrower dtype; NVIDIA's tensor cores
+    would round float32."""
     peak = peak_flops_per_s(gpu, work.engine, work.dtype)
     if work.family in _PRODUCTS and work.dtype != "float64":
         return max(peak, gpu.peak("tensor", "fp32") or 0.0)

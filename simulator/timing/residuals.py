@@ -29,7 +29,7 @@ Key = TypeVar("Key", bound=Hashable)
 _KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
 _TILES = ((128, 128), (128, 256), (64, 64))
-_PACKED = np.dtype("<i2")  # of points and values in a file
+_PACKED = np.dtype("<i2")  # types of points and of values in a file
 _WIDTH = _PACKED.itemsize
 _POINT_PARTS, _VALUE_PARTS = 100, 10_000
 

@@ -84,11 +84,11 @@ class KernelTimes:
 @dataclass(frozen=True)
 class Roofs:
     """Seconds by distinct work. `cold_s` is the memory time from DRAM, `hot_s` from L2; `latency_s`
-    adds to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s` if L2 is full of
-    lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured over
-    roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is 1 if
-    compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores. `chip_j`
-    and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
+    is added to `fixed_s` if anything comes from DRAM, and `written_back_s` to `cold_s` if L2 is
+    full of lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured
+    over roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is
+    1 if compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores.
+    `chip_j` and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
     """
 
     compute_s: Floats
@@ -151,8 +151,8 @@ class Ruled(NamedTuple):
 
 
 class Means(NamedTuple):
-    """The mean residuals [rows, 2] of the works of a curve, and what they depend on: cards of one
-    die, and changes of a clock or a bandwidth, share them."""
+    """The mean residuals [rows, 2] of the works of a curve, and the inputs on which they depend.
+    Cards of one die, and changes of a clock or a bandwidth, share them."""
 
     residual: Residual
     units: int

@@ -2,8 +2,7 @@
 
 The profiles hold NVIDIA's libraries and PyTorch's own kernels for CUDA. Another vendor's GPU runs
 other kernels, which its data sheet does not describe: the roofline applies to them, but the shares
-that libraries reach do not. `profiles/software.toml` names the software of each vendor, and what is
-known about it.
+that libraries reach do not. `profiles/software.toml` describes the software of each vendor.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Tier = Literal["interpolated", "transferred", "datasheet"]
 class Software(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The software that replaces CUDA on the GPUs of a vendor.
 
-    runs      its name
+    runs      name of the software
     tier      "transferred" if public measurements confirm the roofline, else "datasheet"
     interval  10th and 90th percentile of measured over predicted periods
     note      text for readers of a prediction

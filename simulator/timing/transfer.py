@@ -97,10 +97,10 @@ def in_clocks(peak: Floats, measured_peak: Floats, gpu: GPU, measured: GPU | Non
 
 
 def issue(gpu: GPU, profile: Profile) -> float:
-    """Instructions per clock and FP32 lane of a kernel that issues one instruction on the measured
-    GPU. Volta, Turing and the A100 have half of Hopper's FP32 lanes and as many separate integer
-    lanes, so that other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of AMD's
-    CDNA issues to 64 lanes; a higher peak counts packed pairs (AMD's CDNA3 whitepaper)."""
+    """Instructions per clock and FP32 lane of a kernel that issues one on the measured GPU. Volta,
+    Turing and the A100 have half of Hopper's FP32 lanes and as many separate integer lanes, so that
+    other instructions overlap (NVIDIA's Volta whitepaper). A compute unit of AMD's CDNA issues to
+    64 lanes; a higher peak counts packed pairs (AMD's CDNA3 whitepaper)."""
     measured, sustained = measured_on(profile.gpu), gpu.sustained_vector or 1.0
     if gpu.vendor == "AMD":
         counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)

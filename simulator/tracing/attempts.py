@@ -1,7 +1,7 @@
 """Trace a step again if it failed because of an assumption of the tracer.
 
-A condition that depends on data is assumed to be true, but `if (x < 0).any(): raise` fails then.
-The step runs again with the condition false, and the trace says so.
+A condition that depends on data is assumed to be true. A check such as `if (x < 0).any(): raise`
+then fails. The step runs again with the condition false, and the trace lists this assumption.
 """
 
 from __future__ import annotations

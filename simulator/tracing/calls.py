@@ -24,9 +24,9 @@ def trace_call(
     """The ops that the call returned by `make()` dispatches on `gpu`.
 
     `make` allocates the operands on torch's default device, here `meta`, and may run a forward
-    pass; it is not recorded. The callable that it returns is run once, with grad mode on as in
-    eager PyTorch, and may be a backward pass. The operands count as inputs, and the call as one
-    sample of an inference step. Raises InputError if either cannot run on tensors without data.
+    pass; `make` itself is not recorded. The callable that it returns is run once, with grad mode on
+    as in eager PyTorch, and may be a backward pass. The operands count as inputs, and the call as
+    one sample of an inference step. Raises InputError if either cannot run on tensors without data.
     """
     gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     recorder = Recorder({})

@@ -118,8 +118,8 @@ def _enclosed(function: FunctionType) -> dict[str, Any]:
 
 
 class _StandIn(ModuleType):
-    """Stands in for Dynamo in the step of an optimizer, which calls `graph_break()` alone. Any
-    other attribute is read from the real module, which is imported then."""
+    """Stands in for Dynamo in the step of an optimizer, which calls only `graph_break()`. Any other
+    attribute is read from the real module, which is imported then."""
 
     @staticmethod
     def graph_break() -> None:

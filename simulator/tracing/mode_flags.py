@@ -68,7 +68,8 @@ _ACTIVE: list[Flags] = []
 
 @contextmanager
 def mode_flags(run: Run, recorder: Recorder) -> Generator[Flags]:
-    """Make each of the functions answer as in mode `run`, through any reference to it."""
+    """Make each of the functions answer as in mode `run`, also if it is called through another
+    reference."""
     flags = Flags(run, recorder)
     functions = mode_functions()
     original = {name: function.__code__ for name, function in functions.items()}

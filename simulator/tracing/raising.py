@@ -16,7 +16,7 @@ from simulator.errors import InputError
 
 
 class MissingFakeError(NotImplementedError):
-    """An op of another library has no rule for tensors without data; the text says what to do.
+    """An op of another library has no rule for tensors without data; the text gives the remedy.
 
     torch raises NotImplementedError for an op without one, and code that catches it keeps working.
     """

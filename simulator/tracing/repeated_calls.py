@@ -22,7 +22,7 @@ _BY_DATA = {
     torch.Tag.nondeterministic_seeded,
 }  # fmt: skip
 _Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
-"""Shape, stride and dtype of a tensor with memory of its own."""
+"""Shape, stride and dtype of a tensor with its own memory."""
 
 
 class _OperandError(Exception):
@@ -30,7 +30,7 @@ class _OperandError(Exception):
 
 
 class RepeatedCalls:
-    """Runs ops on tensors without data; a pure op once for operands of one layout.
+    """Runs ops on tensors without data. A pure op runs only once for operands of the same layout.
 
     `excluded` ops, such as "_cudnn_rnn" and "mul.Tensor", run in each call.
     """
@@ -40,7 +40,7 @@ class RepeatedCalls:
         self._layouts: dict[Hashable, list[_Layout | None]] = {}
 
     def result(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What `func(*args, **kwargs)` returns, or new tensors of the same layouts."""
+        """The result of `func(*args, **kwargs)`, or new tensors of the same layouts."""
         key = self._key(func, args, kwargs)
         layouts = self._layouts.get(key)
         if layouts is not None:
@@ -54,7 +54,8 @@ class RepeatedCalls:
         return result
 
     def _key(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable:
-        """All that the layouts of the results depend on; None if it may be more than layouts."""
+        """Everything that the layouts of the results depend on; None if they may depend on more
+        than layouts."""
         if not _is_pure(func) or func.name().removeprefix("aten::") in self.excluded:
             return None
         try:
@@ -65,7 +66,7 @@ class RepeatedCalls:
 
 @cache
 def _is_pure(func: Any) -> bool:
-    """Whether an op of torch returns new tensors alone, whose sizes do not depend on data."""
+    """Whether an op of torch only returns new tensors, with sizes that do not depend on data."""
     schema = func._schema
     return (
         func.namespace == "aten"
@@ -108,8 +109,8 @@ def _empty(layout: _Layout) -> torch.Tensor:
 
 
 def _are_new(results: tuple[Any, ...], operands: Any) -> bool:
-    """Whether each result is None or as a new tensor of its layout is; `_unsafe_view` returns a
-    view of its operand."""
+    """Whether each result is None or equal to a new tensor of its layout, unlike the view that
+    `_unsafe_view` returns."""
     tensors = [t for t in results if t is not None]
     if not all(type(t) is torch.Tensor and _is_whole(t) for t in tensors):
         return False

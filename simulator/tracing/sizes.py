@@ -39,10 +39,10 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 
 @dataclass
 class DataSizes:
-    """What is known of values that depend on data: the user's `sizes` by op ("item", or
-    "item@nets.py:31" for the ops of one line), and the shares of `masks`. Conditions are `false_at`
-    a name and place if the network fails where they are true. `assumed` are the values for other
-    ops, by name and place."""
+    """Known values that depend on data: the user's `sizes` by op ("item", or "item@nets.py:31" for
+    the ops of one line), and the shares of `masks`. `false_at` holds the names and places of
+    conditions that are assumed to be false, since the network fails if they are true. `assumed` are
+    the values for other ops, by name and place."""
 
     sizes: Mapping[str, int]
     masks: Masks

@@ -129,7 +129,7 @@ class _Step(NamedTuple):
 def _recorder(
     module: nn.Module, inputs: Any, sizes: Mapping[str, int], false_at: Set[str]
 ) -> tuple[Recorder, list[torch.Tensor]]:
-    """A recorder that knows the role of each tensor, and the input tensors."""
+    """A recorder with the role of each tensor, and the input tensors."""
     recorder = Recorder(sizes, false_at)
     for parameter in module.parameters():
         recorder.storages.own(parameter, "weight")

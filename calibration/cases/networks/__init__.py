@@ -1,5 +1,5 @@
 """The modules that are measured, besides the catalogue's: host work in isolation, networks of
 transformers and timm, and networks as users write them by hand.
 
-May import the simulator's networks; knows no case.
+May import the simulator's networks; imports no case.
 """

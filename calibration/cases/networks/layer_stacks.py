@@ -1,4 +1,4 @@
-"""Stacks of equal layers, each with weights of its own, over a small tensor: to separate the host's
+"""Stacks of equal layers, each with its own weights, over a small tensor: to separate the host's
 costs of each kind of layer in the phases of a training step."""
 
 from __future__ import annotations

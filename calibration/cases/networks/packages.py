@@ -125,7 +125,7 @@ _SPECS: dict[str, Spec] = {
                         dict(depths=[3, 3, 27, 3], hidden_sizes=[128, 256, 512, 1024]),
                         PIXELS, partial(pixels, 224)),
 }  # fmt: skip
-"""Configuration, class, sizes other than the configuration's own, names of inputs, example."""
+"""Configuration, class, sizes that override the configuration's, names of inputs, example."""
 
 _PICTURES = {
     "resnet50d": 224, "regnety_032": 224, "efficientnet_b2": 256, "convnextv2_tiny": 224,

@@ -96,7 +96,8 @@ DECODERS = ("deepseek-v3", "glm4", "vaultgemma")
 
 
 class Decoding(nn.Module):
-    """A network that decodes the next token of each sequence, with the cache of its own prefill."""
+    """A network that decodes the next token of each sequence, with the cache of a prefill by the
+    same network."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 """Cases of networks of packages, with precision, batch, length and optimizer drawn from the hash of
-the network's name, so that nobody chooses them."""
+the network's name, so that they are not chosen by hand."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST_TOKENS, _SAMPLES, _MOST_WAVES = 4096, 32_000, 4
 
 
 class Draw(NamedTuple):
-    """The draw of one set."""
+    """How the cases of one set of networks are drawn."""
 
     salt: str
-    """What is hashed before a network's name."""
+    """The text before a network's name when it is hashed."""
     pictures: Collection[str]
     """Networks of transformers whose input is a picture."""
     waves: Collection[str]
@@ -60,8 +60,8 @@ class Draw(NamedTuple):
         )
 
     def cases(self, networks: Iterable[str], trained: int) -> tuple[Case, ...]:
-        """An inference step of each network, and training steps of the first `trained` of those
-        that are trained, by turns."""
+        """An inference step of each network and, in turn with these, training steps of the first
+        `trained` networks that can be trained."""
         steps = sorted(map(self._inference, networks), key=lambda case: self._digest(case.network))
         trainable = [
             case

@@ -163,7 +163,7 @@ def cpu() -> str:
 class Watch:
     """Clocks, power, throttling and other processes of one GPU, through NVML.
 
-    A figure is None if pynvml is missing or the GPU does not report it; a message says so once.
+    A figure is None if pynvml is missing or the GPU does not report it; a warning is printed once.
     """
 
     def __init__(self, device: Device) -> None:
@@ -186,7 +186,7 @@ class Watch:
             self._nvml = None
         except Exception as error:  # NVML's errors have no common base before it is imported
             self._say(
-                f"NVML does not know this GPU ({error}): clocks, power, throttling and other "
+                f"NVML cannot find this GPU ({error}): clocks, power, throttling and other "
                 "processes stay unknown"
             )
             self._nvml = None
@@ -219,7 +219,7 @@ class Watch:
         for reason in names or ():
             if reason not in ("sw_power_cap", "sync_boost"):
                 self._say(
-                    f"the GPU throttles ({reason}): its samples say so; cool or power it "
+                    f"the GPU throttles ({reason}): its samples are marked; cool or power it "
                     "better and measure into another folder"
                 )
         return {

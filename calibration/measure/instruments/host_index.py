@@ -26,7 +26,7 @@ ON_CPU = (
     "softmaxes", "sums", "identities", "pythoncalls",
 )  # fmt: skip
 REFERENCE = Case("linears", "fp32", "inference", 4)
-"""The case that gives the current speed of the host, on the CPU, between other measurements."""
+"""The CPU case that is timed between other measurements, to give the current speed of the host."""
 CASE_S = 0.25
 """Seconds per case; 19 cases take about 5 s."""
 

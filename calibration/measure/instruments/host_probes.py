@@ -1,5 +1,5 @@
-"""Fixed host work of a few milliseconds, which gives the current speed of interpreter, dispatcher
-and driver.
+"""Fixed host work of a few milliseconds, which gives the current speed of the interpreter, the
+dispatcher and the driver.
 
 It runs next to each measured case, in the same second. Each probe takes 0.1 to 0.4 ms on a fast
 host.

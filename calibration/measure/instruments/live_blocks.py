@@ -11,8 +11,8 @@ _HISTORY = 200_000  # allocations and frees
 
 
 def live_blocks(step: Callable[[], object], most: int = 24) -> list[dict[str, Any]]:
-    """Run a step. The blocks that it allocated and that were in use at its peak, the largest first:
-    their bytes and the innermost lines of Python that allocated them."""
+    """Run a step, and return the blocks that it allocated and that were in use at its peak, the
+    largest first: their bytes and the innermost lines of Python that allocated them."""
     torch.cuda.synchronize()
     memory: Any = torch.cuda.memory
     memory._record_memory_history(context="alloc", stacks="python", max_entries=_HISTORY)

@@ -1,4 +1,4 @@
-"""A small server of the catalogue's Llama: iterations of decodes and prompts in one forward.
+"""A small server of the catalogue's Llama: iterations of decodes and prompts in one forward pass.
 
 Every slot has its place in a preallocated cache of keys and values, [slots, kv_heads, length, d]
 per layer, as in the catalogue's decode. Sequences of different lengths decode at their mean length,
@@ -94,7 +94,7 @@ class LlamaServer:
         return min(self.contexts, key=lambda n: abs(n - cached / batch - 1))
 
     def padded(self, batch: int) -> int:
-        """The batch that decodes, rounded up to the nearest captured one."""
+        """The number of sequences that decode, rounded up to the nearest captured batch."""
         if not self._graphs:
             return batch
         return next(b for b in self.batches if b >= batch)

@@ -49,8 +49,8 @@ def index_rows(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 
 def _added(rng: Random) -> Params | None:
-    """Draw a point in which rows are chosen at most 16 times on average: sums into one row are
-    sequential."""
+    """Draw a point in which each row is chosen at most 16 times on average, since sums into one row
+    are sequential."""
     point = _rows(rng)
     return point if point and point["picked"] <= 16 * point["rows"] else None
 

@@ -100,7 +100,7 @@ def engine(name: str, workers: int) -> Engine:
 
 
 def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Processes of this machine, by joblib's loky; with one worker, this process."""
+    """Predict in processes of this machine, by joblib's loky; with one worker, in this process."""
     if workers == 1:
         yield from map(run, chunks)
         return
@@ -122,8 +122,8 @@ def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
 
 
 def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Workers of the scheduler at `address`, by Dask. If a worker ends, Dask gives its tasks to
-    another one."""
+    """Predict on the workers of the scheduler at `address`, by Dask. If a worker ends, Dask gives
+    its tasks to another one."""
     distributed = _extra("dask", "distributed")
     getLogger("distributed").setLevel(CRITICAL)  # a loss is reported once, below
     try:
@@ -158,8 +158,8 @@ def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
 
 
 def ray(address: str | None, workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
-    """Workers of the Ray cluster at `address`, or of a cluster started here. If a worker ends, Ray
-    repeats its tasks."""
+    """Predict on the workers of the Ray cluster at `address`, or of a cluster started here. If a
+    worker ends, Ray repeats its tasks."""
     package = _extra("ray", "ray")
     try:
         quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}

@@ -10,12 +10,13 @@ from simulator.scenario.scenario import Scenario
 from simulator.symbols.cache import file_digest, network_digests
 
 Digests = Mapping[str, Mapping[str, str]]
-"""By network, the SHA-256 of each of its files by name."""
+"""For each network, the SHA-256 digests of its files by name."""
 
 
 def network_files(design: Design) -> Digests:
     """The files of a design's networks: a user's file and those that it imports, a configuration,
-    or a saved trace. An installed package that it imports is represented by its size and time."""
+    or a saved trace. An installed package that a user's file imports is represented by its size and
+    time."""
     networks = dict.fromkeys([design.scenario.network, *design.axes.get("network", ())])
     digests = {f"{network}": _digests(f"{network}") for network in networks}
     return {network: files for network, files in digests.items() if files}

@@ -167,7 +167,7 @@ class RowsFile:
 
 
 def _line(text: bytes) -> dict[str, Any] | None:
-    """The content of a line; None if its checksum does not hold."""
+    """The content of a line; None if its checksum does not match."""
     checksum, _, content = text.partition(b" ")
     if checksum != b"%08x" % crc32(content):
         return None

@@ -1,4 +1,4 @@
-"""Predict the missing points of a design into its file."""
+"""Predict the missing points of a design and append them to its file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from simulator.errors import InputError
 
 Progress = Callable[[int, int, float], None]
 """Called with the number of rows so far, the number of rows of the design, and the seconds left."""
-_MOST = 512  # points of a chunk
+_MOST = 512  # points per chunk: maximum and minimum
 _LEAST = 16
-_CHUNKS = 32  # minimum for a large design, so that processes can share the work
+_CHUNKS = 32  # minimum number of chunks of a large design, so that processes can share the work
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward.
+"""Fused attention, softmax(q·kᵀ)·v in one kernel, and the kernels of its backward pass.
 
 `flops` counts every pair of query and key, as `torch.utils.flop_counter` does; dims["fraction"] is
 the share of the pairs that a causal or windowed kernel computes.
@@ -57,8 +57,8 @@ def attention(op: Signature) -> Work:
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
 def cudnn_attention(op: Signature) -> tuple[Work, ...]:
-    """cuDNN's kernel, after kernels that unpack the seed of a dropout and clear its tile counter,
-    which a single query does not need."""
+    """cuDNN's kernel. Unless there is a single query, kernels that unpack the seed of a dropout and
+    clear the tile counter precede it."""
     main = _forward(op)
     if _shape(op).sq == 1:
         return (main,)
@@ -205,7 +205,7 @@ def _work(op: Signature, flops: int, read: int, write: int, direction: str) -> W
 
 
 def _unit(dtype: str) -> tuple[Engine, str]:
-    """Engine and dtype of the products: three in TF32 for float32 (OpMultiplyAddFastF32)."""
+    """Engine and dtype of the products; float32 takes three in TF32 (OpMultiplyAddFastF32)."""
     return "tensor", "tf32" if dtype == "float32" else dtype
 
 

@@ -1,8 +1,8 @@
 """The kernel that `scaled_dot_product_attention` selects, in eager mode and in the calls by which
 Inductor replaces attention patterns.
 
-The requirements are those of ATen/native/transformers/cuda/sdp_utils.cpp, as of torch 2.11, and
-compared with the choice on an H200 at 20,160 points (`attention_paths.jsonl.gz`). Hopper and
+The requirements are those of ATen/native/transformers/cuda/sdp_utils.cpp, as of torch 2.11. They
+were compared with the choice on an H200 at 20,160 points (`attention_paths.jsonl.gz`). Hopper and
 data-centre Blackwell try cuDNN first; all GPUs then try the flash kernel, the memory-efficient one,
 and plain matrix products.
 """
@@ -51,7 +51,8 @@ def _is_nonempty(a: Attention) -> bool:
 
 
 def _is_dense(a: Attention) -> bool:
-    """`check_last_dim_stride_equals_1_dense`: a mask expanded over the keys fails here."""
+    """PyTorch's `check_last_dim_stride_equals_1_dense`. A mask that is expanded over the keys fails
+    it."""
     return all(t.stride[-1] == 1 for t in (a.query, a.key, a.value, a.mask) if t is not None)
 
 

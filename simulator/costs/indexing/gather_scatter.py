@@ -227,9 +227,9 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     an extremum, a comparison and an assertion, without a wait of the host.
 
     An accumulating `index_put` is the gradient of indexing. The tracer and the recorder of ops see
-    it as an op out of place. In a run without a tracer or recorder, it writes into its zeros and
-    checks nothing. In a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
-    kernels of checks each), and DLRM's call with two indices launches 13 fewer.
+    it as an out-of-place op. In a run without them, it writes into its zeros and checks nothing. In
+    a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six kernels of checks
+    each), and DLRM's call with two indices launches 13 fewer.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)

@@ -152,7 +152,8 @@ def isin(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.multinomial.default")
 def multinomial(op: Signature) -> tuple[Work, ...]:
-    """A single draw is argmax(p / q) of exponential q, after checks of p that the host waits for.
+    """A single draw is argmax(p / q) with exponentially distributed q, after checks of p that the
+    host waits for.
 
     With replacement: normalise, scan and search (Distributions.cpp, MultinomialKernel.cu).
     """

@@ -22,7 +22,7 @@ from simulator.records import Signature, Tensor
 _SMALL_SORT = BLOCK_SORTS[-1]
 """Longest row that one block sorts (Sort.cpp, should_use_small_sort)."""
 _SHARE = 4096
-"""Elements (approximately) per block of a topk whose rows are split over blocks."""
+"""Approximate number of elements per block of a topk whose rows are split over blocks."""
 _MANY_BLOCKS = ((20, 20000), (40, 10000), (80, 8000), (199, 5000), (799, 3000), (4000, 800))
 """(Largest number of rows, smallest number of columns) for which topk splits a row over blocks
 (TensorTopK.cu, should_use_multiblock). With more rows, it splits from 400 columns on."""

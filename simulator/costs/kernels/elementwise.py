@@ -1,4 +1,4 @@
-"""TensorIterator kernels that compute each element of the result on its own."""
+"""TensorIterator kernels that compute each element of the result independently."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def read_but(op: Signature, *names: str) -> int:
 
 
 def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple[Work, ...]:
-    """One TensorIterator kernel over the elements of the first output; () if that is empty."""
+    """One TensorIterator kernel over the elements of the first output; () if this output is
+    empty."""
     elements = op.out.numel
     if elements == 0:
         return ()
@@ -83,7 +84,7 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
 def converts(op: Signature) -> bool:
     """Whether an operand is converted as it is read, so that ATen cannot load vectors
     (ATen/native/cuda/CUDALoops.cuh, `needs_dynamic_casting`). A mask and the result of a comparison
-    have the kernel's own type."""
+    are not converted."""
     read = {
         t.dtype
         for t, name in zip(op.inputs, op.names, strict=True)

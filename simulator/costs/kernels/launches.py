@@ -16,9 +16,10 @@ from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
 
 _ONE_TILE = 8192
-"""Elements (approximately) up to which CUB reduces in a single block, and so in one kernel."""
+"""Approximate number of elements up to which CUB reduces in a single block, and so in one
+kernel."""
 _TILE = 4096
-"""Elements (approximately) of a tile in CUB's look-back scans."""
+"""Approximate number of elements of a tile in CUB's look-back scans."""
 _SHORT_MEMCPY = 2**20
 _PAGE = 4096
 """Above 1 MiB a copy within the GPU that is not a whole number of pages takes 1.9 µs longer
@@ -87,7 +88,7 @@ def copy_onto(x: Tensor, out: Tensor) -> Work:
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
-    """A kernel that reads a tensor in an order other than its memory's."""
+    """A kernel that copies a tensor in another order than that of its memory."""
     return strided_copy(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
 
 
@@ -156,7 +157,7 @@ def pointwise(
     slots: int = 0,
     dtype: str = "float32",
 ) -> Work:
-    """A kernel with `flops` per element, in `slots` instructions if a FLOP takes more than one."""
+    """A kernel with `flops` per element, which take `slots` instructions, at least one each."""
     dims = {"elements": elements, "inputs": inputs, "contiguous": True}
     return Work(
         "pointwise",

@@ -17,7 +17,7 @@ _SEGMENT_BITS = 6
 
 def _single_tile(key_bytes: int, value_bytes: int) -> int:
     """Number of pairs that CUB sorts in one block of 256 threads: 19 per thread for keys and values
-    of up to 4 bytes. Wider ones are fewer, such as 2,304 pairs per block for 8 bytes (cub's
+    of up to 4 bytes. It sorts fewer wider ones, such as 2,304 pairs per block for 8 bytes (cub's
     SingleTilePolicy, RegBoundScaling)."""
     return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
 

@@ -29,7 +29,8 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
     [m, K] @ [K, n]    -> [g, m, n]   K is split
     A small kernel first computes the pointers of each group (ATen/native/cuda/GroupMM.cu). For
     dtypes other than bf16 and fp8 the host reads the group ends and calls one product per group
-    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); groups of mean size stand for them.
+    (ATen/native/GroupedMMUtils.h, `_grouped_mm_fallback`); all groups are then assumed to have the
+    mean size.
     """
     a, b = op["self"], op["mat2"]
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
@@ -51,7 +52,7 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
         weight_bytes = weights.nbytes + (0 if scales is None else scales.nbytes)
         unread = _unread_bytes(weight_bytes, lines, groups)
         product = replace(product, read_bytes=product.read_bytes - unread)
-    if op.arg("fused", False):  # an engine's kernel, which finds the rows of a group itself
+    if op.arg("fused", False):  # a serving engine's kernel finds the rows of a group itself
         return (*copies, replace(product, dims=product.dims | {"fused": True}))
     # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
     setup = pointwise(groups, 4 * groups, 60 * groups)

@@ -17,8 +17,8 @@ _FULL = 16
 """If a group of mean size has at least this number of tiles, its last tile is assumed to be half
 full."""
 _LOGISTIC = 1.702
-"""1 / (1 + exp(−1.702 z)) is within 0.01 of the normal distribution (Camilli 1994, "Origin of the
-Scaling Constant d = 1.7")."""
+"""1 / (1 + exp(−1.702 z)) is within 0.01 of the normal distribution function (Camilli 1994, "Origin
+of the Scaling Constant d = 1.7")."""
 
 
 @in_arrays

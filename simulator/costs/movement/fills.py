@@ -14,8 +14,8 @@ from simulator.records import Signature, Tensor
 
 
 def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
-    """One kernel that writes every element; zeros are filled too, not memset (`zero_` is
-    `fill_`)."""
+    """One kernel that writes every element; zeros are written in this way too, not by a memset
+    (`zero_` is `fill_`)."""
     n = tensor.numel
     if n == 0 or tensor.device == "cpu":
         return ()

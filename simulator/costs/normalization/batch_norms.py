@@ -1,7 +1,7 @@
 """Batch norm, which normalises each channel over batch and space.
 
-Kernels of ATen (ATen/native/cuda/Normalization.cuh) and cuDNN. A kernel launches `blocks` of
-`threads`; `steps` counts the serial loads of one thread.
+The kernels are those of ATen (ATen/native/cuda/Normalization.cuh) and cuDNN. A kernel launches
+`blocks` of `threads`; `steps` counts the serial loads of one thread.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
             statistic_bytes,
             dims={"direction": "d2d", "bytes": statistic_bytes},
         )
-        if mean is not None and mean_bytes != statistic_bytes:  # a cast is a kernel
+        if mean is not None and mean_bytes != statistic_bytes:  # a cast is a separate kernel
             copy = Work(
                 "pointwise",
                 0,

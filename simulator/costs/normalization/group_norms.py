@@ -1,7 +1,7 @@
 """Group norm, which normalises each group of channels of each sample.
 
-Kernels of ATen/native/cuda/group_norm_kernel.cu. `runs` counts the launched blocks, `steps` the
-serial loads of one thread.
+The kernels are those of ATen/native/cuda/group_norm_kernel.cu. `runs` counts the launched blocks,
+`steps` the serial loads of one thread.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     if any(requested[1:]):
         write = total_bytes(*op.outputs[1 if requested[0] else 0 :])
         alone = n <= _COLUMNWISE
-        # the sums of the channels are evicted from L2 if much was read and written since
+        # L2 evicts the sums of the channels if many bytes were read and written since
         down = {
             "variant": "channel_gradient",
             "cols": n,

@@ -138,8 +138,8 @@ _PARTIAL_ROWS = 32
 
 @cost("aten.native_layer_norm_backward.default", "aten._fused_rms_norm_backward.default")
 def layer_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """One kernel for the gradient of the input, a block of 128 threads per row, and
-    `_weight_gradient` for those of weight and bias (layer_norm_kernel.cu,
+    """One kernel for the gradient of the input, with a block of 128 threads per row, and those of
+    `_weight_gradient` for weight and bias (layer_norm_kernel.cu,
     `LayerNormBackwardKernelImplInternal`)."""
     gradient, source = op["grad_out"], op["input"]
     rows, cols = _rows(op, source)

@@ -43,9 +43,10 @@ def multi_tensor_launches(
 ) -> list[MultiTensorLaunch]:
     """The launches over `depth` lists (1 to 5) of tensors of `numels` elements.
 
-    A launch is issued when it has the maximum of blocks, or the maximum of tensors with the last
-    one complete; the remainder is one more launch (ATen/native/cuda/MultiTensorApply.cuh,
-    `multi_tensor_apply`). With `scalar_list` each tensor has its own scalar.
+    A launch is issued when it has the maximum number of blocks, or the maximum number of tensors,
+    the last of which is complete; the remainder is one more launch
+    (ATen/native/cuda/MultiTensorApply.cuh, `multi_tensor_apply`). With `scalar_list` each tensor
+    has its own scalar.
     """
     max_tensors = (_MAX_TENSORS_SCALAR_LIST if scalar_list else _MAX_TENSORS)[depth - 1]
     launches: list[MultiTensorLaunch] = []

@@ -180,7 +180,7 @@ _REAL_OF_COMPLEX = ("abs", "angle")
 
 
 def _real(steps: Steps) -> Cost:
-    """Cost of a real result of complex numbers: it is computed as a complex one, whose real part is
+    """Cost of a real result of complex operands: a complex result is computed, and its real part is
     copied (ATen/native/UnaryOps.cpp, `unary_op_impl_with_complex_to_float_out`)."""
 
     def rule(op: Signature) -> tuple[Work, ...]:

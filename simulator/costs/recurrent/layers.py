@@ -62,7 +62,7 @@ class _Layer(NamedTuple):
 @cost("aten._cudnn_rnn.default")
 def cudnn_rnn(op: Signature) -> tuple[Work, ...]:
     """For each layer and direction: the product of the inputs, then the recurrence. Before them the
-    weights are copied into one buffer, if they are not its views."""
+    weights are copied into one buffer, if they are not views of it already."""
     launches = [*_steps_first(op, op["input"])]
     weights = op.tensors("weight")
     if weights and op.get("weight_buf") is None:
@@ -130,7 +130,7 @@ def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
 
 
 def _bias_gradients(layer: _Layer) -> Work:
-    """Sum of the gates' gradients over all steps, serially in each of few threads."""
+    """Sum of the gates' gradients over all steps, computed serially by a few threads."""
     width = layer.gates * layer.hidden
     written = 2 * width * layer.itemsize
     work = reduction(width, layer.rows, layer.gate_bytes, written, inner=width)

@@ -200,8 +200,9 @@ cost(*_names(("mean.default", "mean.dim", "mean.out", "mean.dtype_out")))(
 cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
     _rule((2, 4), kind="extremes")
 )
-# Welford: d = x - mean; mean += d / n; m2 += d·(x - mean), of which 4 are the plain variance's
-# (one addition for the mean; subtract, multiply, add), a division, maybe a root, per row.
+# Welford: d = x - mean; mean += d / n; m2 += d·(x - mean). Of these FLOPs, 4 are those of the plain
+# variance (one addition for the mean; subtract, multiply, add). Per row there are a division and
+# maybe a root.
 cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
 
 

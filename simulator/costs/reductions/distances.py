@@ -20,7 +20,7 @@ from simulator.records import Signature, Tensor
 
 @cost("aten._cdist_forward.default")
 def cdist(op: Signature) -> tuple[Work, ...]:
-    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m each, one block per pair.
+    """Distances [b, p, r] of [b, p, m] and [b, r, m]: 3·m FLOPs each, one block per pair.
 
     Euclidean distances of more than 25 points use the matrix product |x|² + |y|² - 2·x·y: squares
     and sums of each, ones, concatenations, the product, a clamp and a root (Distance.cpp).

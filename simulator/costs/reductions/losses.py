@@ -45,13 +45,14 @@ def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
 
 @cost("aten.mse_loss.default")
 def mse_loss(op: Signature) -> tuple[Work, ...]:
-    """(x - y)²: 2 per element."""
+    """(x - y)²: 2 FLOPs per element."""
     return _reduced(op, 2)
 
 
 @cost("aten.smooth_l1_loss.default", "aten.huber_loss.default")
 def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
-    """Difference, absolute value, comparison, and one of two 2-FLOP branches: 5 per element."""
+    """Difference, absolute value, comparison, and one of two 2-FLOP branches: 5 FLOPs per
+    element."""
     return _reduced(op, 5)
 
 
@@ -84,7 +85,7 @@ def binary_cross_entropy(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.binary_cross_entropy_backward.default")
 def binary_cross_entropy_backward(op: Signature) -> tuple[Work, ...]:
-    """g·(x - y) / max((1 - x)·x, ε), 6 per element; another kernel divides a mean by n."""
+    """g·(x - y) / max((1 - x)·x, ε), 6 FLOPs per element; another kernel divides a mean by n."""
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
     read = op["grad_output"].nbytes + x.nbytes + op["target"].nbytes
@@ -105,7 +106,8 @@ def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     """(1 - y)·x - w·log sigmoid(x), op by op as in Loss.cpp.
 
     One kernel each for log sigmoid, the scalar 1, 1 - y, the product and the difference.
-    `pos_weight` adds four: pos_weight - 1, times y, plus 1, and its product with log sigmoid.
+    `pos_weight` adds four kernels: pos_weight - 1, times y, plus 1, and its product with log
+    sigmoid.
     """
     x, n = op["self"], op["self"].numel
     full = n * x.itemsize
@@ -161,7 +163,7 @@ def nll_loss_forward(op: Signature) -> Work:
 
 
 def _one_block(direction: str, x: Tensor, rows: int, read: int, write: int) -> Work:
-    """A reduced loss is one block with a thread per 16 rows, at most 1,024 threads
+    """The launch of a reduced loss: one block with a thread per 16 rows, at most 1,024 threads
     (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
     threads = _threads(rows)
     dims = {
@@ -258,7 +260,8 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
 def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """Approximate: beta, like alpha in the forward, then the gradient of each log probability."""
+    """Approximate: beta, like alpha in the forward pass, then the gradient of each log
+    probability."""
     x, alpha = op["log_probs"], op["log_alpha"]
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
     sent = from_host(8 * b)

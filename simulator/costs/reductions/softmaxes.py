@@ -35,13 +35,13 @@ _WAITS = 66
 """Slots from one division of a lane to its next: divisions are serial, and each checks its
 operands. A row of 1,211 takes 5.5 µs in softmax and 3.0 µs in log-softmax."""
 _ZERO = 30
-"""Additional instructions of a warp's division of 0, as under a mask, which takes the path of
-denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 µs without
-a mask; 32 × 1,024 rows of 1,024 in fp16 take 77 and 49 µs. The softmax of T5's decoder takes 16 µs,
-that of its encoder 12 µs."""
+"""Additional instructions of a warp if it divides 0, as under a mask: such a division takes the
+path of denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 µs
+without a mask; 32 × 1,024 rows of 1,024 in fp16 take 77 and 49 µs. The softmax of T5's decoder
+takes 16 µs, that of its encoder 12 µs."""
 _ZERO_WAITS = 200
-"""Additional slots of a lane before its next division if all that it divides is 0: 12 × 64 rows of
-64 take 1.9 µs instead of 1.4."""
+"""Additional slots of a lane before its next division if it divides only zeros: 12 × 64 rows of 64
+take 1.9 µs instead of 1.4."""
 _PAIRED = 128
 """Largest number of elements per row with which a warp takes two rows (`WARP_BATCH` of
 PersistentSoftmax.cuh)."""
@@ -56,7 +56,8 @@ def _power(value: int) -> int:
 
 def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
     """One thread per row, or several if few rows are adjacent. Each thread visits its elements
-    three times, and counts as two because of its registers (`SpatialSoftMax_getBlockSize`)."""
+    three times, and counts as two threads because of its registers
+    (`SpatialSoftMax_getBlockSize`)."""
     cols, inner = dims["cols"], dims["inner"]
     wide, high = min(inner, _THREADS), 1
     if wide <= 64 <= cols:
@@ -72,7 +73,7 @@ def _across_dims(dims: dict[str, int], backward: bool) -> dict[str, Any]:
 
 
 def _outputs_named(dims: dict[str, int], across: bool) -> dict[str, int]:
-    """Rename "rows" to "outputs" if rows lie across memory, where no row has a block of its own."""
+    """Rename "rows" to "outputs" if rows lie across memory, where a block computes several rows."""
     return {"outputs" if across and name == "rows" else name: n for name, n in dims.items()}
 
 

@@ -145,7 +145,8 @@ def _groups(op: Signature) -> int:
 
 
 def _flops(op: Signature) -> int:
-    """2 · n · positions · prod(weight): each position of the smaller image meets every weight.
+    """2 · n · positions · prod(weight): each position of the smaller image is multiplied by every
+    weight.
 
     The positions are those of the output, or of the input of a transposed convolution.
     """

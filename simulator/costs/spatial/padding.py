@@ -29,7 +29,7 @@ def col2im(op: Signature) -> Work:
 
 @cost("aten.unfold_backward.default")
 def unfold_backward(op: Signature) -> tuple[Work, Work]:
-    """The kernel that writes the zeros to which windows are then added."""
+    """Write zeros, then add to each element the windows that contain it."""
     grad = op["grad_in"]
     return fill_like(op.out), window("pool", op, grad.numel, 1, grad.nbytes, op.out.nbytes)
 

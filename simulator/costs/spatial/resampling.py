@@ -25,8 +25,8 @@ _TAPS = {
 
 
 def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
-    """Inputs per output; an antialiased reduction reads more in proportion to its scale, along each
-    side."""
+    """Inputs per output. Antialiased downscaling reads more along each side, in proportion to its
+    scale."""
     mode = next(
         m
         for m in ("bilinear", "trilinear", "bicubic", "lanczos", "nearest", "linear")
@@ -102,8 +102,8 @@ def _is_copy(op: Signature, source: Tensor, target: Tensor) -> bool:
 def _serial_planes(op: Signature, x: Tensor) -> int:
     """Images × channels if one thread serially computes one position in all of them, else 0.
 
-    All interpolations do so except nearest, antialiased ones in the forward, and bilinear with 16
-    or more channels innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
+    All interpolations do so except nearest, the forward pass of antialiased ones, and bilinear with
+    16 or more channels innermost (UpSampleBilinear2d.cu, `upsample_bilinear2d_nhwc_out_frame`).
     """
     if "_aa" in op.name and "backward" not in op.name:
         return 0
@@ -117,7 +117,7 @@ _WAIT_CLOCKS = 550
 
 
 def _cubic_steps(x: Tensor, out: Tensor, planes: int) -> int:
-    """The number of planes, times the clocks of a plane's loads over those of a full block whose
+    """The number of planes, times the ratio of a plane's load clocks to those of a full block whose
     lanes share their sectors. A block of 1,024 positions is alone on its multiprocessor. Bicubic
     interpolation to the same size loads each value once."""
     places = prod(out.shape[2:])
@@ -130,8 +130,8 @@ def _cubic_steps(x: Tensor, out: Tensor, planes: int) -> int:
 
 
 def _variant(op: Signature, kind: str) -> str:
-    """Bicubic kernels read 16 neighbours of each plane in turn, four times as many as the
-    others."""
+    """The variant of a kernel. Bicubic kernels have a separate one: they read 16 neighbours of each
+    plane in turn, four times as many as the others."""
     return f"{kind}_cubic" if "bicubic" in op.name and "_aa" not in op.name else kind
 
 

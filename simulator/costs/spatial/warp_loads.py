@@ -23,8 +23,8 @@ strides of 160."""
 def load_clocks(
     step_bytes: Any, row_bytes: Any, height: Any, width: Any, out_height: Any, out_width: Any
 ) -> Any:
-    """Whole clocks in which a warp loads one value for each of 32 neighbouring outputs. They come
-    from an image of `height` × `width` whose values are `step_bytes` apart and whose rows are
+    """Whole clocks in which a warp loads one value for each of 32 neighbouring outputs. The values
+    come from an image of `height` × `width` whose values are `step_bytes` apart and whose rows are
     `row_bytes` apart."""
     sizes = np.broadcast_arrays(
         *(

@@ -27,7 +27,7 @@ class HostCosts:
     convolution_s    a convolution
     attention_s      fused attention
     cold_s           added per kernel or call if at least four others ran since its last run
-    tabled_s         added to a convolution's backward, called through Python's table of operators
+    tabled_s         added to a convolution's backward, because Python's table of operators calls it
     resumed_s        added per forward graph after a break: its code is a separate function
     node_s           added per backward graph after a break, for its autograd function in Python,
                      forward and backward
@@ -54,7 +54,7 @@ class HostCosts:
 class ReplayCosts:
     """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
 
-    graph_s     the tree selects the next graph and returns its results
+    graph_s     the tree's selection of the next graph, and the return of its results
     held_s      a tensor that a graph receives in its own memory (or copies there) or passes on
     gradient_s  a gradient assigned to its weight, and cleared; no result is allocated
     backward_s  the backward's node and the call of its graph

@@ -1,7 +1,8 @@
 """The host's work to run a compiled module: guards, the generated wrapper, and launches.
 
-No Python of the module runs, and no autograd nodes of its ops; the whole backward is one node. A
-library call goes through the dispatcher once, from the wrapper, with its result allocated before.
+Neither the module's Python nor the autograd nodes of its ops run; the whole backward pass is one
+node. A library call goes through the dispatcher once, from the wrapper, after its result is
+allocated.
 
 If the graph breaks, each graph adds a call, checks of its inputs and weights, and an autograd node;
 code between graphs costs as much as in eager mode.
@@ -69,7 +70,7 @@ def _kind_s(name: str, costs: HostCosts) -> float:
 
 
 def _cold(trace: Trace) -> Floats:
-    """Coldness of the wrapper's code for each op [ops]; each generated kernel has its own."""
+    """Coldness of the wrapper's code for each op [ops]; each generated kernel has separate code."""
     signatures, rows = trace.signatures
     kinds = [
         f"{index}" if signature.name.startswith("fused.") else signature.name
@@ -113,9 +114,9 @@ def tabled(trace: Trace) -> np.ndarray:
 def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
-    """Host seconds that each graph except the first of its pass adds, at its first op [ops]. They
-    are those of the call, of each tensor that comes from another stretch, of the backward's node,
-    and of the autograd function in both passes."""
+    """Host seconds that each graph except the first of its pass adds, at its first op [ops]. These
+    are the seconds of the call, of each tensor that comes from another stretch, of the backward's
+    node, and of the autograd function in both passes."""
     speed = host.seconds["op"] / costs.reference_op_s
     graph_of: dict[int, Graph] = {}
     first: dict[Graph, int] = {}

@@ -30,8 +30,8 @@ def replaying(
     costs: HostCosts = RECORDED,
     replay: ReplayCosts = REPLAYED,
 ) -> tuple[Launches, Clock]:
-    """The launches, without durations, and the clock of a step whose graphs are replayed. The gap
-    is the mean over kernels in graphs and outside."""
+    """The launches, without durations, and the clock of a step whose graphs are replayed. The
+    clock's gap is the mean over kernels inside and outside graphs."""
     captured, host = replays.graph_of >= 0, host.in_phase(plan.trace.phase)
     speed = host.seconds["op"] / costs.reference_op_s
     work = np.where(captured, 0.0, ops_s(plan, host, costs))

@@ -161,7 +161,7 @@ def _with(
     storages: list[Storage],
     moved: dict[int, int],
 ) -> Fused:
-    """The step with each copy inserted before the op of its number; captured ops read the
+    """The step with each copy inserted before the op whose number it has; captured ops read the
     copies."""
     trace = fusion.trace
     ops: list[Op] = []
@@ -192,9 +192,9 @@ def _with(
 
 
 def _while_needed(storages: list[Storage], ops: list[Op], moved: dict[int, int]) -> list[Storage]:
-    """The storages with shorter lifetimes of copies. The copy of an input lives from the copy op to
-    the last op that reads it: each replay copies again, and later results of the graph may reuse
-    the memory."""
+    """The storages, with the lifetimes of copies shortened. The copy of an input lives from the
+    copy op to the last op that reads it: each replay copies again, and later results of the graph
+    may reuse the memory."""
     first, last = touches(ops)
     for number in moved.values():
         storages[number] = replace(storages[number], born=first[number], freed=last[number] + 1)

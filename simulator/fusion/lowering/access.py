@@ -1,6 +1,6 @@
 """The offset and the order in which a loop reads a value, as in Inductor's `MemoryDep`. Two loops
 share a read only if they read the same elements in the same order (`score_fusion_memory` of
-torch/_inductor/scheduler.py). A loop joins the preceding loop only if it reads in the order in
+torch/_inductor/scheduler.py). A loop fuses with the preceding loop only if it reads in the order in
 which that loop writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def reordered(key: Key, elements: int) -> tuple[Key, Map]:
 
 
 def _permutes(pairs: Map, elements: int) -> bool:
-    """Whether a walk touches this many elements, each once and without gaps."""
+    """Whether a walk touches exactly `elements` elements, each once and without gaps."""
     step = 1
     for size, stride in sorted(pairs, key=lambda pair: pair[1]):
         if stride != step:
@@ -149,8 +149,8 @@ def walk(tensor: Tensor, shape: tuple[int, ...]) -> Map:
 
 
 def relaid(tensor: Tensor, written: Tensor) -> Tensor:
-    """A view of a loop's result, with strides for row-major memory: eager kernels preserve the
-    order of their inputs, but generated ones need not."""
+    """A view of a loop's result, with the strides that it has if the result is row-major: eager
+    kernels preserve the order of their inputs, but generated ones need not."""
     plain = row_major(written.shape)
     if written.stride == plain:
         return tensor

@@ -16,8 +16,8 @@ from simulator.records import Signature
 SLOTS: dict[str, int] = {
     name: traits.slots for name, traits in TRAITS.items() if traits.slots is not None
 }
-"""Issue slots per element. An op without a row takes one for each arithmetic function of its
-formula."""
+"""Issue slots per element. An op without an entry takes one slot for each arithmetic function of
+its formula."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81
@@ -58,7 +58,7 @@ def arithmetic(
     works = costed(op) or ()
     flops = sum(w.flops for w in works)
     name = op.name.split(".")[1]
-    if name in ROWS and works:  # regardless of the number of eager kernels
+    if name in ROWS and works:  # whatever the number of eager kernels
         return flops, max(_slots(op, work, persistent, by_hand) for work in works)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel

@@ -1,5 +1,5 @@
-"""Ops with reductions in them, decomposed as Inductor does (torch/_inductor/decomposition.py,
-lowering.py, torch/_decomp): statistics first, then loops over elements that read them.
+"""Decompose ops that contain reductions, as Inductor does (torch/_inductor/decomposition.py,
+lowering.py, torch/_decomp): statistics first, then elementwise loops that read the statistics.
 
 The op's arithmetic is divided among the parts by the bytes that each part reads.
 """
@@ -248,12 +248,12 @@ def _whole(lowering: Lowering, index: int, op: Op) -> None:
     results = [(v, t.nbytes) for v, t in zip(lowering.flow.makes[index], op.outputs, strict=True)]
     first = len(lowering.nodes)
     reduce(lowering, index, 1, target.numel, True, reads, results, arithmetic(op.signature))
-    node = lowering.nodes[first]  # if the sum is split, the first step, which reads the rows
+    node = lowering.nodes[first]  # the first step, if the sum is split, reads the rows
     whole = max(op.signature["self"].numel, 1)
     if picked in lowering.pending:  # pending values are computed for the looked-up elements only
         pending = lowering.pending[picked]
         node.flops -= pending.flops - pending.flops * target.numel // whole
-    for key in node.reads:  # of pending values, too, one element per row is read
+    for key in node.reads:  # only one element per row is read, also of a pending value
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
 

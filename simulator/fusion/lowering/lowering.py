@@ -150,8 +150,8 @@ class Lowering:
     # -- values -----------------------------------------------------------------------------------
 
     def inputs(self, index: int, op: Op, *names: str) -> dict[Key, int]:
-        """Bytes that an op touches to read its inputs (only those with these names, if names are
-        given), by value."""
+        """Bytes that an op touches to read its inputs, by value; only inputs with these names, if
+        names are given."""
         reads: dict[Key, int] = {}
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
         for place, (value, tensor, name) in enumerate(

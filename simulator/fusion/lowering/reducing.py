@@ -63,8 +63,8 @@ def reduce(
 
 
 def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
-    """Whether at least half of the whole reads go across memory (`Reduction.num_splits` of
-    ir.py)."""
+    """Whether at least half of the reads of whole values go across memory (`Reduction.num_splits`
+    of ir.py)."""
     outer = [
         _reads_across(lowering, key)
         for key, size in lowering.through(reads)[0].items()
@@ -74,8 +74,8 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
 
 
 def _along_first(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
-    """Whether more than half of the whole reads go along memory in their first dimension, as those
-    of a transposed matrix do."""
+    """Whether more than half of the reads of whole values go along memory in their first dimension,
+    as those of a transposed matrix do."""
     whole = [key for key, size in lowering.through(reads)[0].items() if size >= elements]
     if not lowering.inductor or lowering.calls.channels_last:
         return False

@@ -1,4 +1,5 @@
-"""The bytes that a read of a tensor moves: whole sectors, even if it needs some elements only."""
+"""The bytes that a read of a tensor moves: whole sectors, even if it needs only some of the
+elements."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 
 These patterns were compared with the real Inductor (torch 2.13): scores divided by a number, with
 or without an added mask; scores multiplied by a number, without a mask. Only half precision matches
-(`_sfdp_params_check`), with a softmax in float32 or not. Scores without a scale, filled by a mask,
-or of scaled queries do not match, nor does any pattern if another op reads one of its intermediate
-results. A trace does not record whether a network returns such a result. Training steps are not
-changed, though Inductor has patterns for them too.
+(`_sfdp_params_check`), whether the softmax is in float32 or not. Scores without a scale, filled by
+a mask, or of scaled queries do not match, nor does any pattern if another op reads one of its
+intermediate results. A trace does not record whether a network returns such a result. Training
+steps are not changed, though Inductor has patterns for them too.
 """
 
 from __future__ import annotations

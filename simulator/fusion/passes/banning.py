@@ -46,7 +46,7 @@ def banned(joint: Joint, bans: Bans, allowed: Collection[int] = ()) -> set[int]:
 
     if bans.used_far_apart:
         for tensor, users in enumerate(joint.users):
-            if len(users) < 2:  # a single reader comes after no other reader
+            if len(users) < 2:  # only a reader after the first can be banned
                 continue
             first = _first_unfusible(joint, users)
             for user in users:

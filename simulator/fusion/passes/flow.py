@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 def behind(edges: Mapping[tuple[int, int], int], nodes: int, source: int, sink: int) -> set[int]:
     """The nodes from which the sink can still be reached under a maximum flow. They are the sink's
-    side of the minimum cut nearest to the sink, which is the same for all maximum flows.
+    side of the minimum cut nearest to the sink. All maximum flows give the same cut.
 
     `edges` maps pairs (from, to) of nodes 0 to `nodes` − 1 to whole capacities.
     """

@@ -39,19 +39,19 @@ def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
 def slots(arithmetic: int, operands: int, elements: int, rows: int, cols: int) -> int:
     """Issue slots: the arithmetic and, per element, a load or store of each of `operands`.
 
-    Triton knows that rows are aligned if 16 divides their length. Otherwise each element has a
-    separate load, with an address and a bound. That takes 3.5 to 4.7 more slots, according to the
-    machine code and to the times of rows of 50,257 and of 32,000 elements."""
+    Triton treats rows as aligned if 16 divides their length. Otherwise each element has a separate
+    load, with an address and a bound. That takes 3.5 to 4.7 more slots, according to the machine
+    code and to the times of rows of 50,257 and of 32,000 elements."""
     loads = operands + (_ONE_BY_ONE if rows and cols % _VECTOR else 0)
     return -(-(arithmetic + loads * elements) * programs(elements, rows, cols)[1] // elements)
 
 
 _SUMS = {"_softmax": 2, "_log_softmax": 2, "logsumexp": 2, "native_layer_norm": 2, "var": 2}
 _SHUFFLE, _EXCHANGE, _FETCH = 5, 60, 110
-"""Waits in slots of 5 clocks, about the time of an instruction that depends on the previous one.
-They are for a halving of a warp's lanes; for a barrier, with the exchange between warps through
-shared memory; and for a load from L2. A softmax of 32 rows takes 0.35 µs longer if several warps
-share a row."""
+"""Waits in slots of 5 clocks, about the time of an instruction that depends on the previous one. In
+order, they are for a halving of a warp's lanes; for a barrier, with the exchange between warps
+through shared memory; and for a load from L2. A softmax of 32 rows takes 0.35 µs longer if several
+warps share a row."""
 
 
 def sums(ops: Iterable[Signature]) -> int:
@@ -61,8 +61,8 @@ def sums(ops: Iterable[Signature]) -> int:
 
 
 def waiting(cols: int, sums: int) -> int:
-    """Slots that a program waits while it sums a row `sums` times, and before it starts the next
-    part of the row."""
+    """Slots for which a program waits while it sums a row `sums` times, and before it starts the
+    next part of the row."""
     part = cols if cols <= _IN_REGISTERS else _PART
     halvings = min(5, max(part // (_WARP // 32), 1).bit_length() - 1)
     each = _SHUFFLE * halvings + (_EXCHANGE if part > _WARP else 0)

@@ -30,8 +30,7 @@ from simulator.records import Op, Signature, Tensor, Trace
 REFERENCE = GPU(
     id="132 units", name="132 units", memory_bytes=1, bandwidth_bytes_per_s=1.0, units=132
 )
-"""The GPU for which reductions are split, because an edit of a trace does not know the user's
-GPU."""
+"""Reductions are split as on this GPU, because an edit of a trace is the same for every GPU."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ class Chosen:
 def _space(node: Node) -> str:
     if node.kind == "reduction":
         return f"reduces {node.rows:,} times {node.cols:,} elements"
-    return f"goes over {node.rows:,} elements"
+    return f"loops over {node.rows:,} elements"
 
 
 def _bytes(size: int) -> Tensor:

@@ -22,7 +22,7 @@ def arguments(
 ) -> dict[str, Any]:
     """The arguments of a fused op: `work` is the FLOPs and instructions of its arithmetic; for each
     of `operands` a load or store per element is added. A kernel is `generated` by a compiler, or
-    handwritten; then `sums` is the number of its serial sums over rows."""
+    handwritten; for a handwritten one, `sums` is the number of its serial sums over rows."""
     reduced = next((node for node in nodes if node.kind == "reduction"), None)
     elements = max((node.elements for node in nodes), default=0)
     rows = reduced.rows if reduced is not None and reduced.inner else 0

@@ -89,7 +89,8 @@ def _same_sizes(schedule: Schedule, origin: Trace, stretch: int) -> bool:
 
 @dataclass
 class _Assembly:
-    """The step while it is assembled; `schedules` by stretch of the forward pass."""
+    """The step while it is assembled; `schedules` holds the schedules by stretch of the forward
+    pass."""
 
     ruled: Fused
     schedules: dict[int, Schedule]

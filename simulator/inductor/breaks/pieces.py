@@ -52,7 +52,8 @@ def broken(trace: Trace, pieces: Sequence[Piece]) -> Trace:
 
 
 def by_stretch(trace: Trace, pieces: Sequence[Piece]) -> dict[int, list[int]]:
-    """The numbers of the schedules by stretch of the forward pass, of a trace by `broken`."""
+    """The numbers of the schedules by stretch of the forward pass, for a trace that `broken`
+    returned."""
     forward = [op.name for op in trace.ops if op.phase == "forward"]
     stretch = [number for phase, number in graphs(trace).of if phase == "forward"]
     stretches: dict[int, list[int]] = {}

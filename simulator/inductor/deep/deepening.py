@@ -24,7 +24,8 @@ def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
     The compiler's fusion repeats with every block if each block saves its result, as in training.
     If residual sums are recomputed until four are read (`realize_reads_threshold` of
     torch/_inductor/config.py), it repeats with every second block of two sums, or every fourth
-    block of one. There are two periods between a first and a last block, which may differ.
+    block of one. There are two periods between the first and the last block; these two blocks may
+    differ from the others.
     """
     tried = set[int]()
     for period, more in ((1, 0), (1, 1), (2, 0)) if training else ((2, 0), (4, 0)):

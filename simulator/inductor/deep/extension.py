@@ -1,9 +1,9 @@
 """The schedule of a deep network from those of two shallower ones.
 
-A network repeats one block. The launches that a few more blocks add, a period, are found by
-comparing two depths. If everything else is equal, further periods are inserted, in which all counts
-(buffers, origins, the number of a block) grow by the same amount from period to period and from
-depth to depth. Otherwise the schedule cannot be extended.
+A network repeats one block. The launches that a few more blocks add form a period, which a
+comparison of two depths shows. If everything else is equal, further periods are inserted, in which
+all counts (buffers, origins, the number of a block) grow by the same amount from period to period
+and from depth to depth. Otherwise the schedule cannot be extended.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _continued(
 
 
 def _sound(extended: Schedule, deep: Schedule, likes: list[int]) -> bool:
-    """Whether all origins exist, and each launch has the same inputs written before it as the
-    launch that it copies."""
+    """Whether all origins exist, and earlier launches write the same inputs of each launch as of
+    the launch that it copies."""
     if any(not 0 <= o < len(extended.origins) for each in extended.launches for o in each.origins):
         return False
     before = _unmade(deep)
@@ -84,8 +84,8 @@ def _sound(extended: Schedule, deep: Schedule, likes: list[int]) -> bool:
 
 
 def _unmade(schedule: Schedule) -> list[tuple[int, ...]]:
-    """For each launch the indices of its reads that no earlier launch wrote: views of several
-    adjacent buffers."""
+    """For each launch, the indices of those of its reads that no earlier launch wrote, such as
+    views of several adjacent buffers."""
     outside: tuple[Role, ...] = ("weight", "buffer", "input")
     available = {number for number, buffer in enumerate(schedule.buffers) if buffer.role in outside}
     unmade: list[tuple[int, ...]] = []

@@ -132,6 +132,7 @@ def _configuration(transformers: Any, file: Path) -> Any:
         if "custom code" not in str(error):
             raise
         raise InputError(
-            f"{file} names code of its own (auto_map), which is not run: expected a network of "
+            f"{file} refers to code in its folder (auto_map), which is not run: expected a "
+            "network of "
             "transformers; give a FILE.py:FACTORY that imports this code"
         ) from None

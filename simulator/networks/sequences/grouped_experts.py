@@ -20,7 +20,8 @@ class Router(nn.Module):
 
 
 class GroupedExperts(nn.Module):
-    """SwiGLU layers of inner width `hidden`, of which each token passes those that a router chose.
+    """SwiGLU layers of inner width `hidden`; each token passes through those that a router chose
+    for it.
 
     The experts' weights are one tensor for gate and up and one for down, and a grouped product
     multiplies the rows of every expert by its weights. No shape depends on the data, so that a CUDA

@@ -44,7 +44,7 @@ class LatentAttention(nn.Module):
 
     def projected(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """x [batch, seq, width] -> the queries' plain and rotated parts, [batch, heads, seq, …],
-        and what is cached: latents and rotated keys, [batch, seq, cached + rotated]."""
+        and the cached numbers: latents and rotated keys, [batch, seq, cached + rotated]."""
         sizes = self.sizes
         parts = [product(x) for product in self.down]
         query, rest = parts if len(parts) > 1 else parts[0].split(self.rows, dim=-1)

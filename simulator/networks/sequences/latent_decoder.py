@@ -34,7 +34,7 @@ class LatentDecoder(nn.Module):
     With `ranks` it is the part of one GPU among that many, without the collectives: its share of
     the heads, of the vocabulary and of `hidden` of every layer and expert. The latent, and so the
     cache, is on every GPU. With `expert_parallel` the GPU has whole experts, a share of their
-    number. With `attention_dp` it has everything but experts whole, for sequences of its own. Its
+    number. With `attention_dp` only the experts are divided, and the GPU has its own sequences. Its
     experts compute tokens of all GPUs, as many as it has itself.
     """
 

@@ -12,7 +12,8 @@ from simulator.networks.output import Output
 def segment_sums(x: Tensor) -> Tensor:
     """[..., n] -> [..., n, n]: entry (i, j) is x[j+1] + … + x[i], and -inf for j > i.
 
-    Summed per segment, because a difference of prefix sums loses digits to cancellation.
+    Each segment is summed separately, because a difference of prefix sums loses digits to
+    cancellation.
     """
     n = x.shape[-1]
     ones = torch.ones(n, n, dtype=torch.bool, device=x.device)

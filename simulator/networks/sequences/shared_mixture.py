@@ -9,7 +9,8 @@ from simulator.networks.sequences.llama import SwiGlu
 
 
 class GroupRouter(nn.Module):
-    """Chooses `top` of `experts` for each token, among those of the `top_groups` best of `groups`.
+    """Chooses `top` of `experts` for each token, among the experts of the `top_groups` best of
+    `groups` groups.
 
     A group is rated by the sum of its two best scores. Each expert has a bias, which is not trained
     by gradients and balances the load. It enters the choice of experts, but not their shares. The
@@ -43,8 +44,8 @@ class GroupRouter(nn.Module):
 
 
 class RankExperts(GroupedExperts):
-    """The experts of one GPU of `parts`, among which whole experts are divided. They compute
-    1 / `parts` of the rows of its tokens, the mean if experts are used equally."""
+    """The experts of one of `parts` GPUs, each with whole experts. They compute 1 / `parts` of the
+    rows of the GPU's tokens, the mean if experts are used equally."""
 
     def __init__(self, width: int, hidden: int, experts: int, parts: int) -> None:
         super().__init__(width, hidden, experts)

@@ -51,7 +51,8 @@ def _of_batch(spec: Spec, row: Row) -> Iterator[Assumption]:
 
 
 def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumption]:
-    """Simulations with other loads, largest batches and windows; NaN for an overloaded queue."""
+    """The assumptions on the queue, simulated with other loads, largest batches and windows; NaN
+    for an overloaded queue."""
     window_s = spec.workload.batch_window_s
 
     def at(rate: float = rate, most: int = most, window_s: float = window_s) -> float:
@@ -80,7 +81,7 @@ def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumpti
     fills_s = most * row.count / rate
     yield Assumption(
         "wait for a full batch, at most",
-        latency(window_s) if window_s else "none: a free GPU takes what waits",
+        latency(window_s) if window_s else "none: a free GPU takes the waiting samples",
         _YOURS if window_s else "the default of Triton Inference Server",
         "none",
         f"{latency(fills_s)}, in which {most} arrive",
@@ -90,7 +91,8 @@ def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumpti
 
 
 def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """Figures are proportional to the steps and to 1 / (1 − lost), so most ends are products."""
+    """The assumptions of a training run. Its figures are proportional to the steps and to 1 / (1 −
+    lost), so most ends are products."""
     whole, work = row.duration_s, spec.workload
     assert whole is not None and row.latency_s
     lost = lost_share(spec, row.count)
@@ -170,7 +172,8 @@ def _step(value: float, ends: tuple[float, float] | None) -> Assumption:
 
 
 def _batches(spec: Spec, row: Row, figure: Figure) -> Iterator[Assumption]:
-    """Predictions at half and twice the batch; NaN at an end that does not fit."""
+    """The assumption on the batch, predicted at half and twice the batch; NaN at an end that does
+    not fit."""
     batch = round(row.batch or 1)
     halves = [max(batch // 2, 1), 2 * batch]
     source = _YOURS if spec.workload.batch else "the fastest batch tried within the limits"
@@ -217,7 +220,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
             yield Assumption("arrivals", "batches are always full", "your spec gives no load.rate")
         else:
             how = "a Poisson process; each GPU gets its share at random"
-            yield Assumption("arrivals", "samples come one by one", how)
+            yield Assumption("arrivals", "samples arrive one by one", how)
     elif row.sharded:
         how = "FSDP2 over the GPUs of a node; collectives overlap with kernels as torch issues them"
         yield Assumption("weights, gradients, optimizer", f"sharded over {row.count} GPUs", how)

@@ -44,8 +44,8 @@ class BatchServer:
 
 @dataclass(frozen=True)
 class BatchedLoad:
-    """The seconds from arrival to result [samples], the sizes of the batches, and the seconds in
-    which the GPU works and those until the last result."""
+    """The seconds from arrival to result [samples], the sizes of the batches, the seconds in which
+    the GPU works, and the seconds until the last result."""
 
     latency_s: Floats
     sizes: NDArray[np.int64]

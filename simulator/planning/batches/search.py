@@ -29,7 +29,7 @@ from simulator.whatif import apply
 _MODES = {"eager": "eager"} | dict.fromkeys(("compiled+graph", *SERVERS), "reduce-overhead")
 _BATCHES = (1, 8, 32, 128, 512)
 _QUEUED = (1, 2, 8, 32, 128, 512)
-"""Batches of samples that arrive one by one; those between them are interpolated."""
+"""The batches to predict if samples arrive one by one; batches in between are interpolated."""
 
 Communication = Callable[[GPU, int, float], float | None]
 """A function of the GPU, the number of GPUs and the bytes of gradients that returns the seconds per
@@ -167,7 +167,7 @@ def _rows(
 def _add_sharded(
     spec: Spec, card: GPU, engine: str, precision: str, result: SearchResult, progress: Progress
 ) -> None:
-    """Add the rows of a training sharded over each count of a card."""
+    """Add the rows of training sharded over each number of GPUs of a card."""
     name = f"{card.name}, sharded, {engine}, {precision}"
     if reason := shardable(engine, precision):
         result.pruned[name] = reason
@@ -202,7 +202,7 @@ def batch_table(spec: Spec, row: Row, most: int) -> BatchTable | None:
 
 def _batches_of(batch: int | None, queued: bool) -> tuple[int, ...]:
     """The batches to predict: the spec's, or those to choose from. If samples are batched as they
-    arrive, smaller ones than the spec's occur too."""
+    arrive, batches smaller than the spec's occur too."""
     if not queued:
         return (batch,) if batch else _BATCHES
     return (*(b for b in _QUEUED if b < batch), batch) if batch else _QUEUED

@@ -86,8 +86,8 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
     """The largest batch for one of `count` GPUs, if steps take the slow end of their interval.
 
     The choice is among batches whose latency is near the least one, or among all if all are
-    overloaded. Those whose own time is within the limit come first. The one that carries the most
-    is chosen."""
+    overloaded. Batches whose own time is within the limit are preferred. Of these, the one that
+    carries the most samples per second is chosen."""
     assert spec.rate_per_s
     quick = replace(spec, requests=min(spec.requests, _SCREENED))
     latency_s: dict[int, float] = {}
@@ -108,7 +108,7 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
 
 
 def simulated(spec: Spec, count: int, server: BatchServer) -> BatchedLoad:
-    """One of `count` GPUs with its share of the rate."""
+    """The simulated load of one of `count` GPUs, each with an equal share of the rate."""
     assert spec.rate_per_s
     return serve_batches(arrivals(spec.rate_per_s / count, spec.requests, spec.seed), server)
 

@@ -54,7 +54,7 @@ class Requests:
         if replicas == 1:
             return self
         own = np.random.default_rng(seed).integers(replicas, size=len(self)) == 0
-        own[0] |= not own.any()  # of few requests, so that there is one to simulate
+        own[0] |= not own.any()  # at least one request is simulated
         return Requests(self.arrival_s[own], self.prompt[own], self.output[own])
 
 

@@ -57,8 +57,8 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
 
 
 def _steady_static(step: StepTime, rules: Rules, longest: Longest, rate_per_s: float) -> Steady:
-    """The state of a server whose batches run to their end: those that arrive during a batch make
-    the next one. The longest request of a batch determines its time."""
+    """The state of a server whose batches run to their end: the requests that arrive during a batch
+    form the next one. The longest request of a batch determines its time."""
     limit = min(rules.max_requests, len(step.decode_s) - 1)
     sizes = [
         b

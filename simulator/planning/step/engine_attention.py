@@ -42,7 +42,7 @@ class Attention(NamedTuple):
 
 @cache
 def engine_kernels(engine: str) -> dict[str, Any]:
-    """What is known of an engine's own kernels, including those that are like another engine's;
+    """The fitted constants of an engine's own kernels, including those shared with another engine;
     empty for an engine without them."""
     known = tomllib.loads(_ENGINES.read_text("utf-8")).get(engine, {})
     return engine_kernels(known["like"]) | known if "like" in known else known

@@ -1,4 +1,4 @@
-"""The exchange of tokens between GPUs that have sequences and whole experts of their own.
+"""The exchange of tokens between GPUs that each have their own sequences and whole experts.
 
 In every layer with experts, each GPU sends the rows of its tokens to the GPUs of their experts, in
 the precision of the products, and receives the results in the dtype of the activations: two
@@ -22,7 +22,8 @@ from simulator.planning.step.traced_step import sizes_of
 from simulator.timing.profile import learned
 
 _SENT_BYTES = {"fp8": 1.0, "nvfp4": 4.5 / 8}
-"""Bytes of each number that is sent. In other precisions it has the dtype of the activations."""
+"""By a step's precision, the bytes of each number that is sent. In precisions that are not listed
+here, numbers are sent in the dtype of the activations."""
 
 
 def reached(sizes: Mapping[str, Any], gpus: int) -> int:

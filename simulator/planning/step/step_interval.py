@@ -2,7 +2,7 @@
 
 The parts err independently, so that their half-widths combine as the root of their sum of squares:
 
-kernels      PyTorch's, from the profile of the card; in an engine with kernels of its own (products
+kernels      PyTorch's, from the profile of the card; in an engine with its own kernels (products
              in low precision, fused norms, paged attention) also how far these lie from PyTorch's
 attention    an engine's kernel may read the cache as slowly as the traced one
 collectives  NCCL's, and an engine's own all-reduces, by the fits of the link

@@ -76,7 +76,7 @@ class Machine:
     of compute, memory, overhead and communication in a decode, and the share of communication in a
     prefill; the watts of each GPU in decodes by batch and in prefills by tokens, NaN if unknown;
     and `largest`, a cache of largest rates. `pools` are its numbers of (prefill, decode) servers if
-    they are separate. Each of its `queues` has sequences of its own and takes its share of the
+    they are separate. Each of its `queues` has its own sequences and takes its share of the
     load."""
 
     step: StepTime
@@ -288,6 +288,6 @@ def network_size(work: Workload) -> NetworkSize:
 def _unserved(network: str) -> str:
     known = sorted(n.removesuffix("-decode") for n in CATALOGUE if n.endswith("-decode"))
     return (
-        f"workload.network = {network!r} cannot be served: expected a network with a decode step "
-        f"of its own: {', '.join(known)}; choose one"
+        f"workload.network = {network!r} cannot be served: expected a network with its own "
+        f"decode step: {', '.join(known)}; choose one"
     )

@@ -37,8 +37,8 @@ _KERNELS: LRUCache[tuple[Kernel, ...]] = LRUCache(64)
 
 
 def of_rank(scenario: Scenario, split: int, work: Workload | None = None) -> Scenario:
-    """The scenario of one rank of `split`; unchanged for one. The workload says whether a rank has
-    whole experts, and sequences of its own."""
+    """The scenario of one rank of `split`; unchanged for one. The workload determines whether a
+    rank has whole experts, and its own sequences."""
     if split == 1:
         return scenario
     sizes = {**scenario.sizes, "ranks": split}

@@ -3,8 +3,8 @@
 `families` looks a request up. `index.json` holds the file of each request, and a digest of the code
 that traced it. A file that other code traced is not used, so a packaged trace equals a fresh one.
 The families of a training step with another optimizer are those of AdamW with the update of that
-optimizer, or a file of their own if the layout or the order of gradients differs from batch to
-batch. `python -m simulator.scenario.packaged` updates the files.
+optimizer, or a separate file if the layout or the order of gradients differs from batch to batch.
+`python -m simulator.scenario.packaged` updates the files.
 """
 
 from __future__ import annotations

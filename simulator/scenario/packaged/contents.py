@@ -17,7 +17,7 @@ from simulator.scenario.traces.families import Line
 
 _CLASSES = _FIRST, _SECOND, *_OTHERS = "h200", "a100", "v100_sxm2_32", "mi300x"
 _OTHER_UNITS = ("b200", "l40s", "rtx4090")
-"""Other cards of the first two classes, on which recurrent networks have traces of their own."""
+"""Other cards of the first two classes, on which recurrent networks have different traces."""
 CARDS = (*_CLASSES, *_OTHER_UNITS)
 """One card for each class of cards with equal traces."""
 

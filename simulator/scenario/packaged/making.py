@@ -127,8 +127,8 @@ def _make_variant(request: TraceRequest, card: str) -> str:
 
 
 def _make_update(request: TraceRequest, card: str) -> str:
-    """Make the update of an optimizer, which completes the families of AdamW, or families of its
-    own if no update does."""
+    """Make the update of an optimizer, which completes the families of AdamW, or separate families
+    if no update does."""
     name = f"{name_of(request)}.{card}"
     base = read_index().entries.get(f"{name_of(replace(request, optimizer='adamw'))}.{card}")
     if base is None:

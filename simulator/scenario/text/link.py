@@ -37,7 +37,7 @@ def scenario_of_link(address: str) -> Scenario:
 
 
 def table_of_link(address: str, kind: Kind) -> dict[str, Any]:
-    """Read the table in a link of this kind. Raises InputError for a link of another kind."""
+    """Read the table in a link, which must be of this kind. Raises InputError for another kind."""
     came, toml = parts(address)
     if came != kind:
         raise InputError(

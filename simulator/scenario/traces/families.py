@@ -1,7 +1,7 @@
 """The traces of one network along batch and sequence: traced one by one, or from a fitted family.
 
-A family costs several traces. It is fitted after a number of traces along its axis, so that the
-cost at most doubles; within `expecting` it is fitted at once. A family gives the same traces as
+A family costs several traces. It is fitted after a number of traces along its axis, so that it at
+most doubles the cost; within `expecting` it is fitted at once. A family gives the same traces as
 tracing does: it is compared with earlier traces, and points outside its validity are traced.
 """
 
@@ -241,7 +241,8 @@ def _lines(batch: int | None, seq: int | None) -> Iterator[tuple[Line, tuple[int
 
 
 def _equal_ops(ours: Trace, theirs: Trace) -> bool:
-    """Whether two traces are equal except for host counts, which count work done once a process."""
+    """Whether two traces are equal except for host counts, which include work that a process does
+    once."""
     return ours == theirs or (
         ours.storages == theirs.storages
         and len(ours.ops) == len(theirs.ops)

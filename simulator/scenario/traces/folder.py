@@ -11,8 +11,8 @@ FOLDER_VARIABLE = "RIDGEPOINT_TRACES"
 
 
 class TraceFolder:
-    """The folder, None until `keep`, its files that are damaged, and the networks that are left
-    out, with the reason."""
+    """The folder (None until `keep`), its damaged files, and the networks that are left out, with
+    the reason for each."""
 
     def __init__(self) -> None:
         self.path: Path | None = None

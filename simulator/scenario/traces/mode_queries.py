@@ -1,7 +1,7 @@
-"""Networks that ask how they are run (eager, captured, compiled) and may branch on the answer. Only
-these are traced again if the mode changes.
+"""Networks that query how they are run (eager, captured, compiled) and may branch on the result.
+Only these are traced again if the mode changes.
 
-The first trace of a network shows whether it asks; if not, its trace is the same in every mode.
+The first trace of a network shows whether it does; if not, its trace is the same in every mode.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from simulator.scenario.resolved import TraceRequest
 
 
 class ModeQueries:
-    """Records which networks ask how they are run, and finds the request whose trace can be reused
-    for another one."""
+    """Records which networks query how they are run, and finds the request whose trace can be
+    reused for another one."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, Run] = {}
@@ -29,15 +29,15 @@ class ModeQueries:
 
     def served(self, request: TraceRequest) -> TraceRequest:
         """The request whose trace can be used for this one: an earlier one in another mode, unless
-        the network asks how it is run."""
+        the network queries how it is run."""
         if request.saved or request.network in CATALOGUE:
             return request
         first = self._first.get(_network(request))
         return replace(request, run=first) if first else request
 
     def learn(self, request: TraceRequest, trace: Trace) -> None:
-        """Record whether the network asked how it is run while it was traced. If it does so at one
-        size, it is assumed to do so at every size."""
+        """Record whether the network queried how it is run while it was traced. If it does so at
+        one size, it is assumed to do so at every size."""
         if request.saved or request.network in CATALOGUE:
             return
         network = _network(request)

@@ -25,7 +25,7 @@ _NAMED = 3  # number of files that a note names
 
 
 class Steadiness:
-    """What this process knows of its networks."""
+    """The networks whose traces were repeated in this process."""
 
     def __init__(self) -> None:
         self._repeated: set[object] = set()

@@ -98,7 +98,7 @@ class RankRecorder(Recorder):
 
     @contextmanager
     def resized_storages(self) -> Generator[None]:
-        """Follow the storages that the step gives memory, and takes it from."""
+        """Follow the storages whose memory the step allocates and frees."""
         real = torch.UntypedStorage.resize_
 
         def resize(storage: torch.UntypedStorage, nbytes: int) -> Any:

@@ -89,7 +89,7 @@ class Breaks:
                 self._break(frame, op, op, reason)
 
     def on_op(self, signature: Signature, op: int) -> None:
-        """An op of the forward pass was recorded under this number."""
+        """An op of the forward pass was recorded as op number `op`."""
         reason = graph_break_reason(signature)
         if reason and not self._disabled:
             self._break(sys._getframe(1), op, op + 1, reason)

@@ -11,7 +11,7 @@ from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
 
 aten = torch.ops.aten
 Tensor = torch.Tensor
-_ALIGNED = 8  # elements, of `preprocess_mask` in ATen/native/transformers/attention.cpp
+_ALIGNED = 8  # in elements; `preprocess_mask` of ATen/native/transformers/attention.cpp
 
 
 @on_gpu("scaled_dot_product_attention")

@@ -22,9 +22,9 @@ def gradient(situation: Situation, grad: Tensor, x: Tensor, *args: object) -> Te
 def ctc_loss(
     situation: Situation, log_probs: Tensor, targets: Tensor, *args: object, **options: object
 ) -> tuple[Tensor, Tensor]:
-    """The losses [B], and log α [B, T, 2·S + 1]. S, the most labels of a sample, is data: it is
-    taken as the columns of `targets`, or for concatenated targets as their mean length
-    (ATen/native/cuda/LossCTC.cu)."""
+    """The losses [B], and log α [B, T, 2·S + 1]. S, the largest number of labels of a sample,
+    depends on data. It is assumed to be the number of columns of `targets`, or for concatenated
+    targets their mean length (ATen/native/cuda/LossCTC.cu)."""
     times, batch = log_probs.shape[:2]
     labels = targets.shape[1] if targets.dim() == 2 else -(-targets.numel() // max(1, batch))
     return log_probs.new_empty(batch), log_probs.new_empty(batch, times, 2 * labels + 1)

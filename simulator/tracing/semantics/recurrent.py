@@ -98,7 +98,7 @@ def _cudnn(
 
 
 def _is_cast(params: list[Tensor]) -> bool:
-    """Whether autocast casts the layer, which it does to float16 whatever its own dtype
+    """Whether autocast casts the layer: always to float16, whatever the dtype of autocast
     (`_cudnn_rnn_cast_reflatten`, ATen/autocast_mode.cpp)."""
     return torch.is_autocast_enabled("cuda") and params[0].dtype is torch.float32
 
@@ -155,7 +155,7 @@ def cudnn_rnn(
     """Output (steps outermost in memory, whatever `batch_first`), last states, and the reserve.
 
     The size of the reserve is derived from recordings. It holds, per layer and step, the gates, the
-    cell and the candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU). To these come one
+    cell and the candidate (5 tensors of the hidden size in an LSTM, 6 in a GRU). It also holds a
     mask between layers with dropout, and the last states.
     """
     directions = 2 if bidirectional else 1

@@ -15,8 +15,8 @@ from simulator.whatif.edits.rewriting import call
 class Accumulated:
     """Run `steps` forward and backward passes of the batch, then one optimizer step.
 
-    The first backward pass leaves its gradients. Each later pass adds its gradients to them, weight
-    by weight (torch/csrc/autograd/functions/accumulate_grad.h), and frees its gradients.
+    The gradients of the first backward pass are kept. Each later pass adds its gradients to them,
+    weight by weight (torch/csrc/autograd/functions/accumulate_grad.h), and frees its gradients.
     """
 
     steps: int

@@ -61,6 +61,6 @@ def _check(trace: Trace) -> None:
         )
     if any(len(op.storages) != len(op.inputs) + len(op.outputs) for op in trace.ops):
         raise InputError(
-            "recompute=mincut: the trace does not say which memory its ops read and write: "
+            "recompute=mincut: the trace does not record which memory its ops read and write: "
             "expected a storage for each of their tensors; trace the network again"
         )

@@ -1,6 +1,6 @@
 """Activation checkpointing: a block's forward runs again before its backward.
 
-As in non-reentrant `torch.utils.checkpoint`: a block keeps its inputs, not its activations. The
+As in non-reentrant `torch.utils.checkpoint`, a block keeps its inputs, not its activations. The
 second forward stops once it has recomputed everything that the backward reads.
 """
 
@@ -132,8 +132,8 @@ def _lives(
     places: tuple[list[int], list[int]],
     extra: list[int],
 ) -> list[Storage]:
-    """The storages: a block's activations end with their last use, their copies begin with the
-    second forward."""
+    """The storages: a block's activations end with their last use; their copies begin with the
+    second forward pass."""
     place, ends = places
     first, last = touches(ops)
     stops = {i: b.stop for b in blocks for i in range(b.first, b.stop)}

@@ -1,7 +1,7 @@
-"""Ops that make the host wait for the GPU, without the wait.
+"""Remove the wait from ops that make the host wait for the GPU.
 
-The ops get separate names (`unwaited.nonzero.default`), under which their costs are the same and
-the schedule does not wait for them.
+The ops get separate names (`unwaited.nonzero.default`); their costs are the same, and the schedule
+does not wait for them.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
     for a in advised.advice:
         if a.changes == "machine":  # the cause gives the ratios of price and time
             price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
-            assert f"an hour of it costs {1 - price:.0%} less, and a sample takes" in a.cause
+            assert f"an hour costs {1 - price:.0%} less, and a sample takes" in a.cause
     assert "+gpu=t4" not in advised.refused  # it has a price, so it is tried
     with pytest.raises(InputError, match="the price of t4 is -1: expected more than 0 USD an hour"):
         advise(base, "money", prices={"t4": -1.0})
@@ -119,7 +119,7 @@ def test_money_crosses_a_machine_with_code_changes():
     again = predict(_applied(base, both.whatif))
     assert both.gain == 1 - 1.0 * sample_s(again) / (4.0 * sample_s(predict(base)))
     faster = 1 - sample_s(again) / sample_s(predict(base))
-    assert both.cause == f"an hour of it costs 75% less, and a sample takes {faster:.0%} less"
+    assert both.cause == f"an hour costs 75% less, and a sample takes {faster:.0%} less"
     assert both.changes == "machine"
     assert both.command.endswith(" +gpu=l40s +cuda_graph")
     assert advised.advice[0].whatif.startswith("+gpu=l40s +")

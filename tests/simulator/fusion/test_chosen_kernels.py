@@ -90,7 +90,7 @@ def test_a_product_keeps_its_operands_and_takes_the_loops_over_its_result() -> N
      "sum (op 1) reduces 32 times 4 elements, mm (op 0) makes 128 elements: an epilogue loops over "
      "the product's elements; leave it out"),
     (lambda m, x: [x.sum(), x.exp(), x[:8].tanh()], ("exp", "tanh"),
-     "different shapes: exp (op 1) goes over 128 elements, tanh (op 3) goes over 32 elements; "
+     "different shapes: exp (op 1) loops over 128 elements, tanh (op 3) loops over 32 elements; "
      "leave one out"),
     (lambda m, x: x.cumsum(-1).sort(-1)[0].exp(), ("sort", "exp"), "sort (op 1) cannot be fused"),
 ])  # fmt: skip

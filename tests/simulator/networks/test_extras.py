@@ -135,7 +135,8 @@ def test_code_beside_a_configuration_is_not_run(
     spec = config(tmp_path / "own", model_type="own", auto_map={"AutoConfig": "own.Own"})
     (tmp_path / "own" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", "utf-8")
     assert refused(spec) == (
-        f"{tmp_path / 'own' / 'config.json'} names code of its own (auto_map), which is not run: "
+        f"{tmp_path / 'own' / 'config.json'} refers to code in its folder (auto_map), which is "
+        "not run: "
         "expected a network of transformers; give a FILE.py:FACTORY that imports this code"
     )
     assert not (tmp_path / "ran").exists()

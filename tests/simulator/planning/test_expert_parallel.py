@@ -1,4 +1,4 @@
-"""Whole experts on each GPU of a replica, sequences of its own, and attention over latents."""
+"""Whole experts and separate sequences on each GPU of a replica, and attention over latents."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_other_attention_reads_its_cache() -> None:
         (
             {"attention_dp": True},
             "workload.attention_dp = true: expected expert_parallel = true as well, since each GPU "
-            "then has whole experts and sequences of its own; add it",
+            "then has its own sequences and whole experts; add it",
         ),
         (
             {"network": "llama3-8b", "expert_parallel": True},

@@ -292,5 +292,5 @@ def test_splits_mean_nothing_for_training() -> None:
         read(table)
     assert str(error.value) == (
         "candidates.splits means nothing for training: expected no such key, since each GPU is a "
-        "replica of its own; remove it"
+        "separate replica; remove it"
     )

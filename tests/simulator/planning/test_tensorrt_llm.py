@@ -132,4 +132,4 @@ def test_a_plan_compares_the_engines() -> None:
     assert any("tensorrt-llm runs on NVIDIA cards" in why for why in answer.pruned.values())
     fast = plan(spec | {"candidates": spec["candidates"] | {"engines": ["tensorrt-llm"]}})
     engine = next(a for a in fast.assumptions if a.name == "engine")
-    assert (engine.value, "one before it" in engine.source) == ("tensorrt-llm", True)
+    assert (engine.value, "during the previous one" in engine.source) == ("tensorrt-llm", True)

@@ -118,5 +118,5 @@ def test_a_trace_without_what_it_needs_is_refused():
     ):
         Cut()(predict(small_scenario("llama3-1b", seq=64)).trace)
     bare = replace(traced, ops=[replace(op, storages=()) for op in traced.ops])
-    with pytest.raises(InputError, match="the trace does not say which memory its ops read and"):
+    with pytest.raises(InputError, match="the trace does not record which memory its ops read and"):
         Cut()(bare)

@@ -1,6 +1,6 @@
 """Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library call gets a copy of such a buffer if it
-reads it through a view that joins dimensions across the gap."""
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads such a buffer through a
+view that joins dimensions across the gap gets a copy."""
 
 from __future__ import annotations
 

@@ -210,10 +210,10 @@ def test_a_slow_link_binds():
 
 @pytest.mark.parametrize(("section", "key", "value", "text"), [
     ("candidates", "disaggregated", ["1"],
-     "candidates.disaggregated = '1': expected servers that prefill and that decode, such as "
+     "candidates.disaggregated = '1': expected numbers of prefill and decode servers, such as "
      '"1:3"; write ["1:1", "1:3"]'),
     ("candidates", "disaggregated", ["0:1"],
-     "candidates.disaggregated = '0:1': expected servers that prefill and that decode, such as "
+     "candidates.disaggregated = '0:1': expected numbers of prefill and decode servers, such as "
      '"1:3"; write ["1:1", "1:3"]'),
     ("workload", "kv_link", 50,
      'workload.kv_link = 50: expected a bandwidth above 0, such as "50 GB/s" or "400 Gb/s"; '

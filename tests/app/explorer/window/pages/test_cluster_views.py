@@ -202,7 +202,7 @@ def test_the_command_yields_the_same_figures(window: Window, predictor: Predicto
     assert answer is not None and f"step {seconds(answer.period_s)} (80%" in printed.output
     output = " ".join(printed.output.split())  # without the line breaks of the terminal
     slowest, jitter = answer.notes
-    assert "2 ranks wait for the slowest of theirs" in slowest and "it may add" in jitter
+    assert "2 ranks wait for their slowest host" in slowest and "it may add" in jitter
     assert all(f"note: {note}" in output for note in answer.notes)
     shown = view(window, Split).notes
     assert shown.text().lower().split("\n") == [f"{note.lower()}." for note in answer.notes]
