@@ -139,7 +139,8 @@ def test_the_launches_of_a_step_take_all_its_work() -> None:
     plan = plan_of(Normed(), torch.empty(4, 8), training=True)
     costs = replace(FREE, call_s=1e-3, backward_s=2e-3, triton_s=1e-6)
     spread = launches(plan, HOST, costs)
-    both = ops_s(plan, HOST, costs) + calls_s(plan, HOST, costs)
+    training = HOST.in_phase("training")
+    both = ops_s(plan, training, costs) + calls_s(plan, training, costs)
     assert both.sum() > 3e-3
-    ended_s = tail_s(plan.trace, HOST)  # Python after the last op
+    ended_s = tail_s(plan.trace, training)  # Python after the last op
     assert float(np.sum(spread.host_s) + spread.tail_s) == pytest.approx(both.sum() + ended_s)

@@ -32,3 +32,18 @@ def test_one_rank_and_a_host_of_its_own_speed_stay_as_they_are() -> None:
     assert HOST.of_ranks(1) is HOST
     own = HOST.slower(1.0)
     assert own.of_ranks(8) is own
+
+
+def test_a_training_step_takes_the_factor_once() -> None:
+    own = msgspec.structs.replace(HOST, training=1.5)
+    trained = own.in_phase("training")
+    assert own.in_phase("inference") is own
+    assert trained.seconds == {name: s * 1.5 for name, s in own.seconds.items()}
+    assert trained.in_phase("training") is trained
+    ranks = own.of_ranks(2).in_phase("training")
+    assert trained.of_ranks(2).seconds == pytest.approx(ranks.seconds)
+
+
+def test_two_ranks_train_no_faster_than_one() -> None:
+    one, two = (host().of_ranks(ranks).in_phase("training") for ranks in (1, 2))
+    assert all(two.seconds[name] >= one.seconds[name] for name in one.seconds)
