@@ -8,14 +8,14 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 _LEAST = 6
 """Minimum number of letters of an elided text; a shorter text is not shown."""
-_STEP_PX = 24
+_STEP_PX = 8
 
 
 class Steady(QLabel):
     """A one-line label for a figure that changes often.
 
     Each change of a QLabel's text lays out all parents up to the window, which takes longer than
-    to paint them. This label asks for a width in steps of 24 px, and only for a new step.
+    to paint them. This label asks for a width in steps of 8 px, and only for a new step.
     """
 
     def __init__(self, words: str = "") -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QElapsedTimer, QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -19,6 +19,7 @@ from app.quantities import number
 from app.theme import DARK
 from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
+from tests.app.explorer.files.settling import until
 
 GRAPH = replace(FIRST, mode="cuda_graph")
 
@@ -129,7 +130,7 @@ def test_a_card_keeps_its_figures_dimmed_until_the_next_answer(strip: SideStrip)
     card.put(replace(answered, answer=None))
     assert card.painted == answered  # a slider's answer usually comes within the delay
     assert card.sentence() == "not predicted yet" and card.changed() == ""
-    QTest.qWait(2 * GRACE_MS)
+    until(lambda: card.painted != answered)
     assert card.painted == replace(answered, stale=True)
     card.put(replace(answered, answer=None))  # asked again before the answer came
     assert card.painted == replace(answered, stale=True)
@@ -138,7 +139,9 @@ def test_a_card_keeps_its_figures_dimmed_until_the_next_answer(strip: SideStrip)
     card.put(answered)
     card.put(replace(answered, answer=None))
     card.put(answered)
-    QTest.qWait(2 * GRACE_MS)
+    clock = QElapsedTimer()
+    clock.start()
+    until(lambda: clock.hasExpired(2 * GRACE_MS))
     assert card.painted == answered  # answered within the delay
     card.put(replace(answered, name="Other", answer=None))
     assert card.painted == card.shown

@@ -75,6 +75,6 @@ def test_the_default_host_of_two_ranks_is_the_slower_of_two():
     assert two.ranks[0].host_s == pytest.approx(1.17 * one.ranks[0].host_s, rel=1e-9)
     assert one.notes == ()
     assert two.notes == (
-        "the host takes 1.17 times as long as for one GPU, because 2 ranks wait for the slowest of "
-        "theirs; this is part of the step time",
+        "the host takes 1.17 times as long as for one GPU, because 2 ranks wait for their slowest "
+        "host; this is part of the step time",
     )

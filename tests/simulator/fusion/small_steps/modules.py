@@ -31,7 +31,7 @@ class Step(nn.Module):
         return self.inputs
 
 
-def _x(*shape: int, dtype: torch.dtype = FP32) -> Tensor:
+def zeros(*shape: int, dtype: torch.dtype = FP32) -> Tensor:
     return torch.zeros(shape, dtype=dtype)
 
 
@@ -46,7 +46,7 @@ def many_readers() -> Step:
         five = xs[0] * xs[1] + xs[2] * xs[3] + xs[4]
         return five.sin(), five.sum(-1), five + xs[5] + xs[6] + xs[7] + xs[8] + xs[9]
 
-    return Step(function, *(_x(256, 64) for _ in range(10)))
+    return Step(function, *(zeros(256, 64) for _ in range(10)))
 
 
 def long_chain() -> Step:
@@ -57,7 +57,7 @@ def long_chain() -> Step:
             x = (x * 1.5).sin()
         return x + 1, x.sum(-1), x[:, :32] * 2
 
-    return Step(function, _x(512, 64))
+    return Step(function, zeros(512, 64))
 
 
 def joined() -> Step:
@@ -67,7 +67,7 @@ def joined() -> Step:
         nine = torch.cat([(x * i).cos() for i in range(9)], 1)
         return torch.cat([x.exp(), y, x + y], 0).tanh(), nine
 
-    return Step(function, _x(128, 64), _x(128, 64))
+    return Step(function, zeros(128, 64), zeros(128, 64))
 
 
 def turned_sums() -> Step:
@@ -76,7 +76,7 @@ def turned_sums() -> Step:
     def function(_: Step, x: Tensor, y: Tensor) -> Any:
         return x.sum(0), x.t().exp().sum(-1), (y * 2).t().sum(0), x.t().mean(0)
 
-    return Step(function, _x(4096, 512), _x(4096, 768))
+    return Step(function, zeros(4096, 512), zeros(4096, 768))
 
 
 def one_number() -> Step:
@@ -85,7 +85,7 @@ def one_number() -> Step:
     def function(_: Step, x: Tensor, y: Tensor) -> Any:
         return (x * x).sum(), y.mean(), (y.float() - 1).pow(2).mean(), x.amax()
 
-    return Step(function, _x(64, 64), _x(2048, 1024, dtype=BF16))
+    return Step(function, zeros(64, 64), zeros(2048, 1024, dtype=BF16))
 
 
 def norms() -> Step:
@@ -96,7 +96,7 @@ def norms() -> Step:
         return m.layers[1](h * 2) + x, m.layers[2](y).sum(-1)
 
     layers = nn.LayerNorm(64, dtype=BF16), nn.RMSNorm(64, dtype=BF16), nn.LayerNorm(64, dtype=BF16)
-    return Step(function, _x(512, 64, dtype=BF16), _x(512, 64, dtype=BF16), layers=layers)
+    return Step(function, zeros(512, 64, dtype=BF16), zeros(512, 64, dtype=BF16), layers=layers)
 
 
 def long_rows() -> Step:
@@ -110,7 +110,7 @@ def long_rows() -> Step:
             torch.cumsum(x, -1) + 1,
         )
 
-    return Step(function, _x(128, 512), _x(64, 8192, dtype=BF16))
+    return Step(function, zeros(128, 512), zeros(64, 8192, dtype=BF16))
 
 
 def cut_products() -> Step:
@@ -121,7 +121,7 @@ def cut_products() -> Step:
         s = torch.softmax(torch.addmm(m.b, h, m.w), -1)
         return s @ m.w, torch.addmm(m.b, x, m.w.t()).t().sin()
 
-    return Step(function, _x(256, 64))
+    return Step(function, zeros(256, 64))
 
 
 def written_in_place() -> Step:
@@ -132,7 +132,7 @@ def written_in_place() -> Step:
         h[:, :32] *= 2
         return h.mul_(3), h.sum(-1)
 
-    return Step(function, _x(256, 64))
+    return Step(function, zeros(256, 64))
 
 
 def moved() -> Step:
@@ -149,7 +149,7 @@ def moved() -> Step:
             y[:, ::2].sum(-1),
         )
 
-    return Step(function, _x(8, 16, 16, 16), _ids(8, 16, 16, 16))
+    return Step(function, zeros(8, 16, 16, 16), _ids(8, 16, 16, 16))
 
 
 def resized() -> Step:
@@ -165,7 +165,7 @@ def resized() -> Step:
             F.adaptive_avg_pool2d(y, 1).flatten(1) * 2,
         )
 
-    return Step(function, _x(4, 16, 32, 32))
+    return Step(function, zeros(4, 16, 32, 32))
 
 
 def with_heads() -> Step:
@@ -176,8 +176,8 @@ def with_heads() -> Step:
         weights = ((q @ k.transpose(-2, -1)) / 4.0).softmax(-1)
         return one.transpose(1, 2).reshape(2, 128, 256), weights @ v, weights.sum(-1)
 
-    heads = (_x(2, 4, 128, 64, dtype=BF16) for _ in range(3))
-    return Step(function, *heads, _x(1, 1, 128, 128, dtype=BF16))
+    heads = (zeros(2, 4, 128, 64, dtype=BF16) for _ in range(3))
+    return Step(function, *heads, zeros(1, 1, 128, 128, dtype=BF16))
 
 
 def without_heads() -> Step:
@@ -187,7 +187,7 @@ def without_heads() -> Step:
         one = ((q @ k.transpose(-2, -1)) / 8.0).softmax(-1) @ v
         return one + 1, ((q @ k.transpose(-2, -1)) * 0.125).softmax(1) @ v
 
-    return Step(function, *(_x(8, 128, 64, dtype=BF16) for _ in range(3)))
+    return Step(function, *(zeros(8, 128, 64, dtype=BF16) for _ in range(3)))
 
 
 def image_norms() -> Step:
@@ -204,7 +204,7 @@ def image_norms() -> Step:
         nn.Conv2d(32, 32, 3, padding=1),
         nn.GroupNorm(4, 32),
     )
-    return Step(function, _x(8, 16, 32, 32), layers=layers)
+    return Step(function, zeros(8, 16, 32, 32), layers=layers)
 
 
 def looked_up() -> Step:
@@ -214,7 +214,7 @@ def looked_up() -> Step:
         return (m.layers[0](ids) * x + m.w[ids]).float().pow(2).mean()
 
     table = nn.Embedding(1000, 64, dtype=BF16)
-    return Step(function, _ids(256), _x(256, 64, dtype=BF16), layers=(table,))
+    return Step(function, _ids(256), zeros(256, 64, dtype=BF16), layers=(table,))
 
 
 def classified() -> Step:
@@ -225,7 +225,7 @@ def classified() -> Step:
         return F.cross_entropy(m.layers[1](F.dropout(h + x, 0.2)).float(), targets)
 
     layers = nn.Linear(64, 64, dtype=BF16), nn.Linear(64, 1001, dtype=BF16)
-    return Step(function, _x(512, 64, dtype=BF16), _ids(512), layers=layers)
+    return Step(function, zeros(512, 64, dtype=BF16), _ids(512), layers=layers)
 
 
 def normed_both_ways() -> Step:
@@ -239,7 +239,7 @@ def normed_both_ways() -> Step:
         nn.LayerNorm(768, dtype=BF16),
         nn.Linear(768, 64, dtype=BF16),
     )
-    return Step(function, _x(8192, 64, dtype=BF16), layers=layers)
+    return Step(function, zeros(8192, 64, dtype=BF16), layers=layers)
 
 
 def gated() -> Step:
@@ -250,7 +250,7 @@ def gated() -> Step:
         a, b = (h @ m.w, h @ m.w.t())
         return (x + F.silu(a) * b + torch.sigmoid(b)).pow(2).mean()
 
-    return Step(function, _x(512, 64), layers=(nn.RMSNorm(64),))
+    return Step(function, zeros(512, 64), layers=(nn.RMSNorm(64),))
 
 
 def clamped() -> Step:
@@ -263,7 +263,7 @@ def clamped() -> Step:
 
     return Step(
         function,
-        _x(256, 64, dtype=BF16),
+        zeros(256, 64, dtype=BF16),
         layers=tuple(nn.Linear(64, 64, dtype=BF16) for _ in "abc"),
     )
 
@@ -275,62 +275,4 @@ def softmaxes_in_training() -> Step:
         h = torch.softmax(x @ m.w, -1) @ m.w
         return (torch.softmax(h, 0) * torch.log_softmax(h, -1)).sum()
 
-    return Step(function, _x(256, 64, dtype=BF16))
-
-
-def parts_of_one_size() -> Step:
-    """Concatenations of ten computed parts: one of values that no other loop reads, read by a loop;
-    one of values that loops read too."""
-
-    def function(_: Step, x: Tensor, y: Tensor) -> Any:
-        ten = torch.cat([(x * (i + 1)).cos() for i in range(10)], 1)
-        parts = [y.exp() + i for i in range(10)]
-        return ten.exp(), torch.cat(parts, 1), parts[3] * 2
-
-    return Step(function, _x(128, 64), _x(128, 64))
-
-
-def parts_of_many_sizes() -> Step:
-    """Concatenations of ten parts: of different sizes, and of inputs and views of them."""
-
-    def function(_: Step, x: Tensor, *ys: Tensor) -> Any:
-        cut = [x[:, : 8 * i].sin() for i in range(1, 11)]
-        return torch.cat(cut, 1), torch.cat(ys, 0), torch.cat([y[:8] for y in ys], 0).sum(-1)
-
-    return Step(function, _x(128, 96), *(_x(16 * i, 64) for i in range(1, 11)))
-
-
-def parts_of_kernels() -> Step:
-    """Concatenations of ten results of matrix products, and of ten sums."""
-
-    def function(m: Step, x: Tensor, y: Tensor) -> Any:
-        products = [(x + i) @ m.w for i in range(10)]
-        sums = [(y * (i + 1)).sin().sum(-1, keepdim=True) for i in range(10)]
-        return torch.cat(products, 1).exp(), torch.cat(sums, 1)
-
-    return Step(function, _x(128, 64), _x(128, 64))
-
-
-def written_slices() -> Step:
-    """Loops that overwrite parts of computed values, of which other loops read the whole."""
-
-    def function(m: Step, x: Tensor, y: Tensor, z: Tensor) -> Any:
-        h = y.sin()
-        h[:, :16].add_(z)
-        g = x @ m.w
-        g[64:128] = z.exp().sum()
-        g[:, 0] = 0
-        return h * 2, g.sum(-1), g[:64] + 1
-
-    return Step(function, _x(256, 64), _x(256, 64), _x(256, 16))
-
-
-INFERENCE = (
-    many_readers, long_chain, joined, turned_sums, one_number, norms, long_rows, cut_products,
-    written_in_place, parts_of_one_size, parts_of_many_sizes, parts_of_kernels, written_slices,
-    moved, resized, with_heads, without_heads, image_norms,
-)  # fmt: skip
-TRAINING = (
-    image_norms, looked_up, classified, normed_both_ways, gated, clamped, softmaxes_in_training,
-    norms,
-)  # fmt: skip
+    return Step(function, zeros(256, 64, dtype=BF16))

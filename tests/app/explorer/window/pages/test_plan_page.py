@@ -144,8 +144,8 @@ def test_a_later_failure_is_shown_and_keeps_the_previous_plan(planned: Window):
     state, shown = planning.planned, answer(planned)
     assert state.rows == rows and state.stale
     assert shown.error.text().startswith(
-        "workload.network = 'resnet50' cannot be served: expected a network with a decode step "
-        "of its own: "
+        "workload.network = 'resnet50' cannot be served: expected a network with its own "
+        "decode step: "
     )
     assert shown.retry.isVisibleTo(shown)
 
