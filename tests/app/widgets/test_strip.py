@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QElapsedTimer, QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.answers.answer import compute_answer
