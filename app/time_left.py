@@ -60,7 +60,7 @@ class TimeLeft:
         return (took_s + since_s) / (self._counts + 1) * max(steps_left - 1, 0)
 
     def words(self) -> str:
-        """The estimate as text, or "" if there is none."""
+        """The estimate as text, or "" without an estimate."""
         left_s = self.seconds()
         return f"about {_rounded(left_s)} left" if left_s else ""
 

@@ -26,10 +26,9 @@ _SPLIT = ("further_kernel", "trained_convolution", "gradient")
 """Counts of work that was part of other counts before; files without them are valid."""
 TRAINING = 1.09
 """`Host.training` of hosts that were not timed beside a training step: the geometric mean over 9
-processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Training doubles
-the memory that the process visits between two runs of the same code: fixed work beside training
-steps also takes longer than beside inference in the same process, 1.07 times in the geometric mean
-over 21 processes.
+processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work
+beside training steps takes 1.07 times as long as beside inference steps of the same process, in the
+geometric mean over 21 processes (`docs/accuracy.md`).
 """
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""

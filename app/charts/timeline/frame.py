@@ -16,7 +16,7 @@ PINNED_PX = 26.0
 
 @dataclass(frozen=True)
 class Rows:
-    """The boxes of the rows, from top to bottom; `overview` is empty if there is none."""
+    """The boxes of the rows, from top to bottom; `overview` is empty if it is not drawn."""
 
     overview: Box
     outer: Box

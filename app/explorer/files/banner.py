@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 
 class Banner(QFrame):
-    """Shows one message at a time; hidden if there is none. `about` is the topic, for `clear`."""
+    """Shows one message at a time; hidden without a message. `about` is the topic, for `clear`."""
 
     def __init__(self) -> None:
         super().__init__()

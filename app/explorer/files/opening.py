@@ -61,8 +61,8 @@ class Opening(QObject):
             self.open([Path(name)])
 
     def open(self, paths: list[Path]) -> None:
-        """Open files one after another, up to the first that fails. Opened files become the recent
-        ones; a file that cannot be opened is none of them."""
+        """Open files one after another, up to the first that fails. Open recent lists opened
+        files, but no file that cannot be opened."""
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 if is_file(path):  # a missing one stays in the menu, disabled
@@ -226,7 +226,7 @@ class Opening(QObject):
         self._ended(path, True)
 
     def _ended(self, path: Path, opened: bool) -> None:
-        """Put an opened file on top of the recent ones; a file that cannot be opened is none."""
+        """Put an opened file on top of Open recent, or remove one that cannot be opened."""
         if opened:
             self.files.remember(path)
         else:

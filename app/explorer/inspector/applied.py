@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario
 
 
 class AppliedList(QWidget):
-    """The list of applied what-ifs, hidden if there are none. `refused` carries the reason why a
+    """The list of applied what-ifs, hidden while it is empty. `refused` carries the reason why a
     change is invalid."""
 
     refused = Signal(str)

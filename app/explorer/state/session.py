@@ -38,7 +38,7 @@ class NamedScenario:
 class State:
     """One to four scenarios, the first of which is the baseline, with the index of the current one
     and the ops selected in it. `plan` is the plan's TOML and `task` the name of the lesson whose
-    task is open, each "" if there is none. `cluster` is the cluster with its split, or None;
+    task is open; both may be "". `cluster` is the cluster with its split, or None;
     `pinned` are the lanes at the top of the timelines."""
 
     sides: tuple[NamedScenario, ...]

@@ -57,7 +57,7 @@ class Status(QStatusBar):
         worker.progressed.connect(self._show_progress)
 
     def say(self, words: str) -> None:
-        """Show the current activity or, if there is none, the duration of the simulation."""
+        """Show the current activity, or the duration of the last simulation."""
         self.activity.setText(words or self._simulated)
 
     def dim(self, stale: bool) -> None:

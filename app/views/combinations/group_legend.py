@@ -17,7 +17,7 @@ _ROW_PX, _SWATCH_PX, _GAP_PX, _LEFT = 18.0, 14.0, 18.0, 14.0
 
 
 class GroupLegend(QWidget):
-    """Shows groups in as many rows as its width requires; hidden if there are none."""
+    """Shows groups in as many rows as its width requires; hidden without groups."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

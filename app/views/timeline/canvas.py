@@ -49,8 +49,8 @@ class TimelineCanvas(TimelinePicture):
         self.look(0.0, self.whole_s)
 
     def focus(self) -> None:
-        """Centre the selected range, else the picked kernels. Show the whole step if the selection
-        is shown already, or if there is none."""
+        """Centre the selected range, else the picked kernels. Show the whole step if nothing is
+        selected, or if the selection is shown already."""
         before, selected = self.span, self._selected()
         if selected is not None:
             low, high = selected

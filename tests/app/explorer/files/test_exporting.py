@@ -43,13 +43,13 @@ def test_a_report_of_a_compiled_step_has_sliders_as_on_the_command_line() -> Non
 
 def test_a_cancelled_report_ends_between_its_points() -> None:
     bert = compute_answer(Scenario("bert-base"))
-    asked = 0
+    calls = 0
 
     def cancelled() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked > 20
+        nonlocal calls
+        calls += 1
+        return calls > 20
 
     with pytest.raises(exporting._StoppedError):
         FORMS[0].text(bert, cancelled)
-    assert asked == 21  # of more than 300 points
+    assert calls == 21  # of more than 300 points
