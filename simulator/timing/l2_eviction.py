@@ -1,8 +1,11 @@
-"""Rows that a norm's kernels read twice, and the share of the second reads that comes from DRAM.
+"""Data that kernels read again, and the share of these reads that comes from DRAM.
 
 ATen's vectorized kernels of layer and RMS norm walk over a row for its statistics and again to
 apply them (ATen/native/cuda/layer_norm_kernel.cu). In between, all other running blocks read their
 rows; if L2 does not hold these, the second walk reads DRAM.
+
+A concatenation reads the columns of a transposed matrix as rows, and each element from another
+line. The next rows find the lines in L2, unless one row fills it with lines.
 """
 
 from __future__ import annotations
@@ -36,8 +39,16 @@ and 2.4 times its rows if they fill 0.6, 0.8 and 0.8 of L2. If they fill 1.2, 1.
 moves 3.2, 3.1 and 3.3 times its rows."""
 
 
+_LINES_LOST = 1.0
+"""Share of the usable L2 that the lines of a row fill when each element is read from DRAM: lines
+that are read in turns, and do not all fit, are evicted before the next turn."""
+_DRAM_ACCESS_BYTES = 64
+
+
 def l2_reread_s(group: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
-    """Seconds [works] to reread the rows that L2 has evicted."""
+    """Seconds [works] to reread what L2 has evicted."""
+    if curve == "concat":
+        return _turned_bytes(group, gpu, profile) / gpu.bandwidth_bytes_per_s
     operands = _TWICE.get(curve, 0)
     if not operands:
         return np.zeros(len(group.bytes))
@@ -46,6 +57,15 @@ def l2_reread_s(group: Group, curve: str, gpu: GPU, profile: Profile, traffic: T
         operands * row_bytes * group.rows * _lost(group, row_bytes * (operands + 1), gpu, profile)
     )
     return again / dram_bytes_per_s(gpu, profile, traffic.stream)
+
+
+def _turned_bytes(group: Group, gpu: GPU, profile: Profile) -> Floats:
+    """Bytes [works] from DRAM for elements whose lines L2 has evicted."""
+    lines = stacked([work.dims.get("row_lines_bytes", 0) for work in group.works], group.counts)
+    turned = stacked([work.dims.get("turned", 0) for work in group.works], group.counts)
+    filled = lines / np.maximum(l2_kept_bytes(gpu, profile), 1.0)
+    lost = np.clip((filled - _ALL_KEPT) / (_LINES_LOST - _ALL_KEPT), 0.0, 1.0)
+    return lost * turned * _DRAM_ACCESS_BYTES
 
 
 def _row_bytes(work: Work) -> int:

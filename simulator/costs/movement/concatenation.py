@@ -22,6 +22,12 @@ _BATCH = 128
 _BATCHED_DIMS = 4
 _BLOCK_BYTES = 128 * 16
 """Bytes that one block of `CatArrayBatchedCopy_vectorized` copies at a time: 16 per thread."""
+_SECTOR_BYTES, _LINE_BYTES = 32, 128
+"""The smallest part of a line that L2 delivers, and the line."""
+_WARP = 32
+_SECTOR = 250
+"""Instructions that issue while a unit loads a sector. On an H200, the columns of transposed
+matrices, read as rows, take 2.4 clocks per element and unit."""
 _FRAME, _DIVISION = 17, 18
 """Instructions of an element without its divisions, and of one division by a variable.
 Four-dimensional images take 71 slots per element on an H200."""
@@ -70,6 +76,8 @@ def _batch(
     splits = max(len(t.shape) + _is_new_last(op, t) for t in parts) - 1  # divisions of an index
     vectorized = contiguous and not last and all(run % 16 == 0 for run in runs)
     blocks = [-(-t.nbytes // _BLOCK_BYTES) for t in parts] if vectorized else [0]
+    turned = 0 if contiguous else sum(_turned(t) for t in parts)
+    slots = elements * _slots(splits, contiguous)
     return Work(
         "concat",
         read_bytes=sum(t.nbytes for t in parts) if read_bytes is None else read_bytes,
@@ -86,9 +94,25 @@ def _batch(
             "widest_blocks": max(blocks),
             "others": len(blocks) - 1,
             "other_blocks": sum(blocks) - max(blocks),
-            **({} if vectorized else {"offset_slots": elements * _slots(splits, contiguous)}),
+            **({} if vectorized else {"offset_slots": slots + _SECTOR * turned}),
+            **({"turned": turned, "row_lines_bytes": _row_lines(parts)} if turned else {}),
         },
     )
+
+
+def _turned(part: Tensor) -> int:
+    """Sectors that warps load if neighbouring elements of the result lie in different sectors of a
+    part, as in a transposed matrix: one per element, or one per row and column if a row has fewer
+    elements than a warp has threads."""
+    if len(part.shape) < 2 or part.stride[-1] * part.itemsize < _SECTOR_BYTES:
+        return 0
+    return part.numel * min(part.shape[-1], _WARP) // _WARP
+
+
+def _row_lines(parts: list[Tensor]) -> int:
+    """Bytes of the lines of a row of turned parts. The next rows read the other elements of these
+    lines if L2 still holds them (`simulator.timing.l2_eviction`)."""
+    return max(t.shape[-1] for t in parts if _turned(t)) * _LINE_BYTES
 
 
 def _slots(splits: int, contiguous: bool) -> int:

@@ -31,6 +31,25 @@ def test_an_empty_slice_of_a_tensor_is_contiguous() -> None:
     assert work.dims["contiguous"]
 
 
+def test_each_element_of_a_transposed_matrix_lies_in_another_sector() -> None:
+    def dims(rows: int, columns: int, step: int) -> dict[str, int]:
+        turned = Tensor((rows, columns), "float16", (step, rows * step))
+        zeros = Tensor((rows, 8), "float16", (8, 1))
+        out = Tensor((rows, columns + 8), "float16", (columns + 8, 1))
+        call = sig("aten.cat.default", out, args={"dim": 1}, tensors=[turned, zeros])
+        return dict(launched(call)[0].dims)
+
+    # 2 divisions of 18 slots and 17 more per element, and 250 per element of the turned matrix
+    wide = dims(64, 100, 1)
+    assert wide["offset_slots"] == 64 * 108 * (17 + 2 * 18) + 64 * 100 * 250
+    assert (wide["turned"], wide["row_lines_bytes"]) == (6400, 100 * 128)
+    # the 32 threads of a warp read 8 rows of 4 columns: 4 sectors
+    assert dims(64, 4, 1)["turned"] == 64 * 4 // 8
+    # 15 rows of 2 bytes are shorter than a sector of 32 bytes
+    assert "turned" not in dims(15, 100, 1)
+    assert dims(16, 100, 1)["turned"] == 1600
+
+
 def test_a_single_tensor_is_copied() -> None:
     (work,) = launched(sig("aten.cat.default", HEADS, args={"dim": 0}, tensors=[HEADS]))
     assert work.family == "memcpy"
