@@ -17,7 +17,7 @@ from calibration.fit.host_rows import PHASES, WHOLE, Floats, Row, rows
 from calibration.fit.hosts_seen import MODEL, measured_hosts
 from calibration.record.host_rounds import lines, reference_index, steps
 from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, VERSION, Host
-from simulator.hardware.host_speed import ON_CPU_MARK, Parts, parts
+from simulator.hardware.host_speed import ON_CPU_MARK, Parts, index_at, parts
 
 LAUNCH_S = 2.5e-6
 """Seconds to launch each further kernel of an op by a call of the driver. The time is not fitted,
@@ -112,7 +112,7 @@ def main() -> None:
         print(f"{ratio:6.2f}  {machine}  {name}")
     errors = report("each family left out", [*held_out.values()])
     report("each machine left out", [*left_out(of, lambda row: row.step.machine).values()])
-    hosts = measured_hosts(reference)
+    hosts = measured_hosts()
     default = hosts.median
     seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, fitted, strict=True)}
     print(seconds, hosts)
@@ -130,10 +130,10 @@ def main() -> None:
         spread=hosts.spread,
         spread_with=hosts.spread_with,
         slowest=hosts.slowest,
-        reference={name: float(f"{s * default.driver:.5g}") for name, s in reference.items()},
+        reference={n: float(f"{s:.5g}") for n, s in index_at(reference, default).items()},
     )
     _write(host)
-    _write(other(host, reference, hosts.median))
+    _write(other(host, reference, default))
 
 
 def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:

@@ -1,4 +1,4 @@
-"""The speed of each host that took measurements, process by process.
+"""The speed of each host beside the steps that it measured, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -7,43 +7,24 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibration.record.host_rounds import quiet, reference_index, speed
+from calibration.record.host_rounds import quiet, speed
 from calibration.record.read import MEASUREMENTS
 from simulator.hardware.host import Parts
-from simulator.hardware.host_speed import parts
 
-_ONE_PROCESS = tuple(
-    f"h200_sxm/{suite}.jsonl.gz"
-    for suite in (
-        "samples",
-        "recordings",
-        "validation",
-        "batches",
-        "host",
-        "compiled",
-        "compiled_validation",
-        "fused",
-    )
-)
-"""Files of one machine in one night, on the least loaded host; they count as one process. `fused`
-was measured with `generated_3`, in the same process."""
-MODEL = 0.189
-"""The prediction errors with the host's speed known: 80% of 78 steps whose families were left out
-of the fit are within this factor (`calibration.fit.host`)."""
-
-
-_STEPS = 2
-"""Timed steps of a process that is compared with its start."""
-_SAME = Parts(1.0, 1.0, 1.0)
+MODEL = 0.25
+"""The prediction errors with the host's speed known: 80% of 511 host-bound steps of transformers,
+timm and networks in users' style are within this factor, with the host as the probes beside them
+measured it (`calibration.validate.packages`); each of 12 processes counts alike."""
+STEPS = 10
+"""Minimum number of steps with probes of a process that counts. One that timed the fixed steps only
+at its start had the machine to itself then, and its later steps take longer."""
 _ENOUGH = 10
 """Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
-
-
 RANKS = (2, 4, 8, 16)
 """Numbers of processes that wait for each other."""
 
@@ -64,56 +45,30 @@ class MeasuredHosts(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A file that a process wrote, and the times of the fixed steps at the start of the process.
-    `beside` has, for each step with probes, the time factors of the host relative to
-    `host_rounds.quiet`."""
+    """A file that a process wrote. `beside` has the time factors of the host beside each of its
+    steps with probes, relative to `host_rounds.quiet`."""
 
     file: str
-    at_start: dict[str, float]
     beside: list[Parts]
 
-    def speed(self, reference: Mapping[str, float], times_start: Parts) -> Parts:
-        """Time factors of the host: the mean over the timed steps, since a step takes the mean of
-        the speeds that a host has meanwhile. If no step was timed, `times_start` times the factors
-        at the start."""
-        if self.beside:
-            return _mean(self.beside)
-        return Parts(*(a * b for a, b in zip(self.started(reference), times_start, strict=True)))
-
-    def started(self, reference: Mapping[str, float]) -> Parts:
-        """Time factors of the host at the start of the process."""
-        return parts(self.at_start, reference)
-
-
-def beside_over_start(of: Sequence[Process], reference: Mapping[str, float]) -> Parts:
-    """The time factors of a host beside the steps of a process over those at its start: the median
-    over the processes that timed both for at least `_STEPS` steps. Fixed steps at the start find
-    the process alone on an idle machine."""
-    ratios = [
-        [a / b for a, b in zip(each.speed(reference, _SAME), each.started(reference), strict=True)]
-        for each in of
-        if len(each.beside) >= _STEPS
-    ]
-    return Parts(*(float(x) for x in np.median(np.array(ratios), axis=0))) if ratios else _SAME
+    @property
+    def speed(self) -> Parts:
+        """The mean time factors over the steps: a step takes the mean of the speeds that a host has
+        meanwhile."""
+        return _mean(self.beside)
 
 
 def processes() -> Iterator[Process]:
-    """Every process that timed the fixed steps."""
+    """Every process that timed the fixed steps beside enough of its own."""
     for path in sorted(MEASUREMENTS.glob("*/*.jsonl.gz")):
-        process = None
+        of_file: list[Process] = []
         with gzip.open(path, "rt") as lines:
             for line in lines:
                 if '"host_index"' in line:
-                    row = json.loads(line[line.index("{") :])
-                    index = row.get("host_index") or row.get("process", {}).get("host_index")
-                    if index:
-                        if process:
-                            yield process
-                        process = Process(f"{path.parent.name}/{path.name}", index, [])
-                elif process and '"probes"' in line:
-                    process.beside.extend(_beside(json.loads(line)))
-        if process:
-            yield process
+                    of_file.append(Process(f"{path.parent.name}/{path.name}", []))
+                elif of_file and '"probes"' in line:
+                    of_file[-1].beside.extend(_beside(json.loads(line)))
+        yield from (process for process in of_file if len(process.beside) >= STEPS)
 
 
 def _beside(row: dict[str, Any]) -> list[Parts]:
@@ -127,29 +82,20 @@ def _beside(row: dict[str, Any]) -> list[Parts]:
     return [_mean(speeds)] if speeds else []
 
 
-def measured_hosts(reference: Mapping[str, float]) -> MeasuredHosts:
-    """All hosts relative to a reference."""
-    one_night: list[Parts] = []
-    gpus: dict[str, list[list[Parts]]] = {}  # the speeds beside each step of each process
-    every_process = list(processes())
-    times_start = beside_over_start(every_process, reference)
-    for process in every_process:
+def measured_hosts() -> MeasuredHosts:
+    """The hosts of all processes that count, relative to `host_rounds.quiet`."""
+    every = list(processes())
+    gpus: dict[str, list[list[Parts]]] = {}
+    for process in every:
         gpu = process.file.split("/")[0].removesuffix("_second")
-        if process.file in _ONE_PROCESS:
-            one_night.append(process.speed(reference, times_start))
-        else:
-            steps = process.beside or [process.speed(reference, times_start)]
-            gpus.setdefault(gpu, []).append(steps)
-    if one_night:
-        gpus.setdefault(_ONE_PROCESS[0].split("/")[0], []).append([_median(one_night)])
-    every = [one for each in gpus.values() for one in each]
-    means = [_mean(each) for each in every]
-    middle = _median(means)
+        gpus.setdefault(gpu, []).append(process.beside)
+    hosts = [process.beside for process in every]
+    middle = _median([process.speed for process in every])
     enough = {gpu: each for gpu, each in gpus.items() if len(each) >= _ENOUGH}
     with_gpu = {gpu: _spread(each, middle) for gpu, each in enough.items()}
-    drivers = [mean.driver / middle.driver for mean in means]
+    drivers = [process.speed.driver / middle.driver for process in every]
     slowest = {ranks: _slowest(drivers, ranks) for ranks in RANKS}
-    return MeasuredHosts(len(every), middle, _spread(every, middle), with_gpu, slowest)
+    return MeasuredHosts(len(every), middle, _spread(hosts, middle), with_gpu, slowest)
 
 
 def _spread(hosts: Sequence[Sequence[Parts]], middle: Parts) -> tuple[float, float]:
@@ -190,15 +136,11 @@ def _median(hosts: list[Parts]) -> Parts:
 
 def main() -> None:
     """Print a line for each process."""
-    reference = reference_index()
-    every = list(processes())
-    times_start = beside_over_start(every, reference)
-    print(f"beside the steps of a process over its start: {times_start}")
-    for process in every:
-        times = process.speed(reference, times_start)
-        where = f"beside {len(process.beside)}" if process.beside else "at its start"
-        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, {where}")
-    print(measured_hosts(reference))
+    for process in processes():
+        times = process.speed
+        steps = len(process.beside)
+        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, beside {steps} steps")
+    print(measured_hosts())
 
 
 if __name__ == "__main__":

@@ -64,3 +64,13 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
     launching = [name for name in others if not name.endswith(ON_CPU_MARK)]
     ops = times(launching or others)
     return Parts(sqrt(times(python) * ops), ops, ops)
+
+
+def index_at(reference: Mapping[str, float], times: Parts) -> dict[str, float]:
+    """The times of the fixed steps on a host that takes `times` as long as the reference: those
+    from which `parts` finds `times`."""
+    python = times.interpreter**2 / times.driver
+    return {
+        name: seconds * (python if name.startswith(_PYTHON) else times.driver)
+        for name, seconds in reference.items()
+    }

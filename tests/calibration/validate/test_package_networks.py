@@ -13,6 +13,7 @@ from calibration.record.host_rounds import beside, quiet
 from calibration.record.read import Recording, recordings, timed
 from calibration.validate.packages import BESIDE, DEFAULT, compared, hosts
 from simulator.hardware.host import host
+from simulator.hardware.host_speed import PYTHON
 
 CASE = {"name": "net/fp16/inference/b1s0", "phase": "inference"}
 GRAPH = {"period": {"median_s": 1.1}, "gpu_busy_s": 1.0, "kernels": 10}
@@ -65,11 +66,12 @@ def test_a_graph_is_compared_with_its_own_times() -> None:
 def test_the_host_beside_a_step_lies_between_its_probes() -> None:
     before = {name: [2 * s] for name, s in quiet().items()}
     after = {name: [8 * s, 9 * s, 7 * s] for name, s in quiet().items()}
-    # √(2·8) = 4 times as long as the reference; the default host takes 1.2891 times as long as the
-    # reference
+    # √(2·8) = 4 times as long as the reference; the default host takes 1.547 times as long as the
+    # reference in the interpreter, and 1.456 times in the rest
     slow = beside((before, after))
     for name, seconds in host().seconds.items():
-        assert slow.seconds[name] == pytest.approx(seconds * 4 / 1.2891, rel=1e-3)
+        of_default = 1.5469 if name in PYTHON else 1.456
+        assert slow.seconds[name] == pytest.approx(seconds * 4 / of_default, rel=1e-3)
 
 
 def test_measured_steps_have_the_probes_beside_them() -> None:
@@ -79,8 +81,8 @@ def test_measured_steps_have_the_probes_beside_them() -> None:
     assert before["launches"] == [0.00037962, 0.00034479, 0.00036187]
     assert after["launches"] == [0.00053614, 0.0004755, 0.00043912]
     assert list(hosts(bert)) == ["host beside it", "default host"]
-    # 1.132 times the reference before the step and 1.487 after: √(1.132·1.487) / 1.2891 = 1.006
-    assert hosts(bert)[BESIDE].launch_s == pytest.approx(1.006 * host().launch_s, rel=1e-3)
+    # 1.132 times the reference before the step and 1.487 after: √(1.132·1.487) / 1.456 = 0.891
+    assert hosts(bert)[BESIDE].launch_s == pytest.approx(0.891 * host().launch_s, rel=1e-3)
     assert all(step.probes is not None for step in timed("packages_compiled"))
 
 

@@ -106,7 +106,7 @@ def test_a_search_reports_the_traced_points(tmp_path: Path):
     (tmp_path / "odd.py").write_text(ODD)
     odd = Scenario(f"{tmp_path}/odd.py:make", gpu="h200")
     trace_source.forget()
-    shift = next_shift(odd, "batch", start=4, limit=64)
+    shift = next_shift(odd, "batch", start=4, limit=128)
     assert shift.first is not None and shift.retraced and set(shift.retraced) <= set(shift.tried)
     for value in (shift.last, shift.first):
         beside = apply(odd, "batch", {"samples": int(value)})
