@@ -51,19 +51,20 @@ def probes(times: float) -> dict[str, list[float]]:
 
 def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     hosts, default = measured_hosts(), parts(host().reference, reference_index())
-    assert hosts.processes == 26
-    assert [round(x, 3) for x in hosts.median] == [1.547, 1.456, 1.456]
+    # the default is that of the first 26; two came later
+    assert hosts.processes == 28
+    assert [round(x, 3) for x in hosts.median] == [1.551, 1.456, 1.456]
     assert [*default] == pytest.approx([*hosts.median], rel=0.02)
-    # 10% of the steps took less than 0.69 of the median, 10% more than 1.32 times, with the
+    # 10% of the steps took less than 0.68 of the median, 10% more than 1.37 times, with the
     # model's own errors
-    assert hosts.spread == (0.69, 1.32)
+    assert hosts.spread == (0.68, 1.37)
     assert host().spread == pytest.approx(hosts.spread, rel=0.02)
     # machines with H100s were busy most of the time
-    assert hosts.spread_with == {"h100_sxm": (0.76, 1.37), "h200_sxm": (0.67, 1.26)}
+    assert hosts.spread_with == {"h100_sxm": (0.73, 1.39), "h200_sxm": (0.65, 1.31)}
     for gpu, spread in hosts.spread_with.items():
         assert host().spread_with[gpu] == pytest.approx(spread, rel=0.02)
-    # of two draws with a median of 1, a tenth of the largest ones are below 0.8 of their median
-    assert hosts.slowest[2] == (1.05, 0.8, 1.28)
+    # of two draws with a median of 1, a tenth of the largest ones are below 0.78 of their median
+    assert hosts.slowest[2] == (1.05, 0.78, 1.32)
     for ranks, slowest in hosts.slowest.items():
         assert host().slowest[ranks] == pytest.approx(slowest, rel=0.02)
 
@@ -88,7 +89,7 @@ def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(folder: Path) -> No
     write(folder, "h200_sxm/samples", [[1.0] * STEPS] * 9)
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(2.0)
-    assert hosts.spread_with == {"h100_sxm": (0.84, 1.19)}  # the model's errors alone
+    assert hosts.spread_with == {"h100_sxm": (0.8, 1.25)}  # the model's errors alone
 
 
 def test_the_slowest_of_several_ranks_follows_from_independent_draws(folder: Path) -> None:

@@ -31,7 +31,7 @@ FLOORS = {
     "mlp-tiny/bf16/inference": Agreeing(17, 8, 8, 17),  # of 17, 8, 8 and 17
     "mlp-wide/bf16/inference": Agreeing(9, 4, 4, 9),  # of 11, 6, 6 and 9
     "bert-base/bf16/inference": Agreeing(33, 3, 10, 48),  # of 34, 11, 11 and 48
-    "gpt2/bf16/inference": Agreeing(26, 3, 3, 36),  # of 27, 11, 11 and 36
+    "gpt2/bf16/inference": Agreeing(26, 3, 10, 36),  # of 26, 10, 10 and 36
     "llama3-1b/bf16/inference": Agreeing(35, 3, 3, 84),  # of 41, 16, 16 and 84
     "llama3-1b-decode/bf16/inference": Agreeing(21, 3, 3, 90),  # of 52, 27, 27 and 90
     "t5-base/bf16/inference": Agreeing(126, 42, 42, 306),  # of 134, 67, 67 and 322
@@ -50,7 +50,7 @@ FLOORS = {
     "whisper-encoder/bf16/inference": Agreeing(35, 3, 4, 44),  # of 37, 13, 13 and 44
     "mamba2-130m/bf16/inference": Agreeing(41, 6, 9, 147),  # of 62, 37, 37 and 195
     "bert-base/bf16/training": Agreeing(151, 36, 44, 140),  # of 182, 107, 107 and 143
-    "gpt2/bf16/training": Agreeing(108, 22, 16, 98),  # of 130, 82, 82 and 100
+    "gpt2/bf16/training": Agreeing(105, 20, 34, 98),  # of 128, 80, 80 and 100
     "llama3-1b/bf16/training": Agreeing(108, 4, 7, 158),  # of 124, 50, 50 and 163
     "t5-base/bf16/training": Agreeing(335, 92, 84, 766),  # of 395, 191, 191 and 781
     "resnet18/bf16/training": Agreeing(147, 45, 74, 154),  # of 227, 182, 182 and 154
@@ -61,13 +61,13 @@ FLOORS = {
     "mamba2-130m/bf16/training": Agreeing(180, 22, 46, 336),  # of 226, 152, 152 and 502
     "mlp-tiny/autocast/training": Agreeing(74, 45, 47, 77),  # of 76, 48, 48 and 77
     "bert-base/autocast/training": Agreeing(204, 96, 99, 227),  # of 248, 173, 173 and 233
-    "gpt2/autocast/training": Agreeing(139, 59, 53, 150),  # of 165, 117, 117 and 151
+    "gpt2/autocast/training": Agreeing(135, 56, 63, 151),  # of 163, 115, 115 and 152
     "vit-b16/autocast/training": Agreeing(145, 50, 52, 147),  # of 171, 122, 122 and 147
     "resnet18/autocast/training": Agreeing(178, 71, 87, 199),  # of 256, 211, 211 and 199
     "mlp-tiny/fp32/inference": Agreeing(17, 8, 8, 17),  # of 17, 8, 8 and 17
     "mlp-wide/fp32/inference": Agreeing(9, 4, 4, 9),  # of 9, 4, 4 and 9
     "bert-base/fp32/inference": Agreeing(33, 0, 10, 48),  # of 34, 11, 11 and 48
-    "gpt2/fp32/inference": Agreeing(26, 0, 3, 36),  # of 26, 10, 10 and 36
+    "gpt2/fp32/inference": Agreeing(26, 0, 10, 36),  # of 26, 10, 10 and 36
     "llama3-1b/fp32/inference": Agreeing(47, 9, 9, 108),  # of 53, 25, 25 and 108
     "llama3-1b-decode/fp32/inference": Agreeing(50, 12, 12, 96),  # of 56, 28, 28 and 105
     "t5-base/fp32/inference": Agreeing(126, 42, 42, 258),  # of 134, 67, 67 and 270
