@@ -75,6 +75,8 @@ def test_groups_that_one_kernel_computes(given: dict[str, Any], joined: bool) ->
     (dict(**groups(16, 5)), (2, 392, 64, 576)),
     # strides leave gaps in the gradient of the input
     (dict(direction="dgrad", stride=(2, 2), **groups(4, 32)), (2, 392, 64, 144)),
+    # 64 channels over 128 positions of a stride leave less than one product
+    (dict(direction="dgrad", kernel=(1, 1), stride=(16, 8), **groups(4, 32)), (2, 392, 64, 1)),
     # the gradient of the weight sums over positions
     (dict(direction="wgrad", depth=777, **groups(4, 32)), (2, 64, 576, 777)),
 ])  # fmt: skip
