@@ -29,6 +29,12 @@ EQUIVALENTS = (
         "a clock whose power is exactly the limit becomes an end of the bracket whose value is 0, "
         "below or above: false position then returns this end at each later turn",
     ),
+    Equivalent(
+        "simulator/timing/local_experts.py",
+        "'96' -> '97'",
+        "_ROWS = 97  # number of points whose means are computed at once: 0.25 MB of covariances",
+        "`long_parts` rounds it down to a multiple of 8",
+    ),
 )  # fmt: skip
 
 
