@@ -35,6 +35,13 @@ EQUIVALENTS = (
         "_ROWS = 97  # number of points whose means are computed at once: 0.25 MB of covariances",
         "`long_parts` rounds it down to a multiple of 8",
     ),
+    Equivalent(
+        "simulator/schedule/steady_state.py",
+        "'1' -> '2'",
+        "run = Run(launches, replace(clock, depth=2 << 30) if never_full else clock, STEPS)",
+        "a queue longer than a run's launches never fills, and the times of 2³⁰ launches are beyond "
+        "any memory",
+    ),
 )  # fmt: skip
 
 
