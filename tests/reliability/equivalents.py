@@ -39,8 +39,7 @@ EQUIVALENTS = (
         "simulator/schedule/steady_state.py",
         "'1' -> '2'",
         "run = Run(launches, replace(clock, depth=2 << 30) if never_full else clock, STEPS)",
-        "a queue longer than a run's launches never fills, and the times of 2³⁰ launches are beyond "
-        "any memory",
+        "a queue longer than a run's launches never fills, and no memory holds the times of 2³⁰",
     ),
 )  # fmt: skip
 
