@@ -214,13 +214,12 @@ class Supply:
         below = over_w(low)
         solvable = limited & (below < 0)
         held_clock = np.where(limited & ~solvable, low, high)
-        above, below = np.where(solvable, above, 1.0), np.where(solvable, below, -1.0)
         was = np.zeros(high.shape)
         for _ in range(_TURNS):
-            between = (low * above - high * below) / (above - below)
-            held_clock = np.where(solvable, between, held_clock)
+            between, width = low * above - high * below, above - below
+            held_clock = np.divide(between, width, out=held_clock.copy(), where=solvable)
             value = over_w(held_clock)
-            if (np.where(solvable, np.abs(value), 0.0) <= _CLOSE * limit_w).all():
+            if not (solvable & (np.abs(value) > _CLOSE * limit_w)).any():
                 break
             up = value > 0
             high, low = np.where(up, held_clock, high), np.where(up, low, held_clock)

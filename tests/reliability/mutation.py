@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TextIO
 
 from tests.reliability import promises
 from tests.reliability.answers import answered
+from tests.reliability.equivalents import proof
 from tests.reliability.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[2]
@@ -230,7 +231,7 @@ def mutants_run(path: Path) -> list[dict[str, Any]]:
 
 
 def figure(path: Path) -> str:
-    """The share of killed mutants, of all and by part."""
+    """The share of killed mutants, of all and by part, and the survivors that change no result."""
     answers = mutants_run(path)
     killed = [a for a in answers if a["state"] == "killed"]
     parts: list[str] = []
@@ -238,7 +239,9 @@ def figure(path: Path) -> str:
         of = [a for a in answers if a["part"] == part]
         parts.append(f"{part} {sum(a['state'] == 'killed' for a in of)} of {len(of)}")
     share = len(killed) / max(1, len(answers))
-    return f"{len(killed)} of {len(answers)} mutants killed ({share:.0%}): {', '.join(parts)}"
+    text = f"{len(killed)} of {len(answers)} mutants killed ({share:.0%}): {', '.join(parts)}"
+    proven = sum(a["state"] == "survived" and bool(proof(a)) for a in answers)
+    return f"{text}; {proven} of the others proven to change no result" if proven else text
 
 
 def main() -> int:
@@ -271,7 +274,7 @@ def main() -> int:
                 file.flush()
     for answer in answered(options.results).values():
         if answer["state"] == "survived":
-            print(answer["key"], answer["line"], sep=": ")
+            print(answer["key"], answer["line"], *filter(None, [proof(answer)]), sep=": ")
     print(figure(options.results))
     if options.record:
         promises.write(

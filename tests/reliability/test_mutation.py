@@ -13,6 +13,7 @@ import pytest
 
 from tests.reliability import mutation, promises
 from tests.reliability.answers import answered
+from tests.reliability.equivalents import EQUIVALENTS, proof
 from tests.reliability.mutants import mutants_of
 from tests.reliability.mutation import Outcome
 
@@ -192,3 +193,27 @@ def test_the_row_records_the_mutants_that_were_run(
     assert mutation.main() == 0
     row = readme.read_text("utf-8").splitlines()[3]
     assert "RESULTS.jsonl --mutants 2 --seed 7` | 1 of 2 mutants killed (50%): costs 1 of 2," in row
+
+
+def test_each_proof_is_of_a_mutant_that_could_be_drawn() -> None:
+    for each in EQUIVALENTS:
+        source = (mutation.ROOT / each.path).read_text("utf-8")
+        mutants = mutants_of(mutation.ROOT / each.path, mutation.ROOT)
+        drawn = [m for m in mutants if (m.key.partition(" ")[2], m.line(source)) == each[1:3]]
+        assert len(drawn) == 1, each.line
+        assert proof({"key": drawn[0].key, "line": each.line}) == each.why
+        assert proof({"key": drawn[0].key, "line": "x = 1"}) == ""
+
+
+def test_survivors_that_change_no_result_stay_survivors_and_are_named(tmp_path: Path) -> None:
+    path, proven = tmp_path / "results.jsonl", EQUIVALENTS[0]
+    lines = [
+        {"key": f"{proven.path}:9:9 {proven.change}", "part": "costs", "state": "survived",
+         "line": proven.line},
+        {"key": "a.py:1:0 '<' -> '<='", "part": "costs", "state": "survived", "line": "x <= 1"},
+        {"key": "a.py:2:0 '<' -> '<='", "part": "costs", "state": "killed", "line": "x <= 2"},
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    figure = mutation.figure(path)
+    assert figure.startswith("1 of 3 mutants killed (33%): costs 1 of 3,")
+    assert figure.endswith("; 1 of the others proven to change no result")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from simulator.analysis import regimes
-from simulator.analysis.along import AxisSearch
+from simulator.analysis.along import AxisSearch, Figures
 from simulator.analysis.regimes import (
     _last_predicted,
     _limit,
@@ -212,3 +212,28 @@ def test_a_map_is_the_grid_of_its_points() -> None:
         regime_map(BASE, "batch", [], "bandwidth", speeds, predictor=world)
     with pytest.raises(InputError, match="at least one value on each axis"):
         regime_map(BASE, "batch", batches, "bandwidth", [], predictor=world)
+
+
+def test_a_search_predicts_four_steps_at_once_and_then_beside_the_expected_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Overhead leads by 1,428.5 of 10,572.5 at a batch of 3,072, and lags by 1,643.5 of 13,644.5 at
+    6,144: in the logarithm the lead ends at 0.5287 of the step, and 3,072 · 2^(0.5287 ∓ 0.03) are
+    4,340 and 4,525. Between those the lead falls from 160.5 of 11,840.5 to −24.5 of 12,025.5 and
+    ends at 0.8694: 4,340 · (4,525 / 4,340)^(0.8694 ∓ 0.03) are 4,494 and 4,507."""
+    looks: list[list[float]] = []
+
+    class Together(AxisSearch):
+        def look(self, values: Any) -> None:
+            looks.append(list(values))
+            for value in looks[-1]:
+                self.tried[value] = Figures.of(world(self.scenario_at(value), 10**6))
+
+    monkeypatch.setattr(regimes, "AxisSearch", Together)
+    shift = next_shift(BASE, "batch", start=3, predictor=world)
+    assert (shift.last, shift.first) == (4500, 4501)
+    assert looks[:4] == [
+        [3, 6, 12, 24, 48], [6, 12, 24, 48], [96, 192, 384, 768], [1536, 3072, 6144, 12288],
+    ]  # fmt: skip
+    assert looks[4:6] == [[4340, 4525], [4494, 4507]]
+    assert len(shift.tried) <= 20

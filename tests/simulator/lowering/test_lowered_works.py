@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from msgspec.structs import replace
+from torch import nn
 
+from simulator import trace
 from simulator.hardware.gpu import gpu
-from simulator.lowering.lower import gpu_works, lower_op
+from simulator.lowering.lower import gpu_works, lower, lower_op
 from simulator.lowering.single_pixel import has_one_pixel
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import sig, tensor
@@ -33,6 +37,18 @@ def test_the_launches_of_a_long_list_share_the_work_of_its_tensors() -> None:
     assert [each.read_bytes for each in launches] == [
         4 * each.dims["elements"] for each in launches
     ]
+
+
+@pytest.mark.parametrize("times", [1.0, 0.01])
+def test_each_bandwidth_has_its_own_kernels(times: float) -> None:
+    """Winograd's four kernels move more bytes than the direct one: at a hundredth of a V100's
+    bandwidth they do not pay. Both GPUs have the same units and tensor cores."""
+    plain = gpu("v100")
+    card = replace(plain, bandwidth_bytes_per_s=times * plain.bandwidth_bytes_per_s)
+    convolve = nn.Conv2d(64, 64, 3, padding=1, bias=False)
+    step = trace(convolve, (torch.empty(32, 64, 56, 56, device="meta"),))
+    assert len(lower(step, plain).works) == 4
+    assert len(lower(step, card).works) == (4 if times == 1.0 else 1)
 
 
 @pytest.mark.parametrize(

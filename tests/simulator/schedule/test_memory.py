@@ -235,3 +235,18 @@ def test_what_the_forward_pass_leaves_to_the_backward_pass() -> None:
     step = Trace(ops, storages, "training", None, 1, None, 0, 0, [], "", "")
     assert carried_bytes(step) == 1 + 2
     assert carried_bytes(step.with_ops(ops[:2], storages, range(5))) == 0
+
+
+def test_storages_without_bytes_and_on_the_cpu_have_no_role_at_the_peak() -> None:
+    """600 bytes are two blocks of 512; the gradient is empty, the buffer on the CPU."""
+    storages = [
+        Storage(600, -1, None, "weight"),
+        Storage(0, -1, None, "gradient"),
+        Storage(600, -1, None, "buffer", "cpu"),
+        Storage(512, 0, 1, "activation"),
+    ]
+    op = Op(Signature("aten.exp.default", (), (), (), {}), "", "forward", ())
+    step = Trace([op, op], storages, "inference", None, 1, None, 0, 0, [], "", "")
+    used = memory(step)
+    assert used.at_peak == {"weight": 1024, "activation": 512}
+    assert (used.bytes_at.tolist(), used.peak_op, used.peak_bytes) == ([1536, 1024], 0, 1536)

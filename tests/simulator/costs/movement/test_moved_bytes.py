@@ -1,0 +1,120 @@
+"""Copies between devices, scattered slices and rearrangements: a float32 [4, 6] is 96 bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from simulator.costs.movement.copies import move
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import Spec, launched, sig
+
+MAT: Spec = ((4, 6), "float32")
+GPU = Tensor((4, 6), "float32", (6, 1))
+HOST = Tensor((4, 6), "float32", (6, 1), "cpu")
+TURNED = Tensor((4, 6), "float32", (1, 4))
+
+
+@dataclass(frozen=True)
+class Moved:
+    families: list[str]
+    reads: list[int]
+    writes: list[int]
+
+
+def moved(source: Tensor, target: Tensor) -> Moved:
+    works = move(source, target)
+    return Moved(
+        [w.family for w in works], [w.read_bytes for w in works], [w.write_bytes for w in works]
+    )
+
+
+def test_copies_between_devices() -> None:
+    half = Tensor((4, 6), "float16", (6, 1))
+    assert move(HOST, HOST) == ()
+    assert move(Tensor((0, 6), "float32", (6, 1)), Tensor((0, 6), "float32", (6, 1))) == ()
+    # the host casts before it sends, and after it has received
+    assert moved(HOST, half) == Moved(["memcpy"], [0], [48])
+    assert moved(half, HOST) == Moved(["memcpy"], [48], [0])
+    # the GPU packs what is stored in another order
+    assert moved(TURNED, HOST) == Moved(["copy", "memcpy"], [96, 96], [96, 0])
+    assert moved(HOST, TURNED) == Moved(["memcpy"], [0], [96])
+
+
+def test_copies_on_the_gpu() -> None:
+    half = Tensor((4, 6), "float16", (6, 1))
+    assert moved(GPU, GPU) == Moved(["memcpy"], [96], [96])
+    assert moved(TURNED, GPU).families == ["copy"]
+    (narrowed,) = move(GPU, half)
+    (widened,) = move(half, GPU)
+    (integers,) = move(GPU, Tensor((4, 6), "int32", (6, 1)))
+    assert [w.dims["widens"] for w in (narrowed, widened, integers)] == [False, True, True]
+    # a load and a store; casts that are not vectorized convert each element besides
+    assert narrowed.instructions == 2 * 24
+    assert widened.instructions == integers.instructions > 2 * 24
+    assert (narrowed.read_bytes, narrowed.write_bytes, narrowed.flops) == (96, 48, 0)
+
+
+def test_a_source_is_broadcast_into_its_target() -> None:
+    (row,) = launched(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((6,), "float32")))
+    assert (row.read_bytes, row.write_bytes) == (24, 96)
+    (column,) = launched(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((4, 1),
+                             "float32")))  # fmt: skip
+    assert (column.read_bytes, column.write_bytes) == (16, 96)
+
+
+def test_a_cast_that_changes_nothing_launches_nothing() -> None:
+    assert launched(sig("aten.to.dtype", MAT, (0, 0), self=MAT)) == ()
+    (cast,) = launched(sig("aten.to.dtype", ((4, 6), "float16"), (0, 1), self=MAT))
+    assert (cast.read_bytes, cast.write_bytes) == (96, 48)
+
+
+def test_a_copy_of_a_part_reads_the_part() -> None:
+    (part,) = launched(sig("aten.slice_copy.Tensor", ((4, 2), "float32"), self=MAT))
+    # 8 elements are written and read, each by about 30 instructions
+    assert (part.read_bytes, part.write_bytes, part.instructions) == (32, 32, 240)
+    (turned,) = launched(sig("aten.t_copy.default", ((6, 4), "float32"), self=MAT))
+    assert (turned.read_bytes, turned.write_bytes) == (96, 96)
+
+
+@pytest.mark.parametrize(("args", "launches"), [
+    ({"dims": [0]}, 1), ({"dims": [0, 1]}, 2), ({"dims": []}, 1), ({}, 1),
+])  # fmt: skip
+def test_a_roll_is_a_kernel_for_each_dimension(args: dict[str, Any], launches: int) -> None:
+    works = launched(sig("aten.roll.default", MAT, None, args, self=MAT))
+    assert [(w.read_bytes, w.write_bytes) for w in works] == [(96, 96)] * launches
+    assert {w.dims["variant"] for w in works} == {"roll"}
+
+
+def test_a_source_is_scattered_into_a_clone() -> None:
+    """A row of 6 floats in [4, 6], a diagonal of 4, a slice [2, 6]."""
+    args = {"dim": 0, "index": 1}
+    clone, row = launched(sig("aten.select_scatter.default", MAT, None, args, self=MAT,
+                              src=((6,), "float32")))  # fmt: skip
+    assert (clone.read_bytes, clone.write_bytes) == (96, 96)
+    assert (row.read_bytes, row.write_bytes) == (24, 24)
+    _, diagonal = launched(sig("aten.diagonal_scatter.default", MAT, self=MAT,
+                               src=((4,), "float32")))  # fmt: skip
+    assert (diagonal.read_bytes, diagonal.write_bytes) == (16, 16)
+    _, part = launched(sig("aten.slice_scatter.default", MAT, None, {"dim": 0}, self=MAT,
+                           src=((2, 6), "float32")))  # fmt: skip
+    assert (part.read_bytes, part.write_bytes) == (48, 48)
+
+
+def test_padding_by_nothing_or_less_is_a_copy() -> None:
+    name = "aten.constant_pad_nd.default"
+    (cut,) = launched(sig(name, ((4, 5), "float32"), None, {"pad": [-1, 0]}, self=MAT))
+    assert (cut.family, cut.read_bytes, cut.write_bytes) == ("copy", 80, 80)
+    # one column less before, two more after: 4·7 elements filled, 4·5 copied
+    fill, inside = launched(sig(name, ((4, 7), "float32"), None, {"pad": [-1, 2]}, self=MAT))
+    assert (fill.write_bytes, inside.read_bytes, inside.write_bytes) == (112, 80, 80)
+    fill, inside = launched(sig(name, ((7, 6), "float32"), None, {"pad": [0, 0, 3, 0]}, self=MAT))
+    assert (fill.write_bytes, inside.write_bytes) == (168, 96)
+
+
+def test_blocks_are_copied_to_the_diagonal_of_zeros() -> None:
+    works = launched(sig("aten.block_diag.default", ((6, 9), "float32"),
+                         tensors=[((4, 6), "float32"), ((2, 3), "float32")]))  # fmt: skip
+    assert [w.write_bytes for w in works] == [216, 96, 24]
