@@ -20,6 +20,13 @@ _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
 """Python's default thresholds. The commands set higher ones; with those, a window that runs for
 hours would keep up to 200,000 dead objects with their arrays."""
+_FULL_S = 60.0
+"""Limit of the time between two full collections. Numbers of allocations alone let them wait for 20
+minutes of an event a second, with the dead objects that survived younger collections because they
+were then in use, and with their arrays."""
+_CALM_TICKS = 3
+"""Number of ticks without an awaited prediction before such a collection, which may take 50 ms: the
+user does not drag a slider then."""
 _PATIENCE_S = 2.0
 """For how long a collection waits while the user waits for a prediction."""
 _RETURN_MS = 30_000
@@ -32,13 +39,15 @@ class Collector(QObject):
 
     Construct it in the window's thread, whose event loop runs it. After its first full collection
     it leaves out the objects that are alive then, the modules and the window: a full collection
-    visits 90,000 of them in 60 ms, and takes 3 ms without them. It waits for at most 2 s while
-    `awaited` is true.
+    visits 90,000 of them in 60 ms, and takes 3 ms without them. Later ones follow after many
+    allocations, and once a minute when the user waits for nothing. A collection waits for at most
+    2 s while `awaited` is true.
     """
 
     def __init__(self, parent: QObject, awaited: Callable[[], bool] = lambda: False) -> None:
         super().__init__(parent)
-        self._awaited, self._last_s = awaited, time.monotonic()
+        self._awaited, self._calm_ticks = awaited, 0
+        self._last_s = self._last_full_s = time.monotonic()
         self._was_enabled, self._left_out = gc.isenabled(), False
         gc.disable()
         self._timer = QTimer(self)
@@ -51,19 +60,33 @@ class Collector(QObject):
         self._returning.start()
 
     def collect(self) -> None:
-        """Collect the oldest generation that exceeds its threshold, if any."""
+        """Collect the oldest generation that exceeds its threshold, if any; all generations if new
+        objects have waited for a minute."""
         now_s = time.monotonic()
-        if self._awaited() and now_s - self._last_s < _PATIENCE_S:
+        awaited = self._awaited()
+        self._calm_ticks = 0 if awaited else self._calm_ticks + 1
+        if awaited and now_s - self._last_s < _PATIENCE_S:
             return
         self._last_s = now_s
-        counts = gc.get_count()
+        young, *older = counts = gc.get_count()
+        is_due = now_s - self._last_full_s >= _FULL_S and self._calm_ticks >= _CALM_TICKS
+        if is_due and (young > _THRESHOLDS[0] or any(older)):
+            self._collect_all(now_s)
+            return
         for generation in (2, 1, 0):
             if counts[generation] > _THRESHOLDS[generation]:
-                gc.collect(generation)
-                if generation == 2 and not gc.get_freeze_count():
-                    gc.freeze()
-                    self._left_out = True
+                if generation == 2:
+                    self._collect_all(now_s)
+                else:
+                    gc.collect(generation)
                 return
+
+    def _collect_all(self, now_s: float) -> None:
+        self._last_full_s = now_s
+        gc.collect(2)
+        if not gc.get_freeze_count():
+            gc.freeze()
+            self._left_out = True
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""

@@ -56,6 +56,60 @@ def test_a_collection_waits_for_an_awaited_prediction(monkeypatch: pytest.Monkey
     collector.close()
 
 
+def test_dead_objects_of_a_slow_user_wait_for_a_minute_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    parent, awaited = QObject(), [False]
+    collector = Collector(parent, lambda: awaited[0])
+    counts = [(0, 0, 0)]
+    try:
+        dead = ref(Cycle())
+        gc.collect(0)
+        survivor = Cycle()
+        in_use = ref(survivor)
+        gc.collect(1)
+        assert dead() is None and in_use() is not None
+        monkeypatch.setattr(garbage.gc, "get_count", lambda: counts[0])
+        del survivor  # in the oldest generation by now
+        counts[0] = (701, 1, 1)  # as after two events
+        for _ in range(299):
+            now_s[0] += 0.2
+            collector.collect()
+        assert in_use() is not None
+        awaited[0] = True
+        now_s[0] += 0.4
+        collector.collect()
+        awaited[0] = False  # the slider rests from now on
+        for _ in range(2):
+            now_s[0] += 0.2
+            collector.collect()
+        assert in_use() is not None
+        now_s[0] += 0.2
+        collector.collect()
+        assert in_use() is None
+    finally:
+        collector.close()
+
+
+def test_an_idle_window_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (700, 0, 0))
+    generations: list[int] = []
+    monkeypatch.setattr(garbage.gc, "collect", generations.append)
+    parent = QObject()
+    collector = Collector(parent)
+    for _ in range(9):
+        now_s[0] += 60.0
+        collector.collect()
+    assert generations == []
+    collector.close()
+
+
 def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     application()
     worker = Worker()
