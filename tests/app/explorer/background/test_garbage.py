@@ -134,24 +134,72 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     assert Cycle.deleted_in == {threading.current_thread()}
 
 
-def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.fixture
+def unfrozen():
+    """Without the objects that tests/conftest.py leaves out."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+def _is_searched(it: object) -> bool:
+    return any(each is it for each in gc.get_objects())
+
+
+def test_a_full_collection_leaves_out_survivors_of_earlier_ones(
+    monkeypatch: pytest.MonkeyPatch, unfrozen: None
 ) -> None:
     application()
-    gc.unfreeze()  # tests/conftest.py freezes objects too
-    parent = QObject()
+    parent, before = QObject(), Cycle()
     collector = Collector(parent)
+    assert not _is_searched(before)
     survivor = Cycle()
+    assert _is_searched(survivor)
     with monkeypatch.context() as always:
         always.setattr(garbage, "_THRESHOLDS", (-1, -1, -1))  # every generation exceeds them
         collector.collect()
-        assert gc.get_freeze_count() and not any(each is survivor for each in gc.get_objects())
-        later = ref(Cycle())
+        assert not _is_searched(survivor)
+        second, later = Cycle(), ref(Cycle())
         collector.collect()
-        assert later() is None
+        assert later() is None and not _is_searched(second)
     collector.close()
-    assert not gc.get_freeze_count() and any(each is survivor for each in gc.get_objects())
-    gc.freeze()
+    assert not gc.get_freeze_count() and all(map(_is_searched, (before, survivor, second)))
+
+
+def test_survivors_that_die_are_collected_when_the_user_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, unfrozen: None
+) -> None:
+    application()
+    now_s, awaited = [100.0], [True]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (701, 1, 1))
+    parent, survivor = QObject(), Cycle()
+    collector = Collector(parent, lambda: awaited[0])
+    in_use = ref(survivor)
+    del survivor
+
+    def pass_by(seconds: float) -> None:
+        for _ in range(round(seconds / 0.2)):
+            now_s[0] += 0.2
+            collector.collect()
+
+    try:
+        pass_by(700.0)  # the user drags a slider all the time
+        awaited[0] = False
+        pass_by(29.0)
+        assert in_use() is not None
+        pass_by(61.0)  # with the next full collection
+        assert in_use() is None
+        survivor = Cycle()
+        pass_by(120.0)
+        in_use = ref(survivor)
+        del survivor
+        pass_by(300.0)  # the next search of all objects follows ten minutes after the last one
+        assert in_use() is not None
+        pass_by(300.0)
+        assert in_use() is None
+    finally:
+        collector.close()
 
 
 ALLOCATE = """
