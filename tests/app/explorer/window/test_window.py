@@ -107,7 +107,7 @@ def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest
             window.session.set_scenario(replace(FIRST, batch=batch), "batch", merge="batch")
             batch += 1
             QCoreApplication.processEvents()
-        follow = [panel for panel in panels if panel.inside is not None and panel.inside.follows]
+        follow = [panel for panel in panels if panel.inside.follows]  # pyright: ignore
         assert follow and all(panel.veil.isVisible() for panel in follow)
     window.session.history.undo()
     wait(window.worker)
