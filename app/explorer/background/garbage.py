@@ -65,6 +65,10 @@ class Collector(QObject):
         self._returning.timeout.connect(return_memory)
         self._returning.start()
 
+    def postpone(self) -> None:
+        """The user asks for a prediction, which may be over before the next tick."""
+        self._calm_ticks = 0
+
     def collect(self) -> None:
         """Collect the oldest generation that exceeds its threshold, if any; all generations if new
         objects have waited for a minute."""

@@ -110,6 +110,31 @@ def test_an_idle_window_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None
     collector.close()
 
 
+def test_a_prediction_between_two_ticks_postpones_long_searches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (700, 1, 1))
+    generations: list[int] = []
+    monkeypatch.setattr(garbage.gc, "collect", generations.append)
+    worker = Worker()
+    collector = worker.findChild(Collector)
+    for _ in range(400):  # a drag of 80 s, whose predictions end before the next tick
+        worker.ask("short", lambda _: None, lambda _: None)
+        now_s[0] += 0.2
+        collector.collect()
+    assert generations == []
+    for _ in range(3):
+        now_s[0] += 0.2
+        collector.collect()
+    assert generations == [2]
+    wait(worker)
+    assert worker.close()
+    trace_source.trace_elsewhere(False)
+
+
 def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     application()
     worker = Worker()
