@@ -121,6 +121,7 @@ def test_a_prediction_between_two_ticks_postpones_long_searches(
     monkeypatch.setattr(garbage.gc, "collect", generations.append)
     worker = Worker()
     collector = worker.findChild(Collector)
+    assert collector is not None
     for _ in range(400):  # a drag of 80 s, whose predictions end before the next tick
         worker.ask("short", lambda _: None, lambda _: None)
         now_s[0] += 0.2
