@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
-_SLOT = "_derived"
+_SLOT, _OWN_SLOT = "_derived", "_derived_own"
 
 
 class Derived(Generic[T]):
@@ -15,11 +17,13 @@ class Derived(Generic[T]):
 
     Only the module that declares the cache reads it. The values are stored in the object's
     `__dict__`, as by `functools.cached_property`, so a value may refer to its object without
-    keeping the object alive. `size` bounds the values per object; the oldest is evicted first.
+    keeping the object alive. It then waits for Python's garbage collector; to avoid this, large
+    values with `own` refer to a `twin` of their object, which shares the other derived values.
+    `size` bounds the values per object; the oldest is evicted first.
     """
 
-    def __init__(self, size: int | None = None) -> None:
-        self._size = size
+    def __init__(self, size: int | None = None, own: bool = False) -> None:
+        self._size, self._slot = size, _OWN_SLOT if own else _SLOT
 
     def get(self, source: Any, make: Callable[[], T], key: Hashable = None) -> T:
         """The value of `source` under `key`; calls `make` if there is none."""
@@ -36,13 +40,24 @@ class Derived(Generic[T]):
     def share(self, source: Any, other: Any) -> None:
         """Let `other` share the values that this cache has derived from `source`, and those that it
         will derive."""
-        other.__dict__.setdefault(_SLOT, {})[self] = self._values(source)
+        other.__dict__.setdefault(self._slot, {})[self] = self._values(source)
 
     def _values(self, source: Any) -> dict[Hashable, T]:
-        tables: dict[Derived[Any], dict[Hashable, Any]] = source.__dict__.setdefault(_SLOT, {})
+        tables: dict[Derived[Any], dict[Hashable, Any]] = source.__dict__.setdefault(self._slot, {})
         return tables.setdefault(self, {})
 
 
 def share(source: Any, other: Any) -> None:
     """Let `other` share all values derived from `source`, now and later."""
-    other.__dict__[_SLOT] = source.__dict__.setdefault(_SLOT, {})
+    for slot in (_SLOT, _OWN_SLOT):
+        other.__dict__[slot] = source.__dict__.setdefault(slot, {})
+
+
+def twin(source: S) -> S:
+    """A copy that shares the values derived from `source`, now and later, except those of caches
+    with `own`. These may refer to the copy, and end with their object."""
+    source.__dict__.setdefault(_SLOT, {})
+    other = copy.copy(source)
+    other.__dict__.update(source.__dict__)
+    other.__dict__.pop(_OWN_SLOT, None)
+    return other

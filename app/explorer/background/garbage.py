@@ -20,6 +20,16 @@ _INTERVAL_MS = 200
 _THRESHOLDS = 700, 10, 10
 """Python's default thresholds. The commands set higher ones; with those, a window that runs for
 hours would keep up to 200,000 dead objects with their arrays."""
+_FULL_S = 60.0
+"""Limit of the time between two full collections. Numbers of allocations alone let them wait for 20
+minutes of an event a second, with the dead objects that survived younger collections because they
+were then in use, and with their arrays."""
+_CALM_TICKS = 3
+"""Number of ticks without an awaited prediction before such a collection, which takes some 10 ms:
+the user does not drag a slider then."""
+_IDLE_TICKS, _DEEP_S = 150, 600.0
+"""Number of such ticks before a search of all objects, which may take 200 ms, and the least time
+between two of these."""
 _PATIENCE_S = 2.0
 """For how long a collection waits while the user waits for a prediction."""
 _RETURN_MS = 30_000
@@ -30,17 +40,22 @@ _LARGE_BYTES = 256 << 10
 class Collector(QObject):
     """Replaces automatic collection from construction until `close`.
 
-    Construct it in the window's thread, whose event loop runs it. After its first full collection
-    it leaves out the objects that are alive then, the modules and the window: a full collection
-    visits 90,000 of them in 60 ms, and takes 3 ms without them. It waits for at most 2 s while
-    `awaited` is true.
+    Construct it in the window's thread, whose event loop runs it. Each full collection leaves out
+    the objects that were alive at the construction or survived an earlier one, such as modules, the
+    window and caches: 90,000 objects take 60 ms, and those of a minute a few. Full collections
+    follow after many allocations, and once a minute when the user waits for nothing. Objects that
+    were left out are searched when the user has waited for nothing for 30 s. A collection waits for
+    at most 2 s while `awaited` is true.
     """
 
     def __init__(self, parent: QObject, awaited: Callable[[], bool] = lambda: False) -> None:
         super().__init__(parent)
-        self._awaited, self._last_s = awaited, time.monotonic()
-        self._was_enabled, self._left_out = gc.isenabled(), False
+        self._awaited, self._calm_ticks = awaited, 0
+        self._last_s = self._last_full_s = self._last_deep_s = time.monotonic()
+        self._was_enabled, self._leaves_out = gc.isenabled(), not gc.get_freeze_count()
         gc.disable()
+        if self._leaves_out:
+            gc.freeze()
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
@@ -50,26 +65,47 @@ class Collector(QObject):
         self._returning.timeout.connect(return_memory)
         self._returning.start()
 
+    def postpone(self) -> None:
+        """The user asks for a prediction, which may be over before the next tick."""
+        self._calm_ticks = 0
+
     def collect(self) -> None:
-        """Collect the oldest generation that exceeds its threshold, if any."""
+        """Collect the oldest generation that exceeds its threshold, if any; all generations if new
+        objects have waited for a minute."""
         now_s = time.monotonic()
-        if self._awaited() and now_s - self._last_s < _PATIENCE_S:
+        awaited = self._awaited()
+        self._calm_ticks = 0 if awaited else self._calm_ticks + 1
+        if awaited and now_s - self._last_s < _PATIENCE_S:
             return
         self._last_s = now_s
-        counts = gc.get_count()
+        young, *older = counts = gc.get_count()
+        is_due = now_s - self._last_full_s >= _FULL_S and self._calm_ticks >= _CALM_TICKS
+        if is_due and (young > _THRESHOLDS[0] or any(older)):
+            self._collect_all(now_s)
+            return
         for generation in (2, 1, 0):
             if counts[generation] > _THRESHOLDS[generation]:
-                gc.collect(generation)
-                if generation == 2 and not gc.get_freeze_count():
-                    gc.freeze()
-                    self._left_out = True
+                if generation == 2:
+                    self._collect_all(now_s)
+                else:
+                    gc.collect(generation)
                 return
+
+    def _collect_all(self, now_s: float) -> None:
+        is_idle = self._calm_ticks >= _IDLE_TICKS and now_s - self._last_deep_s >= _DEEP_S
+        if self._leaves_out and is_idle:
+            self._last_deep_s = now_s
+            gc.unfreeze()
+        self._last_full_s = now_s
+        gc.collect(2)
+        if self._leaves_out:
+            gc.freeze()
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
         self._timer.stop()
         self._returning.stop()
-        if self._left_out:
+        if self._leaves_out:
             gc.unfreeze()
         if self._was_enabled:
             gc.enable()

@@ -107,6 +107,7 @@ class Worker(QObject):
         self._lanes[lane].put(job)
         if lane == LIVE:
             self.pause_slow()
+            self._collector.postpone()
         self.progressed.emit()
 
     def cancel(self, key: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -12,29 +11,15 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
 from app.answers.answer import Answer
 from app.explorer.background.worker import later
 from app.explorer.docks.veil import OPACITY
+from app.explorer.window.side_contents import Shown, paint_alike
 from app.explorer.window.verdict.bar import GRACE_MS
-from app.quantities import between, change, number, seconds_unit
-from app.report.comparisons.ratios import per_sample, sample_s
+from app.quantities import between, number, seconds_unit
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.paint import Paint, width
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.prediction import REGIMES
 
 _MODES = {"cuda_graph": "CUDA graph"}  # the other modes have the names of torch.compile
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The contents of a card: `answer` is None before a prediction or if it failed for `reason`;
-    `baseline` is the answer of A. A `stale` answer is older than the network's file."""
-
-    letter: str
-    name: str
-    current: bool
-    answer: Answer | None
-    baseline: Answer | None
-    reason: str = ""
-    stale: bool = False
 
 
 class SideCard(QWidget):
@@ -48,9 +33,9 @@ class SideCard(QWidget):
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
         self.painted: Shown | None = None
-        """The drawn answer. The last one stays until the next one arrives, dimmed after the delay
-        of the verdict."""
-        self._dimming = later(GRACE_MS, self._dim, self)
+        """The drawn contents. Figures stay until the next ones arrive. As in the verdict, they are
+        outdated at once, and drawn dimmed with the next paint, after `GRACE_MS` at the latest."""
+        self._dimmed = later(GRACE_MS, self.update, self)
         self.setMinimumHeight(SIDE_LOW)  # at any height, so that the window can become low
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMaximumHeight(SIDE_HEIGHT)
@@ -66,27 +51,21 @@ class SideCard(QWidget):
 
     def put(self, shown: Shown) -> None:
         """Show a scenario."""
-        before = self.painted
-        self.shown = self.painted = shown
-        unanswered = shown.answer is None and not shown.reason
-        if before is not None and before.name == shown.name and before.answer and unanswered:
-            self.painted = replace(shown, answer=before.answer, stale=before.stale)
-            if not before.stale and not self._dimming.isActive():
-                self._dimming.start()
+        before, self.shown = self.painted, shown
+        drawn = self.painted = shown.after(before)
+        alike = before is not None and paint_alike(before, drawn)
+        if before is not None and alike and drawn is not shown:
+            if not before.stale:
+                self._dimmed.start()
         else:
-            self._dimming.stop()
-        if before is None or not _paints_alike(before, self.painted):
-            self.update()
+            undrawn = self._dimmed.isActive()
+            self._dimmed.stop()
+            if undrawn or not alike or (before is not None and before.stale != drawn.stale):
+                self.update()
         sentence = self.sentence()
         self.setAccessibleName(f"Scenario {shown.letter}, {shown.name}")
         self.setAccessibleDescription(sentence)
         self.setToolTip(f"{shown.name}\n{sentence}")
-
-    def _dim(self) -> None:
-        """Dim the last answer: its successor takes long."""
-        if self.painted is not None:
-            self.painted = replace(self.painted, stale=True)
-            self.update()
 
     def sentence(self) -> str:
         """The contents of the card as a sentence."""
@@ -100,16 +79,8 @@ class SideCard(QWidget):
         return words + ("" if shown.letter == "A" else f", {self.changed()} against A")
 
     def changed(self) -> str:
-        """The change against A, per item if the batches differ; empty if either is unknown."""
-        shown = self.shown
-        if shown is None or shown.answer is None or shown.baseline is None:
-            return ""
-        if shown.letter == "A":
-            return "baseline"
-        base, variant = shown.baseline.prediction, shown.answer.prediction
-        if per_sample((base, variant)):
-            return f"{change(sample_s(base), sample_s(variant))} per item"
-        return change(base.period_s, variant.period_s)
+        """The change against A; empty if it is unknown."""
+        return self.shown.changed() if self.shown is not None else ""
 
     def set_low(self, low: bool) -> None:
         """Use two lines instead of three."""
@@ -216,7 +187,7 @@ class SideCard(QWidget):
             ink = theme.danger if shown.reason else theme.ink3
             paint.text(12, 47, words, ink, SUPPORT_PX, room=right - 12)
         else:
-            self._figures(paint, right, shown.answer, own)
+            self._figures(paint, right, shown, shown.answer, own)
         if self.hasFocus():
             paint.ring(area.adjusted(2, 2, -2, -2))
         painter.end()
@@ -236,7 +207,7 @@ class SideCard(QWidget):
             )
             paint.text(10, 35, words, ink, LABEL_PX, room=right - 10)
         else:
-            p, words = answer.prediction, self.changed()
+            p, words = answer.prediction, shown.changed()
             scale, unit = seconds_unit(p.period_s, 2)
             paint.mark(p.regime, right - 5, 16, 4.6)
             time = f"{number(p.period_s / scale, 2)} {unit}"
@@ -255,12 +226,12 @@ class SideCard(QWidget):
         unchanged = words in ("baseline", "", "0%", "0% per item")
         return theme.ink2 if unchanged else theme.danger if _is_slower(words) else own
 
-    def _figures(self, paint: Paint, right: float, answer: Answer, own: str) -> None:
+    def _figures(self, paint: Paint, right: float, shown: Shown, answer: Answer, own: str) -> None:
         p, theme = answer.prediction, self.theme
         scale, unit = seconds_unit(p.period_s, 2)
         box = paint.text(12, 47, number(p.period_s / scale, 2), theme.ink, HEAD_PX, 600)
         box = paint.text(box.right() + 4, 49, unit, theme.ink2, SUPPORT_PX)
-        words = self.changed()
+        words = shown.changed()
         ink = self._ink(words, own)
         px = FIGURE_PX if width(words, FIGURE_PX, 600) < right - box.right() - 10 else SUPPORT_PX
         room = right - box.right() - 10
@@ -279,13 +250,6 @@ class SideCard(QWidget):
             if part > 0.5:
                 paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
             at += part
-
-
-def _paints_alike(one: Shown, other: Shown) -> bool:
-    """Whether a card looks the same with both contents, apart from the change against A."""
-    same = one.answer is other.answer and one.baseline is other.baseline
-    texts = [(s.letter, s.name, s.current, s.reason, s.stale) for s in (one, other)]
-    return same and texts[0] == texts[1]
 
 
 def _setup(answer: Answer) -> str:

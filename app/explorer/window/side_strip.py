@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from app.explorer.background.answering import Answering
 from app.explorer.state.session import LETTERS, Session
-from app.explorer.window.side_cards import Shown, SideCard
+from app.explorer.window.side_cards import SideCard
+from app.explorer.window.side_contents import Shown
 from app.theme import Theme
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.errors import InputError
@@ -49,7 +50,8 @@ class SideStrip(QWidget):
     def show_sides(self) -> None:
         """Update the cards from the session and its answers."""
         state, answers = self.session.state, self.answering.answers
-        base = answers.get(state.sides[0].scenario.key)
+        first = state.sides[0].scenario.key
+        base, waits = answers.get(first), first not in answers.keys() | self.answering.refused
         for place, card in enumerate(self.cards):
             card.setVisible(place < len(state.sides))
             if place < len(state.sides):
@@ -58,8 +60,9 @@ class SideStrip(QWidget):
                 current = place == state.current
                 reason = self.answering.refused.get(key, "")
                 stale = key in self.answering.outdated
+                answer = answers.get(key)
                 card.put(
-                    Shown(LETTERS[place], side.name, current, answers.get(key), base, reason, stale)
+                    Shown(LETTERS[place], side.name, current, answer, base, reason, stale, waits)
                 )
         self.more.setVisible(len(state.sides) < len(LETTERS))
 

@@ -19,11 +19,13 @@ class Staleness:
         self._dimming = later(GRACE_MS, self.dim, window)
 
     def wait(self) -> None:
-        """The scenario has changed: dim everything unless an answer comes soon."""
+        """The scenario has changed: dim everything unless an answer comes soon. Later changes
+        before the answer, as in a drag, do not put the dimming off."""
         self.window.verdict.set_stale(True)
         self.window.advising.stop()
         self.window.inspector.wait()
-        self._dimming.start()
+        if not self._dimming.isActive():
+            self._dimming.start()
 
     def dim(self) -> None:
         """Dim all figures now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.caches.derived import Derived
+from simulator.caches.derived import Derived, twin
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
 from simulator.fusion.group import Group
@@ -64,7 +64,7 @@ def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     return joint_graph(trace)
 
 
-_FUSED = Derived[Fused]()
+_FUSED = Derived[Fused](own=True)  # by level and kind of GPU
 
 
 def fused(
@@ -83,7 +83,7 @@ def fused(
         gpu.boost_hz,
     )
     key = level, kind, profile and profile.id
-    return _FUSED.get(step, lambda: _fused(step, gpu, level, profile), key)
+    return _FUSED.get(step, lambda: _fused(twin(step), gpu, level, profile), key)
 
 
 def _fused(trace: Trace, gpu: GPU, level: Level, profile: Profile | None) -> Fused:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QElapsedTimer, QEvent, Qt
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
@@ -12,6 +12,7 @@ from app.examples import FIRST
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
+from app.explorer.window.side_cards import SideCard
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.verdict.bar import GRACE_MS
 from app.quantities import number
@@ -121,26 +122,85 @@ def test_it_is_drawn_high_and_low(strip: SideStrip, low: bool):
     assert picture.height() == (48 if low else 84) and not picture.allGray()
 
 
+class _Paints(QObject):
+    """Counts the paints of a card, and those that are dimmed."""
+
+    def __init__(self, card: SideCard) -> None:
+        super().__init__(card)
+        self.card, self.lit, self.dimmed = card, 0, 0
+        card.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint and self.card.painted is not None:
+            self.dimmed += self.card.painted.stale
+            self.lit += not self.card.painted.stale
+        return False
+
+
+def until_passed(ms: int) -> None:
+    clock = QElapsedTimer()
+    clock.start()
+    until(lambda: clock.hasExpired(ms))
+
+
 def test_a_card_keeps_its_figures_dimmed_until_the_next_answer(strip: SideStrip) -> None:
     know(strip, FIRST, GRAPH)
     card = strip.cards[0]
     answered = card.shown
     assert answered is not None and answered.answer is not None
     card.put(replace(answered, answer=None))
-    assert card.painted == answered  # a slider's answer usually comes within the delay
+    assert card.painted == replace(answered, stale=True)  # each paint from now on is dimmed
     assert card.sentence() == "not predicted yet" and card.changed() == ""
-    until(lambda: card.painted != answered)
-    assert card.painted == replace(answered, stale=True)
     card.put(replace(answered, answer=None))  # asked again before the answer came
     assert card.painted == replace(answered, stale=True)
     card.put(replace(answered, answer=None, reason="too large"))
     assert card.painted == card.shown
     card.put(answered)
-    card.put(replace(answered, answer=None))
-    card.put(answered)
-    clock = QElapsedTimer()
-    clock.start()
-    until(lambda: clock.hasExpired(2 * GRACE_MS))
-    assert card.painted == answered  # answered within the delay
     card.put(replace(answered, name="Other", answer=None))
     assert card.painted == card.shown
+
+
+def test_an_outdated_card_dims_within_the_delay_of_the_verdict(strip: SideStrip) -> None:
+    know(strip, FIRST, GRAPH)
+    card = strip.cards[0]
+    answered = card.shown
+    assert answered is not None
+    until_passed(2 * GRACE_MS)
+    paints = _Paints(card)
+    for _ in range(8):  # a drag without an answer does not put the dimming off
+        card.put(replace(answered, answer=None))
+        until_passed(GRACE_MS // 4)
+    assert (paints.lit, paints.dimmed) == (0, 1)
+    card.put(answered)
+    until(lambda: paints.lit == 1)
+    card.put(replace(answered, answer=None))
+    card.put(replace(answered, answer=None, current=False))  # painted for another reason
+    until(lambda: paints.dimmed == 2)
+
+
+def test_an_answer_within_the_delay_causes_no_flicker(strip: SideStrip) -> None:
+    know(strip, FIRST, GRAPH)
+    until_passed(2 * GRACE_MS)
+    paints = [_Paints(card) for card in strip.cards[:2]]
+    for step, batch in enumerate(range(65, 75), 1):  # a drag in A: B keeps its change against A
+        strip.session.set_scenario(replace(FIRST, batch=batch), "batch", merge="batch")
+        assert [card.painted.stale for card in strip.cards[:2] if card.painted] == [True, True]
+        know(strip, replace(FIRST, batch=batch))
+        assert all(card.painted == card.shown for card in strip.cards[:2])
+        until(lambda step=step: all(each.lit == step for each in paints))
+    until_passed(2 * GRACE_MS)
+    assert [(each.lit, each.dimmed) for each in paints] == [(10, 0), (10, 0)]
+
+
+def test_a_change_against_a_dims_while_a_is_computed(strip: SideStrip) -> None:
+    know(strip, FIRST, GRAPH)
+    card = strip.cards[1]
+    before = card.painted
+    assert before is not None and before.changed()
+    strip.session.set_scenario(replace(FIRST, batch=3), "batch")
+    assert card.painted is not None and card.shown is not None
+    assert card.painted.stale and card.painted.changed() == before.changed()
+    assert card.changed() == "" and card.shown.answer is before.answer
+    strip.answering.refused[replace(FIRST, batch=3).key] = "too large"
+    strip.show_sides()
+    assert card.painted == card.shown and not card.painted.stale

@@ -4,7 +4,7 @@ import gc
 from functools import partial
 from weakref import ref
 
-from simulator.caches.derived import Derived, share
+from simulator.caches.derived import Derived, share, twin
 
 
 class Source:
@@ -58,3 +58,23 @@ def test_one_cache_can_be_shared_alone():
     value = shared.get(other, object)
     assert shared.get(source, object) is value
     assert own.get(other, object) is not before
+
+
+def test_a_value_that_refers_to_a_twin_ends_with_its_object():
+    cache, common, source = Derived[list[Source]](own=True), Derived[object](), Source()
+    before = common.get(source, object, "before")
+    second = cache.get(source, partial(lambda it: [twin(it)], source))[0]
+    assert common.get(second, object, "before") is before
+    after = common.get(second, object, "after")
+    assert common.get(source, object, "after") is after
+    assert cache.get(second, list) == [] and cache.get(source, list) == [second]
+    other = Source()
+    share(source, other)
+    assert cache.get(other, list) == [second]
+    alive = ref(second)
+    gc.disable()
+    try:
+        del second, other, source
+        assert alive() is None
+    finally:
+        gc.enable()

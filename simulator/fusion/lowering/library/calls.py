@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import proxy
 
 from msgspec.structs import replace
 
@@ -32,10 +33,12 @@ _CHAIN = 4  # maximum number of ops searched back from a gradient
 
 
 class LibraryCalls:
-    """Adds the library calls of a lowering."""
+    """Adds the library calls of a lowering, which owns it: the reference back is weak, so that a
+    lowering with its nodes ends with its last reference, without the garbage collector."""
 
     def __init__(self, lowering: Lowering, products: PaddedProducts) -> None:
-        self.lowering, self.products = lowering, products
+        self.lowering: Lowering = proxy(lowering)
+        self.products = products
         self.plain: dict[int, Signature] = {}
         self.channels_last = lowering.inductor and channels_last(lowering.trace)
         self.relaid: dict[int, Signature] = {}

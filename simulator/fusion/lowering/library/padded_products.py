@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import proxy
 
 from msgspec.structs import replace
 
@@ -22,10 +23,12 @@ def is_outside(lowering: Lowering, value: Value) -> bool:
 
 class PaddedProducts:
     """Adds the padded products of a lowering; `seconds` predicts the time of a product, to decide
-    whether padding pays; if it is None, no product is padded."""
+    whether padding pays; if it is None, no product is padded. As in `LibraryCalls`, the reference
+    to the lowering is weak."""
 
     def __init__(self, lowering: Lowering, seconds: Seconds | None) -> None:
-        self.lowering, self.seconds = lowering, seconds
+        self.lowering: Lowering = proxy(lowering)
+        self.seconds = seconds
         self.wide: dict[object, Signature | None] = {}
         self.beside_zeros: set[Value] = set()
 

@@ -56,6 +56,86 @@ def test_a_collection_waits_for_an_awaited_prediction(monkeypatch: pytest.Monkey
     collector.close()
 
 
+def test_dead_objects_of_a_slow_user_wait_for_a_minute_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    parent, awaited = QObject(), [False]
+    collector = Collector(parent, lambda: awaited[0])
+    counts = [(0, 0, 0)]
+    try:
+        dead = ref(Cycle())
+        gc.collect(0)
+        survivor = Cycle()
+        in_use = ref(survivor)
+        gc.collect(1)
+        assert dead() is None and in_use() is not None
+        monkeypatch.setattr(garbage.gc, "get_count", lambda: counts[0])
+        del survivor  # in the oldest generation by now
+        counts[0] = (701, 1, 1)  # as after two events
+        for _ in range(299):
+            now_s[0] += 0.2
+            collector.collect()
+        assert in_use() is not None
+        awaited[0] = True
+        now_s[0] += 0.4
+        collector.collect()
+        awaited[0] = False  # the slider rests from now on
+        for _ in range(2):
+            now_s[0] += 0.2
+            collector.collect()
+        assert in_use() is not None
+        now_s[0] += 0.2
+        collector.collect()
+        assert in_use() is None
+    finally:
+        collector.close()
+
+
+def test_an_idle_window_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (700, 0, 0))
+    generations: list[int] = []
+    monkeypatch.setattr(garbage.gc, "collect", generations.append)
+    parent = QObject()
+    collector = Collector(parent)
+    for _ in range(9):
+        now_s[0] += 60.0
+        collector.collect()
+    assert generations == []
+    collector.close()
+
+
+def test_a_prediction_between_two_ticks_postpones_long_searches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    application()
+    now_s = [100.0]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (700, 1, 1))
+    generations: list[int] = []
+    monkeypatch.setattr(garbage.gc, "collect", generations.append)
+    worker = Worker()
+    collector = worker.findChild(Collector)
+    assert collector is not None
+    for _ in range(400):  # a drag of 80 s, whose predictions end before the next tick
+        worker.ask("short", lambda _: None, lambda _: None)
+        now_s[0] += 0.2
+        collector.collect()
+    assert generations == []
+    for _ in range(3):
+        now_s[0] += 0.2
+        collector.collect()
+    assert generations == [2]
+    wait(worker)
+    assert worker.close()
+    trace_source.trace_elsewhere(False)
+
+
 def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     application()
     worker = Worker()
@@ -80,24 +160,72 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     assert Cycle.deleted_in == {threading.current_thread()}
 
 
-def test_a_full_collection_leaves_out_what_the_first_one_found_alive(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.fixture
+def unfrozen():
+    """Without the objects that tests/conftest.py leaves out."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+def _is_searched(it: object) -> bool:
+    return any(each is it for each in gc.get_objects())
+
+
+def test_a_full_collection_leaves_out_survivors_of_earlier_ones(
+    monkeypatch: pytest.MonkeyPatch, unfrozen: None
 ) -> None:
     application()
-    gc.unfreeze()  # tests/conftest.py freezes objects too
-    parent = QObject()
+    parent, before = QObject(), Cycle()
     collector = Collector(parent)
+    assert not _is_searched(before)
     survivor = Cycle()
+    assert _is_searched(survivor)
     with monkeypatch.context() as always:
         always.setattr(garbage, "_THRESHOLDS", (-1, -1, -1))  # every generation exceeds them
         collector.collect()
-        assert gc.get_freeze_count() and not any(each is survivor for each in gc.get_objects())
-        later = ref(Cycle())
+        assert not _is_searched(survivor)
+        second, later = Cycle(), ref(Cycle())
         collector.collect()
-        assert later() is None
+        assert later() is None and not _is_searched(second)
     collector.close()
-    assert not gc.get_freeze_count() and any(each is survivor for each in gc.get_objects())
-    gc.freeze()
+    assert not gc.get_freeze_count() and all(map(_is_searched, (before, survivor, second)))
+
+
+def test_survivors_that_die_are_collected_when_the_user_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, unfrozen: None
+) -> None:
+    application()
+    now_s, awaited = [100.0], [True]
+    monkeypatch.setattr(garbage.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (701, 1, 1))
+    parent, survivor = QObject(), Cycle()
+    collector = Collector(parent, lambda: awaited[0])
+    in_use = ref(survivor)
+    del survivor
+
+    def pass_by(seconds: float) -> None:
+        for _ in range(round(seconds / 0.2)):
+            now_s[0] += 0.2
+            collector.collect()
+
+    try:
+        pass_by(700.0)  # the user drags a slider all the time
+        awaited[0] = False
+        pass_by(29.0)
+        assert in_use() is not None
+        pass_by(61.0)  # with the next full collection
+        assert in_use() is None
+        survivor = Cycle()
+        pass_by(120.0)
+        in_use = ref(survivor)
+        del survivor
+        pass_by(300.0)  # the next search of all objects follows ten minutes after the last one
+        assert in_use() is not None
+        pass_by(300.0)
+        assert in_use() is None
+    finally:
+        collector.close()
 
 
 ALLOCATE = """

@@ -95,6 +95,25 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     assert not any(panel.veil.isVisible() for panel in in_view(window))
 
 
+def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest.MonkeyPatch):
+    panels = in_view(window)
+    until(lambda: not any(panel.veil.isVisible() for panel in panels))
+    with monkeypatch.context() as held:
+        held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
+        clock = QElapsedTimer()
+        clock.start()
+        batch = 65
+        while not clock.hasExpired(3 * GRACE_MS):  # a move at each turn of the event loop
+            window.session.set_scenario(replace(FIRST, batch=batch), "batch", merge="batch")
+            batch += 1
+            QCoreApplication.processEvents()
+        follow = [panel for panel in panels if panel.inside.follows]  # pyright: ignore
+        assert follow and all(panel.veil.isVisible() for panel in follow)
+    window.session.history.undo()
+    wait(window.worker)
+    assert not any(panel.veil.isVisible() for panel in in_view(window))
+
+
 def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ):
