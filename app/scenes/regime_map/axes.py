@@ -78,6 +78,14 @@ def elsewhere(scenario: Scenario, *names: str) -> str:
     return f"{key} {modified_ns(scenario.network)}"
 
 
+def unscaled(scenario: Scenario, *names: str) -> Scenario:
+    """The scenario without its own factors on these axes. The values of an axis replace them,
+    whereas what-ifs of the same name multiply."""
+    scales = {name for name in names if name in _scales()}
+    others = tuple(a for a in scenario.whatifs if a.name not in scales)
+    return scenario if others == scenario.whatifs else replace(scenario, whatifs=others)
+
+
 def values(
     side: Side, name: str, level: int, within: tuple[float, float] | None = None
 ) -> AxisValues:

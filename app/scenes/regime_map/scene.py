@@ -15,7 +15,7 @@ from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
 from app.answers.sweeps.regime_map import Mapped, mapped_over, outer_axis
 from app.answers.sweeps.sweep import shifts
-from app.scenes.regime_map.axes import elsewhere, last_level, place_on, values
+from app.scenes.regime_map.axes import elsewhere, last_level, place_on, unscaled, values
 from app.scenes.regime_map.field import MapField, map_field
 from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
 from app.time_left import running
@@ -164,7 +164,8 @@ def charted(
         card = msgspec.json.encode(resolve(side.scenario).gpu)
         across = y.values if outer is x else x.values
         known = _LINES.get((base, card, names, across), dict[Value, Sweep])
-        mapped = mapped_over(side.scenario, x, y, counted, so_far, here, known)
+        scenario = unscaled(side.scenario, *names)
+        mapped = mapped_over(scenario, x, y, counted, so_far, here, known)
         field = map_field(mapped)
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
@@ -211,7 +212,7 @@ def exact(
 
     try:
         along, up = (
-            shifts(scenario, line, chart.cut(spot, bool(upright)), watch)
+            shifts(unscaled(scenario, line.name), line, chart.cut(spot, bool(upright)), watch)
             for upright, line in enumerate((chart.x, chart.y))
         )
     except InputError:
