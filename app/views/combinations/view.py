@@ -240,7 +240,7 @@ class Combinations(StripView):
             return
         matching = self.canvas.matching
         refused = f", {table.refused:,} cannot run" if table.refused else ""
-        missing = f", {table.missing:,} not predicted yet" if table.missing else ""
+        missing = f", {table.missing:,} to predict" if table.missing else ""
         words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}{missing}"
         assert self.table is not None
         spread = self._show_importance(self.table)

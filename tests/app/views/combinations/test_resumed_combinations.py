@@ -131,7 +131,7 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     assert view.subtitle() == "100 of 432 scenarios, one line each"
     view.stop("cancelled")
     assert not view.canvas.stale and not view.canvas.failure and not view.more.isHidden()
-    assert view.status.text().startswith("100 of 100 match, 332 not predicted yet")
+    assert view.status.text().startswith("100 of 100 match, 332 to predict")
     assert view.table is not None and np.array_equal(view.table.regimes, whole.regimes[:100])
     asked: list[bool] = []
     view.question_changed.connect(lambda: asked.append(True))
