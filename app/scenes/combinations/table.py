@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +22,6 @@ from simulator.analysis.sweep import Points
 from simulator.caches.lru import LRUCache
 from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Regime
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 
 _BLOCKS: LRUCache[Known] = LRUCache(4)
@@ -118,16 +116,8 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
             running().show(_table(part))
             shown_s = time.monotonic()
 
-    key = elsewhere(side.scenario, *axes), tuple(axes), _hardware(side, axes)
-    known = _BLOCKS.get(key, Known)
+    known = _BLOCKS.get((elsewhere(side.scenario, *axes), tuple(axes)), Known)
     return _table(combine(unscaled(side.scenario, *axes), axes, check, so_far, known))
-
-
-def _hardware(side: Side, axes: Mapping[str, Sequence[Value]]) -> bytes:
-    """The contents of the host and of the GPUs, whose files may change."""
-    resolved = resolve(side.scenario)
-    cards = [gpu(str(value)) for value in axes.get("gpu", ())]
-    return msgspec.json.encode([resolved.host, resolved.gpu, *cards])
 
 
 def _table(answers: Combined) -> CombinationTable:

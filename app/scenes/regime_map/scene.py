@@ -8,7 +8,6 @@ from itertools import pairwise
 from math import ceil, exp, log
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from app.answers.side import Side
@@ -26,7 +25,6 @@ from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.modes import compiles
 from simulator.prediction import Regime
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.simulate.step_columns import COLUMNS
 
@@ -161,9 +159,8 @@ def charted(
     counted(0)
     here = {name: place_on(side, name) for name in names}
     try:
-        card = msgspec.json.encode(resolve(side.scenario).gpu)
         across = y.values if outer is x else x.values
-        known = _LINES.get((base, card, names, across), dict[Value, Sweep])
+        known = _LINES.get((base, names, across), dict[Value, Sweep])
         scenario = unscaled(side.scenario, *names)
         mapped = mapped_over(scenario, x, y, counted, so_far, here, known)
         field = map_field(mapped)
