@@ -85,6 +85,10 @@ class View(QWidget):
     def fail(self, reason: str) -> None:
         """Show the reason why `question` has no result."""
 
+    def stop(self, reason: str) -> None:
+        """Show that the user cancelled `question`."""
+        self.fail(reason)
+
     def subtitle(self) -> str:
         """The main figure of the view in a few words, shown beside the title."""
         return ""

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.analysis.shared_parts import SharedParts
 from simulator.caches.garbage import MemoryReturn, few_collections
 from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
@@ -206,6 +207,7 @@ def _along(
 ) -> tuple[list[_Variant], dict[int, str]]:
     """Each variant at each value of an axis, and the rows of the result that are refused."""
     steps = [line.applied(value) for value in values]
+    shared = SharedParts()
     along: list[_Variant] = []
     reasons: dict[int, str] = {}
     for row, variant in enumerate(variants):
@@ -214,11 +216,11 @@ def _along(
             reasons |= dict.fromkeys(range(len(along), len(along) + len(steps)), refused[row])
             along += [variant] * len(steps)
             continue
-        for step in steps:
+        for place, step in enumerate(steps):
             try:
                 if isinstance(step, InputError):
                     raise step
-                after = changed_by(step, before)
+                after = shared.of(place, before, changed_by(step, before))
             except InputError as error:
                 reasons[len(along)] = str(error)
                 along.append(variant)

@@ -15,9 +15,11 @@ from typing import Literal
 
 import msgspec
 
-from simulator.cluster.cluster_file import LinkTable, NetworkTable, read
+from simulator.caches.identity import ByIdentity
+from simulator.cluster.cluster_file import LinkTable, NetworkTable, Tables, read
 from simulator.errors import InputError
 from simulator.formats.limited import absence
+from simulator.formats.present import Stamp, stamp
 from simulator.formats.toml import shown
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
@@ -149,10 +151,24 @@ def clusters() -> tuple[Cluster, ...]:
     return tuple(sorted(map(cluster, ids()), key=lambda c: (c.gpus, c.id)))
 
 
-@lru_cache
+_CLUSTERS: ByIdentity[Cluster] = ByIdentity(128)
+"""Clusters by their GPU and file."""
+
+
 def _load(path: Path) -> Cluster:
-    tables = read(path)
+    """The cluster of a file; an edited file, or an edited file of its GPU, is read again."""
+    key = stamp(path)
+    tables = _tables(path, key)
     card = find_gpu(tables.gpu)
+    return _CLUSTERS.get(card, (path, key), lambda: _of_tables(path, tables, card))
+
+
+@lru_cache
+def _tables(path: Path, _stamp: Stamp | None) -> Tables:
+    return read(path)
+
+
+def _of_tables(path: Path, tables: Tables, card: GPU) -> Cluster:
     link = _link(path, card, tables.link)
     network = None if tables.network is None else _network(tables.network)
     if tables.nodes > 1 and network is None:

@@ -1,4 +1,5 @@
-"""Whether a file or folder exists, also under a folder without access, where pathlib may raise."""
+"""Whether a file or folder exists, also under a folder without access, where pathlib may raise,
+and whether a file has changed."""
 
 from __future__ import annotations
 
@@ -22,3 +23,16 @@ def files(folder: Path, pattern: str) -> list[Path]:
         return sorted(folder.glob(pattern))
     except OSError:
         return []
+
+
+Stamp = tuple[int, int, int]
+
+
+def stamp(path: Path) -> Stamp | None:
+    """A key of a file's contents: its time, its size and its inode; None without access. It changes
+    when the file is edited or replaced."""
+    try:
+        stat = path.stat()
+    except (OSError, ValueError):
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
-from simulator.formats.present import is_file
+from simulator.formats.present import Stamp, is_file, stamp
 from simulator.hardware.host_speed import PYTHON, Parts, parts
 
 FOLDER = Path(__file__).parent / "hosts"
@@ -135,11 +135,16 @@ def hosts() -> tuple[str, ...]:
     return (DEFAULT, *sorted(measured - {DEFAULT}), *catalogue())
 
 
-@lru_cache
 def host(name: str | None = None) -> Host:
     """A packaged host profile, or a calibrated one by its path; None is the default. Raises
     InputError for an unknown name or a malformed file."""
     name = name or DEFAULT
+    return _host(name, stamp(Path(name)) if name.endswith(".json") else None)
+
+
+@lru_cache
+def _host(name: str, _stamp: Stamp | None) -> Host:
+    """A host; the stamp of its file is part of the cache key, so an edited file is read again."""
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if is_file(path):
         return _read(path)

@@ -36,7 +36,7 @@ def is_slow(scenario: Scenario, axes: Axes) -> bool:
         return True
     if resolved.request.saved or not {"batch", "seq"} & set(axes):
         return False
-    with expecting(*_sizes(axes)):
+    with expecting(*sizes_of(axes)):
         return family(resolved) is None
 
 
@@ -60,7 +60,7 @@ def in_parts(
     parts = {i: known[value] for i, value in enumerate(values) if value in known}
     missing = [i for i in order if i not in parts]
     running().count(len(parts) * each, total, "points")
-    with expecting(*_sizes(axes)):
+    with expecting(*sizes_of(axes)):
         for begin in range(0, len(missing), at_once):
             indices = sorted(missing[begin : begin + at_once])
             part = sweep(
@@ -128,6 +128,6 @@ def _rows(part: Sweep, at: int, each: int) -> Sweep:
     )
 
 
-def _sizes(axes: Axes) -> tuple[int, int]:
+def sizes_of(axes: Axes) -> tuple[int, int]:
     """The numbers of batches and of sequences."""
     return len(axes.get("batch", "1")), len(axes.get("seq", "1"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
@@ -108,6 +109,15 @@ class Answering(QObject):
         self.answers_changed.emit()
         if not self.up_to_date:
             self.outdated_shown.emit()
+
+    def reread(self, path: Path) -> None:
+        """Drop the answers of scenarios that read a GPU or host file, which may have been edited,
+        and request them again."""
+        text = json.dumps(str(path))[1:-1]
+        for answers in (self.answers, self.refused):
+            for key in [key for key in answers if text in key]:
+                del answers[key]
+        self.request()
 
     def store(self, answer: Answer) -> None:
         """Cache an answer; drop the oldest ones that belong to no side."""

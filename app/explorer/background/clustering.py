@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -77,6 +78,15 @@ class Clustering(QObject):
     def retry(self) -> None:
         """Predict the current question again."""
         self._request()
+
+    def reread(self, path: Path) -> None:
+        """Predict again if the question reads this file, which may have been edited."""
+        now = self.clustered
+        scenario = now.question.scenario
+        if str(path) in (now.question.choice.cluster, scenario.gpu, scenario.host):
+            self._show(replace(now, stale=now.answer is not None, error="", search=None))
+            if self.watched:
+                self._request()
 
     def find_splits(self) -> None:
         """Search for the fastest split of the question's batch over all its GPUs."""

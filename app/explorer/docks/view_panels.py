@@ -103,7 +103,7 @@ class ViewPanels(QObject):
                 self.worker.cancel(_key(offered))
                 self._cancelled.add(offered)
                 panel.say(_CANCELLED)
-                self.views[offered].fail(_CANCELLED)
+                self.views[offered].stop(_CANCELLED)
 
     def _shown(self, offered: Offered) -> None:
         if offered in self._cancelled:

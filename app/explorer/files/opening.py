@@ -39,6 +39,9 @@ class Opening(QObject):
     lessons_opened = Signal(object)
     """Path: request to show a file of lessons."""
 
+    hardware_opened = Signal(object)
+    """Path: a GPU, host or cluster file was opened, perhaps for the second time."""
+
     def __init__(
         self,
         window: QWidget,
@@ -52,6 +55,7 @@ class Opening(QObject):
         self.window_, self.session, self.files, self.banner = window, session, files, banner
         self.measured = MeasuredFiles(session, networks.answering, banner, self._ended)
         networks.ended.connect(self._ended)
+        self.hardware_opened.connect(networks.answering.reread)
         self.trusted = {code_of(side.scenario) for side in session.state.sides}
 
     def choose(self) -> None:
@@ -177,6 +181,8 @@ class Opening(QObject):
         def open_scenario() -> None:
             page = page_for(self.session.state.workspace, file.kind)
             self.session.set_scenario(scenario, f"open {path.name}", workspace=page)
+            if file.kind in ("gpu", "host"):
+                self.hardware_opened.emit(path.resolve())
             self._ended(path, True)
 
         self._with_trust([code] if code else [], open_scenario)
@@ -216,6 +222,7 @@ class Opening(QObject):
         choice = (state.cluster or first(state.scenario)).on(str(path))
         page = page_for(state.workspace, "cluster")
         self.session.set_cluster(choice, f"open {path.name}", workspace=page)
+        self.hardware_opened.emit(path)
         self._ended(path, True)
 
     def _open_lessons(self, path: Path) -> None:

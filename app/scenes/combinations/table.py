@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.answers.side import Side
-from app.answers.sweeps.in_parts import in_parts, is_slow
+from app.answers.sweeps.combinations import Combined, Known, combine
 from app.quantities import count_of, data, percent, plain, scaled, seconds
 from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
+from app.scenes.regime_map.axes import elsewhere, unscaled
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, value_words
 from app.time_left import running
-from simulator.analysis.sweep import Sweep, sweep
+from simulator.analysis.sweep import Points
+from simulator.caches.lru import LRUCache
 from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value
+
+_BLOCKS: LRUCache[Known] = LRUCache(4)
+"""The predicted blocks of recent questions, by what their combinations have in common."""
+_PART_S = 0.25
+"""Least time between two partial tables: drawing thousands of lines takes up to 0.1 s."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,15 @@ class CombinationColumn:
 @dataclass(frozen=True)
 class CombinationTable:
     """One row per combination with an answer: `settings` are its values on the first columns,
-    `regimes` indices of REGIMES. `refused` counts combinations without an answer."""
+    `regimes` indices of REGIMES. `refused` counts combinations without an answer, `missing` those
+    that are not predicted yet."""
 
     columns: tuple[CombinationColumn, ...]
     axes: tuple[str, ...]
     settings: tuple[tuple[Value, ...], ...]
     regimes: NDArray[np.int64]
     refused: int
+    missing: int = 0
 
     def __len__(self) -> int:
         return len(self.settings)
@@ -91,42 +100,46 @@ def in_sentence(name: str) -> str:
 
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
-    """Predict every combination of these axes of a side; the rows of slow ones are shown as they
-    become available. Raises CancelledError if cancelled."""
+    """Predict every combination of these axes of a side. The rows are shown as they become
+    available, and are kept, so that a call after a cancelled one continues. Raises CancelledError
+    if cancelled."""
     axes = axes_of(side, names)
-    total = prod(map(len, axes.values()))
+    shown_s = -_PART_S
 
-    def counted(done: int) -> None:
+    def check() -> None:
         if cancelled():
             raise CancelledError
-        if done:
-            running().count(done, total, "points")
 
-    def so_far(part: Sweep, _: tuple[int, ...]) -> None:
-        running().show(_table(axes, part))
+    def so_far(part: Combined) -> None:
+        nonlocal shown_s
+        if part.rows.size and time.monotonic() - shown_s >= _PART_S:
+            running().show(_table(part))
+            shown_s = time.monotonic()
 
-    if is_slow(side.scenario, axes):
-        order = range(len(next(iter(axes.values()))))
-        return _table(axes, in_parts(side.scenario, axes, order, lambda: counted(0), so_far))
-    return _table(axes, sweep(side.scenario, axes, counted=counted))
+    known = _BLOCKS.get((elsewhere(side.scenario, *axes), tuple(axes)), Known)
+    return _table(combine(unscaled(side.scenario, *axes), axes, check, so_far, known))
 
 
-def _table(axes: Mapping[str, Sequence[Value]], swept: Sweep) -> CombinationTable:
-    """The table of a sweep over axes."""
-    rows = [row for row in range(len(swept)) if row not in swept.refused]
+def _table(answers: Combined) -> CombinationTable:
+    """The table of the combinations that are predicted so far."""
+    axes, rows = answers.axes, answers.rows
     columns: list[CombinationColumn] = []
-    for name, values in axes.items():
-        place = {value: at for at, value in enumerate(values)}
-        at = np.array([place[swept.points[row][name]] for row in rows], float)
-        columns.append(
-            CombinationColumn(axis_name(name), at, tuple(_axis_text(name, v) for v in values))
-        )
+    places = np.unravel_index(rows, [len(values) for values in axes.values()])
+    for at, (name, values) in zip(places, axes.items(), strict=True):
+        words = tuple(_axis_text(name, value) for value in values)
+        columns.append(CombinationColumn(axis_name(name), at.astype(float), words))
     for name, (column, text) in FIGURES.items():
         share = text is percent
-        columns.append(CombinationColumn(name, swept.columns[column][rows], (), text, share))
-    settings = tuple(tuple(swept.points[row].values()) for row in rows)
-    regimes = swept.columns["regime"][rows].astype(np.int64)
-    return CombinationTable(tuple(columns), tuple(axes), settings, regimes, len(swept.refused))
+        columns.append(CombinationColumn(name, answers.columns[column], (), text, share))
+    points, chosen = Points(axes), [int(row) for row in rows]
+    return CombinationTable(
+        tuple(columns),
+        tuple(axes),
+        tuple(tuple(points[row].values()) for row in chosen),
+        answers.columns["regime"].astype(np.int64),
+        answers.refused,
+        answers.missing,
+    )
 
 
 def _axis_text(axis: str, value: Value) -> str:

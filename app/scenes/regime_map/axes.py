@@ -10,6 +10,7 @@ from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues, between, value_on
 from app.answers.sweeps.axes import line as line_of
 from app.scenes.sweep.curves import lacking
+from simulator.scenario.file_stamps import file_stamps
 from simulator.scenario.gpu_class import modified_ns
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
@@ -71,11 +72,20 @@ def place_on(side: Side, name: str) -> Value | None:
 
 
 def elsewhere(scenario: Scenario, *names: str) -> str:
-    """A key that is equal for scenarios that differ only in their values on these axes."""
+    """A key that is equal for scenarios that differ only in their values on these axes. It changes
+    when a file that the scenario reads is edited."""
     others = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
     key = replace(scenario, whatifs=others, **fields).key  # pyright: ignore[reportArgumentType]
-    return f"{key} {modified_ns(scenario.network)}"
+    return f"{key} {modified_ns(scenario.network)} {file_stamps(scenario)}"
+
+
+def unscaled(scenario: Scenario, *names: str) -> Scenario:
+    """The scenario without its own factors on these axes. The values of an axis replace them,
+    whereas what-ifs of the same name multiply."""
+    scales = {name for name in names if name in _scales()}
+    others = tuple(a for a in scenario.whatifs if a.name not in scales)
+    return scenario if others == scenario.whatifs else replace(scenario, whatifs=others)
 
 
 def values(

@@ -8,14 +8,13 @@ from itertools import pairwise
 from math import ceil, exp, log
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
 from app.answers.sweeps.regime_map import Mapped, mapped_over, outer_axis
 from app.answers.sweeps.sweep import shifts
-from app.scenes.regime_map.axes import elsewhere, last_level, place_on, values
+from app.scenes.regime_map.axes import elsewhere, last_level, place_on, unscaled, values
 from app.scenes.regime_map.field import MapField, map_field
 from app.scenes.sweep.curves import CancelledError, Curve, Curves, value_words
 from app.time_left import running
@@ -26,7 +25,6 @@ from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.modes import compiles
 from simulator.prediction import Regime
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario, Value
 from simulator.simulate.step_columns import COLUMNS
 
@@ -161,10 +159,10 @@ def charted(
     counted(0)
     here = {name: place_on(side, name) for name in names}
     try:
-        card = msgspec.json.encode(resolve(side.scenario).gpu)
         across = y.values if outer is x else x.values
-        known = _LINES.get((base, card, names, across), dict[Value, Sweep])
-        mapped = mapped_over(side.scenario, x, y, counted, so_far, here, known)
+        known = _LINES.get((base, names, across), dict[Value, Sweep])
+        scenario = unscaled(side.scenario, *names)
+        mapped = mapped_over(scenario, x, y, counted, so_far, here, known)
         field = map_field(mapped)
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
@@ -211,7 +209,7 @@ def exact(
 
     try:
         along, up = (
-            shifts(scenario, line, chart.cut(spot, bool(upright)), watch)
+            shifts(unscaled(scenario, line.name), line, chart.cut(spot, bool(upright)), watch)
             for upright, line in enumerate((chart.x, chart.y))
         )
     except InputError:

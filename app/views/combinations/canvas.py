@@ -111,7 +111,7 @@ class LinesCanvas(LinesPicture):
             self.cycled.emit(key == Qt.Key.Key_G)
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.clear_brush(self.axis)
-        elif key == Qt.Key.Key_Escape:
+        elif key == Qt.Key.Key_Escape and (self.brushes or self.over is not None):
             self.show_over(None)
             for axis in list(self.brushes):
                 self.clear_brush(axis)

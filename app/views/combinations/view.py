@@ -46,6 +46,8 @@ class Combinations(StripView):
         super().__init__(theme, parent)
         self.side: Side | None = None
         self.table: CombinationTable | None = None
+        self.part = False
+        """Whether the table holds the first combinations of the current question."""
         self.names: list[str] | None = None
         """The axes that the user selected; None for the default axes."""
         self.order: list[str] = [*USUAL_FIGURES]
@@ -57,6 +59,9 @@ class Combinations(StripView):
         name = "Switch to the fastest matching scenario"
         self.best = self.strip.button("Use fastest", name, self._take)
         self.best.setToolTip("Switch to the matching scenario with the most samples/s (Enter)")
+        name = "Predict the missing combinations"
+        self.more = self.strip.button("Continue", name, self._continue)
+        self.more.hide()
         self.canvas = self.below(LinesCanvas(theme), self._take)
         self.canvas.brushed.connect(self._count)
         self.canvas.reordered.connect(self._reorder)
@@ -68,6 +73,8 @@ class Combinations(StripView):
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
         self.side = sides[current]
+        self.part = False
+        self.more.hide()
         self.canvas.stale, self.canvas.failure = True, ""
         self.canvas.update()
         figures = [name for name in FIGURES if name in self.order]
@@ -90,16 +97,26 @@ class Combinations(StripView):
 
     def answer(self, result: Any) -> None:
         if isinstance(result, CombinationTable):
-            self.table = result
+            self.table, self.part = result, False
+            self.more.hide()
             self._arrange()
 
     def show_part(self, result: Any) -> None:
         """Show the scenarios so far, faded until all are predicted."""
         self.answer(result)
-        self.canvas.stale = True
+        self.part = self.canvas.stale = True
+
+    def stop(self, reason: str) -> None:
+        """Keep the scenarios so far; the others are predicted on request."""
+        if not self.part:
+            self.fail(reason)
+            return
+        self.canvas.stale = False
+        self.canvas.update()
+        self.more.show()
 
     def fail(self, reason: str) -> None:
-        self.table = None
+        self.table, self.part = None, False
         self.canvas.fail(f"No combinations.\n{reason}")
 
     def fastest(self) -> int | None:
@@ -121,7 +138,10 @@ class Combinations(StripView):
 
     def subtitle(self) -> str:
         table = self.table
-        return f"{len(table):,} scenarios, one line each" if table else "one line per scenario"
+        if table is None:
+            return "one line per scenario"
+        total = f" of {len(table) + table.missing:,}" if table.missing else ""
+        return f"{len(table):,}{total} scenarios, one line each"
 
     def rows(self) -> list[list[str]]:
         table = self.canvas.table
@@ -141,6 +161,13 @@ class Combinations(StripView):
         self.groups.restyle(theme)
 
     # reactions to the controls
+
+    def _continue(self) -> None:
+        """Predict the missing combinations."""
+        self.more.hide()
+        self.canvas.stale = True
+        self.canvas.update()
+        self.question_changed.emit()
 
     def _cycle(self, groups: bool) -> None:
         if groups:
@@ -176,7 +203,8 @@ class Combinations(StripView):
         """Change the axes, which requires new predictions, or the figures, which does not."""
         new_axes = set(names) != set(self.chosen())
         if new_axes:
-            self.names = names
+            self.names, self.part = names, False
+            self.more.hide()
         drawn = [name for name in self.order if name not in FIGURES]
         self.order = [*drawn, *figures]
         if new_axes and self.side is not None:
@@ -212,7 +240,8 @@ class Combinations(StripView):
             return
         matching = self.canvas.matching
         refused = f", {table.refused:,} cannot run" if table.refused else ""
-        words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}"
+        missing = f", {table.missing:,} to predict" if table.missing else ""
+        words = f"{plain(int(matching.sum()))} of {plain(len(table))} match{refused}{missing}"
         assert self.table is not None
         spread = self._show_importance(self.table)
         self.status.say(f"{words}; {spread}" if spread else words, words)

@@ -238,7 +238,9 @@ def _keys(p: Prediction) -> Iterator[tuple[int, tuple[str, str]]]:
 
 
 def _key(pair: tuple[Side, Side]) -> str:
-    return "\n".join(side.scenario.key for side in pair)
+    """A key of two sides; a file that a scenario reads may change its prediction."""
+    figures = [(side.prediction.period_s, side.prediction.peak_memory_bytes) for side in pair]
+    return "\n".join([*(side.scenario.key for side in pair), repr(figures)])
 
 
 def _fall(a: Side, b: Side, cancelled: Callable[[], bool]) -> Waterfall:

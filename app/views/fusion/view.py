@@ -78,6 +78,8 @@ class FusionView(View):
     # predictions
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
+        if self.side is not None and self.side.prediction is not sides[current].prediction:
+            self.joining = None  # a file that the scenario reads may have changed
         self.side, self.trial = sides[current], None
         self.canvas.say(f"Tracing the ops of {Path(self.side.scenario.network).name} …")
         self._describe()

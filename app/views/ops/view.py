@@ -74,7 +74,7 @@ class Table(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.op_view.copy()
-        elif event.key() == Qt.Key.Key_Escape:
+        elif event.key() == Qt.Key.Key_Escape and self.op_view.chosen:
             self.op_view.clear_selection()
         elif event.key() == Qt.Key.Key_S and self.currentIndex().isValid():
             self.op_view.sort(self.currentIndex().column())

@@ -20,6 +20,7 @@ from app.widgets.fonts import font
 from app.widgets.strip import sheet
 from simulator.analysis.along import Figures
 from simulator.errors import InputError
+from simulator.prediction import Prediction
 
 if TYPE_CHECKING:
     from app.answers.sweeps.goals import Search
@@ -79,6 +80,7 @@ class GoalSeek(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.results: GoalResults | None = None
+        self.prediction: Prediction | None = None
         self.requested = False
         self.setAccessibleName("Goal seek")
         grid = QGridLayout(self)
@@ -139,7 +141,9 @@ class GoalSeek(QWidget):
         """Clear results of another scenario, and propose a latency if none is entered."""
         if not self.latency.text():
             self.latency.setText(round_latency(side))
-        if self.results is not None and self.results.key[0] != side.scenario.key:
+        changed, self.prediction = self.prediction is not side.prediction, side.prediction
+        results = self.results
+        if results is not None and (changed or results.key[0] != side.scenario.key):
             self.results, self.requested = None, False
             for row in range(len(ROWS)):
                 self._write(row, "–", "", "", False)

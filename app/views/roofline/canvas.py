@@ -180,7 +180,7 @@ class RooflineCanvas(DrawingCanvas):
             self.show_over(groups[(at + steps[Qt.Key(key)]) % len(groups)])
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
-        elif key == Qt.Key.Key_Escape:
+        elif key == Qt.Key.Key_Escape and (self.picked or self.over is not None):
             self.over = None
             self.pressed_on.emit(None)
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_W):

@@ -208,7 +208,7 @@ class TimelineCanvas(TimelinePicture):
             self.pressed_on.emit(self.lane_to_pin())
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and self.over is not None:
             self.pressed_on.emit(self.over)
-        elif key == Qt.Key.Key_Escape:
+        elif key == Qt.Key.Key_Escape and (self.picked or self.area or self.over is not None):
             self.over, self.area = None, None
             self.update()
             self.pressed_on.emit(None)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
 from simulator.planning.step.traced_step import few_layers, repeats
+from simulator.scenario.file_stamps import file_stamps
 from simulator.scenario.predict_many import step_of
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -37,7 +38,7 @@ def plain_and_fused_s(
 ) -> tuple[Floats, Floats]:
     """Seconds of a captured scenario at points (batch, sequence), with PyTorch's kernels and with
     fused ones."""
-    key = scenario.key, tuple(points)
+    key = scenario.key, file_stamps(scenario), tuple(points)
     return _SECONDS.get(key, lambda: _extended(scenario, points))
 
 

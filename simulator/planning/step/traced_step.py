@@ -21,6 +21,7 @@ from simulator.networks.catalogue import constructor_sizes, network
 from simulator.planning.spec import Workload
 from simulator.prediction import Kernel
 from simulator.records import Trace
+from simulator.scenario.file_stamps import file_stamps
 from simulator.scenario.predict import predict
 from simulator.scenario.predict_many import predict_many
 from simulator.scenario.resolve import resolve
@@ -87,7 +88,7 @@ def layer_kernels(scenario: Scenario, batch: int, seq: int) -> tuple[Kernel, ...
     """The kernels of the larger of the `few_layers` networks."""
     sizes = {**scenario.sizes, "layers": few_layers(scenario)[1]}
     small = replace(scenario, batch=batch, seq=seq, sizes=sizes)
-    return _KERNELS.get(small.key, lambda: tuple(predict(small).kernels))
+    return _KERNELS.get((small.key, file_stamps(small)), lambda: tuple(predict(small).kernels))
 
 
 def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
@@ -121,7 +122,7 @@ def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepCol
             raise InputError(next(iter(refused.values())))
         return table.reshape(len(modes), len(points), -1)
 
-    key = replace(scenario, mode=modes[0]).key, tuple(points)
+    key = replace(scenario, mode=modes[0]).key, file_stamps(scenario), tuple(points)
     return as_columns(_STEPS.get(key, predicted)[modes.index(scenario.mode)])
 
 

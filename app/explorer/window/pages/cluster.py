@@ -32,6 +32,7 @@ class ClusterPage:
         self.clustering = Clustering(window.session, window.worker)
         self.clustering.setParent(window)
         self.clustering.changed.connect(self._show)
+        window.opening.hardware_opened.connect(self.clustering.reread)
         self._answer: ClusterAnswer | None = None
         self._collective = -1
         self.bar = ClusterBar(window.theme)
