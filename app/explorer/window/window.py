@@ -99,8 +99,7 @@ class Window(QMainWindow):
         show_shortcut(self.head.commands, "Search all commands and cards", search)
         show_shortcut(self.strip.more, "Duplicate the current scenario", copy)
         self.head.commands.clicked.connect(self.commands.open)
-        top = self._top()
-        self.setMenuWidget(top)
+        self.setMenuWidget(top := self._top())
         self.status = Status(self.answering, worker)
         self.networks.status_changed.connect(self.status.say)
         self.status.cancelled.connect(lambda: cancel(self))
@@ -191,6 +190,7 @@ class Window(QMainWindow):
         self.strip.setVisible(shown in WITH_SIDES)
         for page in self.pages:
             page.show(shown == page.workspace)
+        self.layout_.settle()  # before the first painting
         self._show_subject()
         self._advise()
 

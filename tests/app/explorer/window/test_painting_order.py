@@ -1,7 +1,7 @@
 """A new answer is on the screen as its verdict before the charts are drawn."""
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QObject
 
 from app.explorer.window.window import Window
 from app.views.roofline.canvas import RooflineCanvas
@@ -42,3 +42,32 @@ def test_the_verdict_is_painted_before_the_charts_are_drawn(
     until(lambda: "roofline" in order)
     window.verdict.removeEventFilter(paints)
     assert "verdict 80" in order[: order.index("roofline")]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1600, 1000)])
+def test_showing_a_page_draws_no_chart_twice(
+    window: Window, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    window.resize(*size)
+    for page in ("Explore", "Lessons"):  # Lessons has neither verdict nor scenario cards
+        window.session.show(page)
+        wait(window.worker)
+        until(lambda: not window.worker.busy())
+    drawn: list[tuple[float, float]] = []
+    draw = RooflineCanvas.drawing
+
+    def noted(canvas: RooflineCanvas, width: float, height: float) -> object:
+        drawn.append((width, height))
+        return draw(canvas, width, height)
+
+    monkeypatch.setattr(RooflineCanvas, "drawing", noted)
+    window.session.show("Explore")
+    chart = window.findChild(RooflineCanvas)
+    assert chart is not None
+    clock = QElapsedTimer()
+    clock.start()
+    while clock.elapsed() < 500:  # a second drawing would follow the first painting
+        QCoreApplication.processEvents()
+    size_now = float(chart.width()), float(chart.height())
+    assert drawn in ([], [size_now])  # none: the drawing has this size already
+    window.resize(1280, 800)
