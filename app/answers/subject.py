@@ -84,11 +84,12 @@ def subject_of_trace(trace: Trace, name: str) -> Subject:
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
     """Relabel the steps of a waterfall with the values of their what-ifs; a step between inference
-    and training names both."""
+    and training names both, and one between cards says GPU."""
     full = {to_text(a): to_full_text(a) for s in scenarios for a in s.whatifs}
     full |= {f"without {short}": f"without {long}" for short, long in full.items()}
     phases = f"{fall.a.trace.phase} → {fall.b.trace.phase}"
     full |= {s.label: phases for s in fall.steps if s.label.startswith("training ")}
+    full |= {s.label: f"GPU{s.label[3:]}" for s in fall.steps if s.label.startswith("gpu ")}
     steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
     return replace(fall, steps=steps)
 

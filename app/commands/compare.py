@@ -75,6 +75,7 @@ def compare(
     from app.answers.subject import relabelled, subject
     from app.report.comparisons import comparison as report
     from simulator.analysis.compare import compare as run
+    from simulator.analysis.compare import comparison_predictions
 
     written.check()
     fields = options(gpu, host, batch, seq, dtype, train, optimizer, mode, size, data_size, op)
@@ -82,7 +83,8 @@ def compare(
     names, compared = tuple(side.name for side in sides), [side.scenario for side in sides]
     with progress.shown() as step:
         subjects = [subject(scenario, step) for scenario in compared]
-        comparison = run(compared, progress.counted(step, "scenarios"))
+        total = comparison_predictions(compared)
+        comparison = run(compared, progress.counted(step, "scenarios", total))
     falls = tuple(relabelled(fall, *compared) for fall in comparison.waterfalls)
     comparison = replace(comparison, waterfalls=falls)
 

@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QWidget
 
 def insert_before(place: QWidget, stops: Sequence[QWidget]) -> None:
     """Put `stops`, in their order, before `place` in the Tab order."""
-    before = place.previousInFocusChain()
-    while before is not None and before is not place:
-        if before not in stops and _takes_tab(before):
-            break
-        before = before.previousInFocusChain()
-    first = [before] if before is not None and before is not place else []
-    for one, other in pairwise([*first, *stops, place]):
+    insert_after(place, stops)
+    if stops:
+        QWidget.setTabOrder(stops[-1], place)
+
+
+def insert_after(place: QWidget, stops: Sequence[QWidget]) -> None:
+    """Put `stops`, in their order, after `place` in the Tab order."""
+    for one, other in pairwise([place, *stops]):
         QWidget.setTabOrder(one, other)
 
 

@@ -119,6 +119,13 @@ def compare(scenarios: Sequence[Scenario], predictor: Predictor = predict) -> Co
     return Comparison(tuple(scenarios), predictions, falls, retraced)
 
 
+def comparison_predictions(scenarios: Sequence[Scenario]) -> int:
+    """The number of predictions of `compare`: each scenario, and for each change from the first one
+    the change alone and, except for the last, together with those before it."""
+    changes = [len(_path(scenarios[0], other)) for other in scenarios[1:]]
+    return len(scenarios) + sum(2 * count - 1 for count in changes if count)
+
+
 def waterfall(
     a: Scenario,
     b: Scenario,

@@ -44,6 +44,7 @@ class Enlarged(pg.GraphicsView):
         self.setWindowTitle(f"{title} – Ridgepoint")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName(f"{title}, enlarged")
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view itself takes the keys
         room = _SIZE.boundedTo(self.screen().availableSize())
         self.resize(chart.size().scaled(room, Qt.AspectRatioMode.KeepAspectRatio))
         self.box: Any = pg.ViewBox(lockAspect=True, invertY=True, enableMenu=False)

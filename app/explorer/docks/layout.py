@@ -34,7 +34,7 @@ class Layout:
             self.window.setFocus()  # else Qt gives the focus to the button of another workspace
         self.shown = self.workspaces.show_workspace(workspace)
         self._frame()
-        self._settle()
+        self.settle()
         if self.window.size() != size:  # the side panels of the previous page enlarged the window
             self.window.resize(size)
         return self.shown
@@ -55,7 +55,7 @@ class Layout:
         if frames:
             self._wide = self._is_wide  # so that showing the window at this width keeps them
             self._frame()
-        self._settle()  # docks share the current size of the window
+        self.settle()  # docks share the current size of the window
         self.workspaces.restore(layout)
 
     def reset(self) -> None:
@@ -81,12 +81,14 @@ class Layout:
     def _is_wide(self) -> bool:
         return self.window.width() >= _WIDE_PX
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Apply all sizes at once, which Qt otherwise does later."""
         for widget in (self.window, self.window.centralWidget()):
             layout = widget and widget.layout()
             if layout:
                 layout.activate()
+        if self.shown in self.workspaces.docks:
+            self.workspaces.docks[self.shown].settle()
 
     def _frame(self) -> None:
         if self.shown in self._frames:

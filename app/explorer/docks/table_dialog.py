@@ -28,6 +28,7 @@ class TableDialog(QDialog):
     def __init__(self, view: View) -> None:
         super().__init__(view.window())
         self.setWindowTitle(f"{view.title} as table")
+        self.setAccessibleName(self.windowTitle())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         heads, *rows = view.rows() or [["No data yet"]]
         self.table = QTableWidget(len(rows), len(heads))

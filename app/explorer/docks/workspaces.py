@@ -152,6 +152,13 @@ class Docks(QMainWindow):
         if self.isVisible():
             self._rearrange.start()  # not here: Qt is laying out the panels
 
+    def settle(self) -> None:
+        """Divide the current size now if it has changed: not after the first painting, which would
+        draw every chart twice."""
+        if self._rearrange.isActive():
+            self._rearrange.stop()
+            self._follow_size()
+
     def _follow_size(self) -> None:
         """Divide the current size as the default layout does. Explore changes between its wide and
         its narrow default layout, if one of the two is in place."""

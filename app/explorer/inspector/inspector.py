@@ -292,7 +292,7 @@ class Inspector(QScrollArea):
 
     def _gpu(self, name: str) -> None:
         changed = with_field(self.session.state.scenario, "gpu", self.cards[name])
-        self.session.set_scenario(changed, f"gpu {self.gpu.currentText()}")
+        self.session.set_scenario(changed, f"GPU {self.gpu.currentText()}")
 
     def _network(self, name: str) -> None:
         changed = with_network(self.session.state.scenario, name)

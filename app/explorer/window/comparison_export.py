@@ -9,7 +9,9 @@ from app.explorer.background.worker import SLOW
 from app.explorer.files.exporting import KEY
 from app.outputs import write
 from app.scenes.sweep.curves import CancelledError
+from app.time_left import running
 from app.widgets.save_dialog import ask_where
+from simulator.analysis.compare import comparison_predictions
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 
@@ -27,15 +29,20 @@ def export_comparison(window: Window) -> None:
     def render(cancelled: Callable[[], bool]) -> str:
         from app.html.compared import compared_page  # its import slows the start
 
-        def predict_unless_cancelled(scenario: Scenario) -> Prediction:
+        total, done = comparison_predictions([side.scenario for side in sides]), 0
+
+        def counted_predict(scenario: Scenario) -> Prediction:
+            nonlocal done
             if cancelled():
                 raise CancelledError
+            done += 1
+            running().count(done, total, "predictions")
             return predict(scenario)
 
-        return compared_page(sides, predict_unless_cancelled)
+        return compared_page(sides, counted_predict)
 
-    def done(text: str) -> None:
+    def finish(text: str) -> None:
         window.opening.write_export(path, lambda: write("Export comparison", str(path), text))
 
     key = f"{KEY}comparison"
-    window.worker.ask(key, render, done, window.opening.fail, SLOW, True)
+    window.worker.ask(key, render, finish, window.opening.fail, SLOW, True)

@@ -39,7 +39,7 @@ class GpuEditing:
     def use(self, gpu: str | dict[str, Any], name: str) -> None:
         """Use a GPU in the current scenario."""
         session = self.window.session
-        session.set_scenario(with_field(session.state.scenario, "gpu", gpu), f"gpu {name}")
+        session.set_scenario(with_field(session.state.scenario, "gpu", gpu), f"GPU {name}")
 
     def saved(self, _: Path) -> None:
         """Update the shelf and all predictions after a GPU file was written."""

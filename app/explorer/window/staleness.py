@@ -33,6 +33,13 @@ class Staleness:
         self.window.panels.dim()
         self._labels(True)
 
+    def fail(self) -> None:
+        """There will be no answer: dim everything now."""
+        self.window.verdict.waiting = "No prediction"
+        self.window.verdict.set_stale(True)
+        self.dim()
+        self.window.verdict.update()
+
     def drawn(self) -> None:
         """Stop dimming the verdict once the answer of the current scenario is drawn; views undim
         themselves."""

@@ -46,6 +46,7 @@ from app.explorer.window.styling import Styling
 from app.explorer.window.tab_stops import step_to_visible
 from app.explorer.window.verdict.bar import VerdictBar
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
+from app.widgets.tab_order import insert_after, tab_stops
 
 _WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
 """Workspaces without the verdict bar: their views show the prediction, or let the user guess it."""
@@ -98,7 +99,7 @@ class Window(QMainWindow):
         show_shortcut(self.head.commands, "Search all commands and cards", search)
         show_shortcut(self.strip.more, "Duplicate the current scenario", copy)
         self.head.commands.clicked.connect(self.commands.open)
-        self.setMenuWidget(self._top())
+        self.setMenuWidget(top := self._top())
         self.status = Status(self.answering, worker)
         self.networks.status_changed.connect(self.status.say)
         self.status.cancelled.connect(lambda: cancel(self))
@@ -106,8 +107,8 @@ class Window(QMainWindow):
         self.setContentsMargins(8, 0, 8, 0)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has the focus at first
-        self.staleness = Staleness(self)
-        self.styling = Styling(self)
+        insert_after(self, [*tab_stops(top), *tab_stops(self.beside[0])])
+        self.staleness, self.styling = Staleness(self), Styling(self)
         self._connect()
         self._restyle()
         self._show_workspace(session.state.workspace)
@@ -189,14 +190,12 @@ class Window(QMainWindow):
         self.strip.setVisible(shown in WITH_SIDES)
         for page in self.pages:
             page.show(shown == page.workspace)
+        self.layout_.settle()  # before the first painting
         self._show_subject()
         self._advise()
 
     def _failed(self, reason: str) -> None:
-        self.verdict.waiting = "No prediction"
-        self.verdict.set_stale(True)
-        self.staleness.dim()
-        self.verdict.update()
+        self.staleness.fail()
         undoable = self.session.undo_restores(self.answering.answers)
         offers = {"Undo": self.session.history.undo} if undoable else None
         self.banner.say(reason, about="prediction", offers=offers)
@@ -212,10 +211,11 @@ class Window(QMainWindow):
         if self.answering.up_to_date:
             self.banner.clear("prediction")
         self.verdict.show_answer(answer)
+        self.staleness.drawn()
+        self.verdict.repaint()  # on the screen before the charts are drawn
         self.inspector.show_answer(answer)
         self.panels.draw()
         self.status.count(answer)
-        self.staleness.drawn()
         self._show_subject()
         self._advise()
 

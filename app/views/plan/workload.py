@@ -37,7 +37,7 @@ from app.views.plan.candidate import CandidateWidget, form_of
 from app.views.plan.plan_view import PlanView
 from app.widgets.fields.sentence import Sentence
 from app.widgets.fields.sentence_fields import MenuField, TextField
-from app.widgets.tab_order import insert_before, tab_stops
+from app.widgets.tab_order import insert_after, insert_before, tab_stops
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import InputError
 
@@ -114,6 +114,7 @@ class Workload(PlanView):
         column.addWidget(self.area, 1)
         column.addWidget(_rule())
         column.addWidget(self.power)
+        insert_after(self.trace, [self.add, self.drop])
 
     def update_plan(self, planned: Planned) -> None:
         draft = planned.draft
@@ -126,7 +127,8 @@ class Workload(PlanView):
         traced = draft.get("workload", "requests_csv") is not None
         self.trace.setVisible(draft.spec.workload.kind == "serving")
         self.trace.setText("Use lengths" if traced else "Use a trace …")
-        self.power.put(prices(draft))
+        if self.power.put(prices(draft)):
+            insert_after(self.drop, self.power.fields)
         self._show_cards(candidate_cards(draft))
         self.add.draft = draft
         self.refuse("")
@@ -160,7 +162,7 @@ class Workload(PlanView):
             for at, widget in enumerate(self.cards):
                 self.stack.insertWidget(at, widget)
             stops = [stop for each in self.cards for stop in (each, *tab_stops(each))]
-            insert_before(self.power.fields[0], stops)
+            insert_before(self.drop, stops)
         for widget, card in zip(self.cards, cards, strict=True):
             widget.put(card)
         self.count.setText(f"{sum(card.use for card in cards)} on")

@@ -2,12 +2,14 @@
 it.
 """
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from app.answers.side import Side
 from app.html.compared import compared_page
+from app.quantities import seconds
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, predict
 
@@ -31,9 +33,9 @@ class Page(HTMLParser):
 
 
 def sides(*scenarios: Scenario) -> list[Side]:
-    names = ("Today", "<b>Graph</b>", "Big batch")
+    names = ("Today", "<b>Graph</b>", "Big batch", "Another card")
     return [
-        Side("ABC"[at], names[at], scenario, predict(scenario))
+        Side("ABCD"[at], names[at], scenario, predict(scenario))
         for at, scenario in enumerate(scenarios)
     ]
 
@@ -66,3 +68,24 @@ def test_a_change_to_training_names_both_steps():
     words = " ".join(Page(compared_page(shown, predict)).words)
     assert "inference → training" in " ".join(words.split())
     assert "training default" not in words
+
+
+def test_four_scenarios_fit_into_one_small_page():
+    bert = Scenario("bert-base")
+    shown = sides(
+        bert,
+        replace(bert, mode="cuda_graph"),
+        replace(bert, batch=64),
+        replace(bert, gpu="a100_sxm_80", batch=1),
+    )
+    text = compared_page(shown, predict)
+    page = Page(text)
+    words = " ".join(" ".join(page.words).split())
+    assert "A, B, C, D compared" in words and page.foreign == []
+    assert len(text.encode()) < 3_000_000
+    for side in shown:
+        assert side.name in words
+        low, high = map(seconds, side.prediction.interval_s)
+        assert seconds(side.prediction.period_s) in words
+        assert f"80% interval: {low} to {high}" in words
+    assert "GPU h200 → a100_sxm_80" in words and "gpu h200" not in words

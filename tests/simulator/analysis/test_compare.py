@@ -7,9 +7,10 @@ from math import fsum
 
 import pytest
 
-from simulator.analysis.compare import compare, waterfall
+from simulator.analysis.compare import compare, comparison_predictions, waterfall
 from simulator.errors import InputError
 from simulator.hardware.gpu import PACKAGED
+from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 from tests.simulator.whatif.conftest import small_scenario
@@ -42,6 +43,20 @@ def test_fields_that_differ_are_changes_too_and_whatifs_of_a_are_undone():
         "+no_python",
     ]
     assert fsum(s.change_s for s in fall.steps) == pytest.approx(fall.total_s, rel=1e-12)
+
+
+def test_the_predictions_of_a_comparison_are_counted_before():
+    one = apply(A, "host_speed")
+    other = apply(small_scenario("bert-base", dtype="bf16", seq=16, gpu="a100"), "no_python")
+    sides, calls = (one, other, A, one), list[object]()
+
+    def counted(scenario: Scenario) -> Prediction:
+        calls.append(scenario)
+        return predict(scenario)
+
+    compare(sides, counted)
+    # 4 sides; 4 changes: 3 together, 4 alone; 1 change: alone; none
+    assert comparison_predictions(sides) == len(calls) == 4 + 7 + 1
 
 
 def test_equal_scenarios_have_no_steps():

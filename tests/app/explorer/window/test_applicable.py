@@ -11,6 +11,7 @@ from app.explorer.docks.panel import Panel
 from app.explorer.state.session import NamedScenario
 from app.explorer.window import comparison_export
 from app.explorer.window.window import Window
+from app.time_left import Running
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.conftest import INITIAL
 
@@ -65,8 +66,12 @@ def test_a_comparison_is_exported_of_several_scenarios(
     assert export.isEnabled()
     path = tmp_path / "comparison.html"
     monkeypatch.setattr(comparison_export, "ask_where", lambda *_: path)
+    counts: list[tuple[int, int, str]] = []
+    monkeypatch.setattr(Running, "count", lambda _, *count: counts.append(count))
     export.trigger()
     wait(window.worker)
+    # A and B, and their one change alone
+    assert counts == [(done, 3, "predictions") for done in (1, 2, 3)]
     assert "A, B compared" in path.read_text(encoding="utf-8")
 
 

@@ -30,12 +30,12 @@ def test_an_arrow_follows_the_history() -> None:
 def test_a_click_in_the_list_goes_to_a_change() -> None:
     application()
     history, parent = QUndoStack(), QWidget()
-    for name in ("batch 128", "gpu L4", "+cuda_graph"):
+    for name in ("batch 128", "GPU L4", "+cuda_graph"):
         history.push(QUndoCommand(name))
     shown = HistoryDialog(history, parent).list
     model = shown.model()
     names = [model.index(row, 0).data() for row in range(model.rowCount())]
-    assert names == ["Start of the session", "batch 128", "gpu L4", "+cuda_graph"]
+    assert names == ["Start of the session", "batch 128", "GPU L4", "+cuda_graph"]
     assert shown.currentIndex().row() == 3
     shown.setCurrentIndex(model.index(1, 0))
     assert history.index() == 1

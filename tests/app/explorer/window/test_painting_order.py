@@ -1,0 +1,73 @@
+"""A new answer is on the screen as its verdict before the charts are drawn."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QObject
+
+from app.explorer.window.window import Window
+from app.views.roofline.canvas import RooflineCanvas
+from tests.app.explorer.files.settling import until
+from tests.app.explorer.waiting import wait
+
+
+class Paints(QObject):
+    """Notes the batch of the verdict whenever it is painted at full strength."""
+
+    def __init__(self, window: Window, order: list[str]) -> None:
+        super().__init__(window)
+        self.verdict, self.order = window.verdict, order
+        self.verdict.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        answer = self.verdict.answer
+        if event.type() == QEvent.Type.Paint and answer is not None and not self.verdict.stale:
+            self.order.append(f"verdict {answer.subject.batch}")
+        return False
+
+
+def test_the_verdict_is_painted_before_the_charts_are_drawn(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    window.session.show("Explore")
+    wait(window.worker)
+    order = list[str]()
+    draw = RooflineCanvas.set
+
+    def noted(canvas: RooflineCanvas, *arguments: object) -> None:
+        order.append("roofline")
+        draw(canvas, *arguments)  # pyright: ignore[reportArgumentType]
+
+    paints = Paints(window, order)
+    monkeypatch.setattr(RooflineCanvas, "set", noted)
+    window.inspector.batch.slider.setValue(80)
+    until(lambda: "roofline" in order)
+    window.verdict.removeEventFilter(paints)
+    assert "verdict 80" in order[: order.index("roofline")]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1600, 1000)])
+def test_showing_a_page_draws_no_chart_twice(
+    window: Window, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    window.resize(*size)
+    for page in ("Explore", "Lessons"):  # Lessons has neither verdict nor scenario cards
+        window.session.show(page)
+        wait(window.worker)
+        until(lambda: not window.worker.busy())
+    drawn: list[tuple[float, float]] = []
+    draw = RooflineCanvas.drawing
+
+    def noted(canvas: RooflineCanvas, width: float, height: float) -> object:
+        drawn.append((width, height))
+        return draw(canvas, width, height)
+
+    monkeypatch.setattr(RooflineCanvas, "drawing", noted)
+    window.session.show("Explore")
+    chart = window.findChild(RooflineCanvas)
+    assert chart is not None
+    clock = QElapsedTimer()
+    clock.start()
+    while clock.elapsed() < 500:  # a second drawing would follow the first painting
+        QCoreApplication.processEvents()
+    size_now = float(chart.width()), float(chart.height())
+    assert drawn in ([], [size_now])  # none: the drawing has this size already
+    window.resize(1280, 800)
