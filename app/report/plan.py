@@ -85,13 +85,28 @@ _FIRST = (
 
 
 def show(plan: Plan, top: int) -> None:
-    """Print the verdict, the ranked table and the assumptions."""
+    """Print the verdict, the ranked table and the assumptions. The verdict of a plan that nothing
+    carries is left to the error message."""
     console = Terminal(highlight=False)
     wide = console.width
     console.print()
     console.print(Text(plan.question, "dim"), width=min(wide, 120))
-    console.print(Text(plan.verdict, "bold"), width=min(wide, 120))
+    if plan.carried:
+        console.print(Text(plan.verdict, "bold"), width=min(wide, 120))
     console.print()
+    if plan.rows:
+        _show_rows(console, plan, top)
+    if plan.assumptions:
+        _show_assumptions(console, plan)
+    if plan.pruned:
+        noun = "candidate" if len(plan.pruned) == 1 else "candidates"
+        console.print(Text(f"{len(plan.pruned)} {noun} skipped:", "dim"))
+        for text in skipped(plan):
+            console.print(Text(text, "dim"), width=min(wide, 120))
+
+
+def _show_rows(console: Terminal, plan: Plan, top: int) -> None:
+    wide = console.width
     columns, dropped = _columns(plan, top, wide)
     shown = table()
     for name, (least, _) in columns.items():
@@ -105,18 +120,16 @@ def show(plan: Plan, top: int) -> None:
     if len(plan.rows) > top:
         console.print(f"{len(plan.rows) - top} more with --top, --csv or --json", style="dim")
     console.print()
+
+
+def _show_assumptions(console: Terminal, plan: Plan) -> None:
     rests = table(f"Assumptions, and their effect on {plan.figure}")
     for name in ("assumption", "value", "from", "low", "high"):
         rests.add_column(name, overflow="fold")
     for row in assumption_cells(plan):
         rests.add_row(*map(Text, row))
-    console.print(rests, width=wide)
+    console.print(rests, width=console.width)
     console.print()
-    if plan.pruned:
-        noun = "candidate" if len(plan.pruned) == 1 else "candidates"
-        console.print(Text(f"{len(plan.pruned)} {noun} skipped:", "dim"))
-        for text in skipped(plan):
-            console.print(Text(text, "dim"), width=min(wide, 120))
 
 
 def _columns(

@@ -165,6 +165,11 @@ class Plan:
         """The cheapest candidate that meets all limits over its interval, or None."""
         return next((row for row in self.rows if row.status == "fits"), None)
 
+    @property
+    def carried(self) -> bool:
+        """Whether a candidate meets all limits, or may meet them within its interval."""
+        return any(row.status in ("fits", "uncertain") for row in self.rows)
+
     def document(self) -> dict[str, Any]:
         """The plan as data; figures that are not numbers are null."""
         return {

@@ -64,7 +64,10 @@ def test_the_nearest_of_candidates_without_enough_cards_is_the_one_that_misses_f
     answer: Any = plan(spec)
     start = "No candidate carries the load. The nearest is H200 SXM 141GB, bf16: the products alone"
     assert answer.verdict.startswith(start)
-    assert answer.verdict.endswith(" cards at their peak, and 1 at most are tried.")
+    assert answer.verdict.endswith(
+        " cards at their peak, and 1 at most are tried; raise candidates.counts, or lower "
+        "load.rate."
+    )
 
 
 def test_a_trace_and_lengths_are_not_both_given(tmp_path: Path):
