@@ -17,6 +17,7 @@ from simulator.planning.verdict import gpu_hours
 from simulator.planning.wording import Currency, amount, duration, latency
 
 _REASONS = 6  # the largest number to print
+_NAMES = 3  # the largest number of skipped candidates to name for each reason
 
 
 def as_csv(plan: Plan) -> str:
@@ -203,15 +204,16 @@ def _money(row: Row, currency: Currency) -> str:
 
 
 def skipped(plan: Plan) -> list[str]:
-    """A line for each reason to skip candidates, the most frequent reason first, with the number of
-    skipped candidates and an example: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer GPUs of this
-    kind meet every limit"."""
+    """A line for each reason to skip candidates, the most frequent reason first, with up to three
+    names, or the number of skipped candidates and an example: "4 such as 8 × H100 SXM5 80GB, vllm,
+    bf16: fewer GPUs of this kind meet every limit"."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in plan.pruned.items():
         by_reason.setdefault(reason, []).append(name)
     order = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     lines = [
-        f"  {names[0] if len(names) == 1 else f'{len(names)} such as {names[0]}'}: {reason}"
+        f"  {'; '.join(names) if len(names) <= _NAMES else f'{len(names)} such as {names[0]}'}: "
+        f"{reason}"
         for reason, names in order
     ]
     if len(lines) > _REASONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
@@ -197,11 +198,18 @@ def _counts(
 def _mapped(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
 ) -> Iterator[Result]:
-    if workers < 2 or len(tasks) < 8:
-        yield from map(function, tasks)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(function, tasks)
+    """The results of tasks in order, from several processes. If a process dies, for example for
+    lack of memory, this process does the remaining tasks."""
+    done = 0
+    if workers > 1 and len(tasks) >= 8:
+        try:
+            with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+                for result in pool.map(function, tasks):
+                    done += 1
+                    yield result
+        except BrokenProcessPool:
+            pass
+    yield from map(function, tasks[done:])
 
 
 def _refine(
