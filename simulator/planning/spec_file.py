@@ -70,6 +70,7 @@ _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _TRIED = ("counts", "engines", "precisions", "splits")
+CANDIDATE_KEYS = ("gpus", *_TRIED, "disaggregated", "parallel", "network", "per_gpu")
 _WHOLE = (
     "batch", "seq", "token_budget", "max_requests", "cache_block", "accumulation", "lora_rank",
 )  # fmt: skip
@@ -152,7 +153,7 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "parallel", "per_gpu"))
+    check_keys("candidates", table, CANDIDATE_KEYS)
     values = _tried("candidates", table)
     if "disaggregated" in table:
         texts = words("candidates.disaggregated", table["disaggregated"])
@@ -161,6 +162,9 @@ def _candidates(table: Mapping[str, Any]) -> Candidates:
         values["parallel"] = words("candidates.parallel", table["parallel"])
         for way in values["parallel"]:
             one_of("candidates.parallel", way, PARALLEL)
+    if "network" in table:
+        network = quantity("candidates.network", table["network"], "bandwidth", {})
+        values["network_bytes_per_s"] = network
     values["gpus"] = words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
     listed = section("candidates.per_gpu", table.get("per_gpu", {}))

@@ -56,8 +56,10 @@ def test_columns_fit_with_their_gaps():
 
 def test_up_to_three_skipped_candidates_are_named():
     """3 such as "P4, bf16" left out the names of two cards."""
-    three = dict.fromkeys(("P4, bf16", "Apple M3, bf16", "V100, bf16"), "no tensor peak")
-    four = dict.fromkeys(("2 × A", "4 × A", "8 × A", "2 × B"), "fewer fit")
+    three: dict[str, str] = dict.fromkeys(
+        ("P4, bf16", "Apple M3, bf16", "V100, bf16"), "no tensor peak"
+    )
+    four: dict[str, str] = dict.fromkeys(("2 × A", "4 × A", "8 × A", "2 × B"), "fewer fit")
     assert skipped(Plan("serving", "", "", (), (), three | four)) == [
         "  4 such as 2 × A: fewer fit",
         "  P4, bf16; Apple M3, bf16; V100, bf16: no tensor peak",
