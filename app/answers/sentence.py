@@ -13,7 +13,7 @@ D = TypeVar("D")
 class Field(Generic[D]):
     """A figure of the sentence. `shown` is its text, and `put` returns the draft with another text.
     `options` are the texts to choose from, more than one at a time if `several`. `empty` is shown
-    if there is no figure."""
+    if there is no figure. `key` names the key of the draft that the field edits."""
 
     name: str
     shown: str
@@ -22,6 +22,7 @@ class Field(Generic[D]):
     options: tuple[str, ...] = ()
     several: bool = False
     empty: str = ""
+    key: str = ""
 
 
 Part = str | Field[D]

@@ -12,6 +12,7 @@ import typer
 
 from app.commands.cores import cores
 from app.commands.option_types import ThemeName
+from simulator.errors import InputError
 
 Target = "FILE|-"
 
@@ -42,7 +43,10 @@ def plan(
     top: Annotated[int, typer.Option(min=1, help="Rows to print.")] = 15,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one per core.")] = 0,
 ) -> None:
-    """Choose GPUs for a load and its limits: a verdict, a ranked table, the assumptions."""
+    """Choose GPUs for a load and its limits: a verdict, a ranked table, the assumptions.
+
+    The exit status is 2 if no candidate can carry the load.
+    """
     from app import outputs, progress
     from app.html.plan import plan_page, plan_svg
     from app.report import plan as report
@@ -69,3 +73,6 @@ def plan(
         outputs.write("--svg", svg, plan_svg(question, answer, colours))
     if outputs.STDOUT not in targets.values():
         report.show(answer, top)
+    if not answer.carried:
+        lead = answer.verdict.removesuffix(".")
+        raise InputError(lead[:1].lower() + lead[1:])

@@ -17,6 +17,7 @@ from simulator.planning.verdict import gpu_hours
 from simulator.planning.wording import Currency, amount, duration, latency
 
 _REASONS = 6  # the largest number to print
+_NAMES = 3  # the largest number of skipped candidates to name for each reason
 
 
 def as_csv(plan: Plan) -> str:
@@ -85,13 +86,28 @@ _FIRST = (
 
 
 def show(plan: Plan, top: int) -> None:
-    """Print the verdict, the ranked table and the assumptions."""
+    """Print the verdict, the ranked table and the assumptions. The verdict of a plan that nothing
+    carries is left to the error message."""
     console = Terminal(highlight=False)
     wide = console.width
     console.print()
     console.print(Text(plan.question, "dim"), width=min(wide, 120))
-    console.print(Text(plan.verdict, "bold"), width=min(wide, 120))
+    if plan.carried:
+        console.print(Text(plan.verdict, "bold"), width=min(wide, 120))
     console.print()
+    if plan.rows:
+        _show_rows(console, plan, top)
+    if plan.assumptions:
+        _show_assumptions(console, plan)
+    if plan.pruned:
+        noun = "candidate" if len(plan.pruned) == 1 else "candidates"
+        console.print(Text(f"{len(plan.pruned)} {noun} skipped:", "dim"))
+        for text in skipped(plan):
+            console.print(Text(text, "dim"), width=min(wide, 120))
+
+
+def _show_rows(console: Terminal, plan: Plan, top: int) -> None:
+    wide = console.width
     columns, dropped = _columns(plan, top, wide)
     shown = table()
     for name, (least, _) in columns.items():
@@ -105,18 +121,16 @@ def show(plan: Plan, top: int) -> None:
     if len(plan.rows) > top:
         console.print(f"{len(plan.rows) - top} more with --top, --csv or --json", style="dim")
     console.print()
+
+
+def _show_assumptions(console: Terminal, plan: Plan) -> None:
     rests = table(f"Assumptions, and their effect on {plan.figure}")
     for name in ("assumption", "value", "from", "low", "high"):
         rests.add_column(name, overflow="fold")
     for row in assumption_cells(plan):
         rests.add_row(*map(Text, row))
-    console.print(rests, width=wide)
+    console.print(rests, width=console.width)
     console.print()
-    if plan.pruned:
-        noun = "candidate" if len(plan.pruned) == 1 else "candidates"
-        console.print(Text(f"{len(plan.pruned)} {noun} skipped:", "dim"))
-        for text in skipped(plan):
-            console.print(Text(text, "dim"), width=min(wide, 120))
 
 
 def _columns(
@@ -190,15 +204,16 @@ def _money(row: Row, currency: Currency) -> str:
 
 
 def skipped(plan: Plan) -> list[str]:
-    """A line for each reason to skip candidates, the most frequent reason first, with the number of
-    skipped candidates and an example: "3 such as 8 × H100 SXM5 80GB, vllm, bf16: fewer GPUs of this
-    kind meet every limit"."""
+    """A line for each reason to skip candidates, the most frequent reason first, with up to three
+    names, or the number of skipped candidates and an example: "4 such as 8 × H100 SXM5 80GB, vllm,
+    bf16: fewer GPUs of this kind meet every limit"."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in plan.pruned.items():
         by_reason.setdefault(reason, []).append(name)
     order = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     lines = [
-        f"  {names[0] if len(names) == 1 else f'{len(names)} such as {names[0]}'}: {reason}"
+        f"  {'; '.join(names) if len(names) <= _NAMES else f'{len(names)} such as {names[0]}'}: "
+        f"{reason}"
         for reason, names in order
     ]
     if len(lines) > _REASONS:

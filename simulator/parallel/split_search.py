@@ -7,7 +7,7 @@ are ranked by an estimate from four traced blocks, and the best are predicted in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -75,16 +75,19 @@ def search_splits(
     host: str | Host | None = None,
     mode: str = "eager",
     progress: Progress | None = None,
+    layouts: Sequence[Layout] | None = None,
+    most: int = _PREDICTED,
 ) -> Splits:
     """The splits of a step over all GPUs of a cluster; `step.batch` is that of all GPUs together
-    (default: one sample a GPU). Raises InputError if the step has no split, or none that fits."""
+    (default: one sample a GPU). `layouts` are the splits to try (default: all), of which `most` are
+    predicted in full. Raises InputError if the step has no split, or none that fits."""
     check_mode(mode)
     driver = (host if isinstance(host, Host) else find_host(host)).of_ranks(cluster.gpus)
     report = progress or (lambda text, share: None)
     batch = step.batch or cluster.gpus
     pruned: list[Pruned] = []
     estimates: list[tuple[Layout, Estimate]] = []
-    candidates = list(_layouts(step, cluster, batch))
+    candidates = list(layouts_of(step, cluster, batch) if layouts is None else layouts)
     for number, spread in enumerate(candidates):
         report(f"estimate {spread}", 0.6 * number / len(candidates))
         try:
@@ -123,13 +126,13 @@ def search_splits(
     best_s = fitting[0][1].period_s
     ranked: list[Split] = []
     for number, (spread, each) in enumerate(fitting):
-        if number >= _PREDICTED or each.period_s > _SLOWER * best_s:
+        if number >= most or each.period_s > _SLOWER * best_s:
             times = each.period_s / best_s
             pruned.append(
                 Pruned(spread, "speed", f"estimated {times:.2f} times as slow as the best")
             )
             continue
-        report(f"predict {spread}", 0.6 + 0.4 * number / _PREDICTED)
+        report(f"predict {spread}", 0.6 + 0.4 * number / most)
         p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
         if not p.fits:
             over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
@@ -155,7 +158,7 @@ def _replica(step: NetworkStep, spread: Layout, batch: int) -> NetworkStep:
     return replace(step, batch=batch // spread.dp)
 
 
-def _layouts(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
+def layouts_of(step: NetworkStep, cluster: Cluster, batch: int) -> Iterator[Layout]:
     """The splits of a cluster, tensor groups within a node; if dp does not divide the batch, only
     one split of each shape is listed."""
     layers = layers_of(step)

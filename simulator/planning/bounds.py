@@ -5,10 +5,10 @@ Products cannot exceed the card's peak, and each iteration reads the weights tha
 
 from __future__ import annotations
 
-from math import exp
-from typing import NamedTuple
+from math import exp, inf
 
 from simulator.hardware.gpu import GPU
+from simulator.planning.nearest import Shortage
 from simulator.planning.server.replica import lengths
 from simulator.planning.spec import SPLITS, Spec
 from simulator.planning.step.traced_step import NetworkSize, sizes_of
@@ -35,35 +35,36 @@ def _fewest(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> int | N
     return next((split for split in SPLITS if need / split <= room), None)
 
 
-def bound(spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1) -> str | None:
+def bound(
+    spec: Spec, card: GPU, precision: str, size: NetworkSize, split: int = 1
+) -> Shortage | None:
     """The reason why no number of these cards can serve in this precision and split, by the data
     sheet alone, or None."""
     if not (card.peak("tensor", "bf16") or card.peak("tensor", "fp16")):
-        return "its file gives no half-precision tensor peak"
+        return Shortage("its file gives no half-precision tensor peak")
     if precision == "fp8" and not card.peak("tensor", "fp8"):
-        return "it has no fp8 products"
+        return Shortage("it has no fp8 products")
     need = size.parameters * BITS[precision] / 8 / split
     room = card.memory_bytes * spec.workload.memory_share
     if need > room:
         fewest = _fewest(spec, card, precision, size)
         hint = "no split over GPUs of one node holds them"
-        return (
+        return Shortage(
             f"weights of {need / 2**30:.1f} GiB do not fit in {room / 2**30:.1f} GiB "
             f"({spec.workload.memory_share:.0%} of the memory); "
-            f"{f'tp={fewest} holds them' if fewest else hint}"
+            f"{f'tp={fewest} holds them' if fewest else hint}",
+            need / room if room else inf,
         )
     limit = spec.limits.per_token_s
     read_s = _read_s(card, precision, size) / split
     if limit is not None and read_s > limit:
-        return f"reading the weights once takes {latency(read_s)}, above the time per token"
+        return Shortage(
+            f"reading the weights once takes {latency(read_s)}, above the {latency(limit)} of "
+            "limits.per_token",
+            read_s / limit,
+            "limits.per_token",
+        )
     return None
-
-
-class Shortage(NamedTuple):
-    """Why the candidate counts of a card are too small, and the number of missing cards."""
-
-    reason: str
-    missing: float
 
 
 def products_bound(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> Shortage | None:
@@ -78,7 +79,7 @@ def products_bound(spec: Spec, card: GPU, precision: str, size: NetworkSize) -> 
     needed = (
         f"the products alone need {cards:,.1f} cards at their peak, and {most} at most are tried"
     )
-    return Shortage(needed, cards - most)
+    return Shortage(needed, cards / most, "load.rate")
 
 
 def prompt_bound(

@@ -53,7 +53,7 @@ def plan(
     return Plan(
         spec.workload.kind,
         question(spec),
-        verdict(spec, rows, result.pruned, result.missing),
+        verdict(spec, rows, result.pruned, result.shortages),
         rows,
         (*_assumptions(spec, rows, result), *of_unpriced(rows)),
         result.pruned,

@@ -23,7 +23,8 @@ class Row:
     better in at least one of them. `count` GPUs form `replicas` of `split` GPUs each, or, with
     `pools`, replicas of that many prefill and decode servers of `split` GPUs each. A replica has
     `queues` of sequences: one, or one for each GPU. `batch` is the mean batch of a step, at most
-    `largest_batch`. `at_capacity` is true if the plan gives no rate, so that each candidate runs
+    `largest_batch`. `spread` is the split of a training step over all GPUs, such as "dp=2 tp=4
+    ddp". `at_capacity` is true if the plan gives no rate, so that each candidate runs
     full batches."""
 
     gpu: str
@@ -37,6 +38,7 @@ class Row:
     queues: int = 1
     expert_parallel: bool = False
     sharded: bool = False
+    spread: str = ""
     reason: str = ""
     usd_per_h: float | None = None
     price_source: str = ""
@@ -79,15 +81,21 @@ class Row:
     @property
     def layout(self) -> str:
         """ " as 4 replicas of tp=2"; " as 2 replicas of 1 prefill and 3 decode servers"; empty if
-        each GPU is a replica; ", sharded" if all GPUs share one set of weights."""
-        if self.sharded:
-            return ", sharded"
+        each GPU is a replica; ", sharded" if all GPUs share one set of weights; ", dp=2 tp=4 ddp"
+        if a training step is split over them."""
+        if self.joint:
+            return f", {self.spread or 'sharded'}"
         noun = "replica" if self.replicas == 1 else "replicas"
         tp = self._split
         if self.pools is not None:
             servers = f"{self.pools[0]} prefill and {self.pools[1]} decode servers"
             return f" as {self.replicas} {noun} of {servers}{f' of {tp}' if tp else ''}"
         return f" as {self.replicas} {noun} of {tp}" if tp else ""
+
+    @property
+    def joint(self) -> bool:
+        """Whether all GPUs run one training step, sharded or split over them."""
+        return self.sharded or bool(self.spread)
 
     @property
     def replicas(self) -> int:
@@ -164,6 +172,11 @@ class Plan:
     def best(self) -> Row | None:
         """The cheapest candidate that meets all limits over its interval, or None."""
         return next((row for row in self.rows if row.status == "fits"), None)
+
+    @property
+    def carried(self) -> bool:
+        """Whether a candidate meets all limits, or may meet them within its interval."""
+        return any(row.status in ("fits", "uncertain") for row in self.rows)
 
     def document(self) -> dict[str, Any]:
         """The plan as data; figures that are not numbers are null."""

@@ -27,7 +27,7 @@ from simulator.planning.server.scheduler import Rules, Served
 from simulator.planning.server.steady import Steady, largest_rate, steady
 from simulator.planning.spec import Spec
 from simulator.planning.step.tables import Machine
-from simulator.planning.wording import amount, latency
+from simulator.planning.wording import above, amount
 
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the step's interval at which a candidate is simulated
 _DRAWN = 1500  # requests of each draw
@@ -137,7 +137,8 @@ def _slow(spec: Spec, machine: Machine, state: Steady, most: float) -> dict[str,
         "largest_rate_per_s": most,
         "per_token_s": state.iteration_s,
         "steady_per_token_s": state.iteration_s,
-        "reason": f"a mean iteration takes {latency(state.iteration_s)}, not simulated",
+        "reason": f"{above('a mean iteration', state.iteration_s, limit)}, so that it was not "
+        "simulated",
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
@@ -12,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU, gpu, gpus
 from simulator.planning.bounds import bound, products_bound, prompt_bound, splits
+from simulator.planning.nearest import Shortage
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
@@ -38,14 +40,13 @@ _BEST = 3  # number of the best of these rows, whose intervals are resampled
 class SearchResult:
     """The rows, the reasons for pruning, and the machines of a search. `late` holds the reasons for
     candidates whose prompts alone make too many tokens late; they are planned only if no other row
-    fits. `missing` holds the number of further cards that candidates need for their products
-    alone."""
+    fits. `shortages` holds the limits that the bounds of candidates in `pruned` exceed."""
 
     rows: list[Row]
     pruned: dict[str, str]
     machines: dict[Key, Machine]
     late: dict[str, str] = field(default_factory=dict[str, str])
-    missing: dict[str, float] = field(default_factory=dict[str, float])
+    shortages: dict[str, Shortage] = field(default_factory=dict[str, Shortage])
 
 
 def listed(candidates: Candidates, everyone: bool = False) -> list[GPU]:
@@ -89,7 +90,7 @@ def search(
             result.rows += part.rows
             result.pruned |= part.pruned
             result.late |= part.late
-            result.missing |= part.missing
+            result.shortages |= part.shortages
             result.machines |= part.machines
 
     plan_groups(late=False)
@@ -126,11 +127,12 @@ def of_card(
     for split in splits(spec, card, precision, size):
         name = card.name if split == 1 else f"{card.name}, tp={split}"
         key = f"{name}, {precision}"
-        if reason := bound(spec, card, precision, size, split) or _uncounted(spec, card, split):
-            result.pruned[key] = reason
-            continue
-        if shortage := products_bound(spec, card, precision, size):
-            result.pruned[key], result.missing[key] = shortage
+        if shortage := (
+            bound(spec, card, precision, size, split)
+            or _uncounted(spec, card, split)
+            or products_bound(spec, card, precision, size)
+        ):
+            result.pruned[key], result.shortages[key] = shortage.reason, shortage
             continue
         reason = prompt_bound(spec, card, precision, size, split)
         if reason and not late:
@@ -151,12 +153,12 @@ def of_card(
     return result
 
 
-def _uncounted(spec: Spec, card: GPU, gpus: int) -> str | None:
+def _uncounted(spec: Spec, card: GPU, gpus: int) -> Shortage | None:
     """The reason why no count of GPUs makes whole replicas of `gpus` each; None if one does."""
     counts = spec.candidates.counts_of(card.id)
     if any(count % gpus == 0 for count in counts):
         return None
-    return f"no count of {', '.join(map(str, counts))} is a multiple of {gpus}"
+    return Shortage(f"no count of {', '.join(map(str, counts))} is a multiple of {gpus}")
 
 
 def _so_far(rows: list[Row], currency: Currency) -> str:
@@ -178,8 +180,8 @@ def _counts(
     split = "" if one.split == 1 else f", tp={one.split}"
     if one.pools is not None:
         split += f", {one.pools[0]}:{one.pools[1]}"
-    if reason := _uncounted(spec, card, one.gpus):
-        result.pruned[f"{card.name}{split}, {engine}, {precision}"] = reason
+    if shortage := _uncounted(spec, card, one.gpus):
+        result.pruned[f"{card.name}{split}, {engine}, {precision}"] = shortage.reason
     whole = [n for n in spec.candidates.counts_of(card.id) if n % one.gpus == 0]
     for count in whole:
         if fits == 2:
@@ -196,11 +198,18 @@ def _counts(
 def _mapped(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
 ) -> Iterator[Result]:
-    if workers < 2 or len(tasks) < 8:
-        yield from map(function, tasks)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(function, tasks)
+    """The results of tasks in order, from several processes. If a process dies, for example for
+    lack of memory, this process does the remaining tasks."""
+    done = 0
+    if workers > 1 and len(tasks) >= 8:
+        try:
+            with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+                for result in pool.map(function, tasks):
+                    done += 1
+                    yield result
+        except BrokenProcessPool:
+            pass
+    yield from map(function, tasks[done:])
 
 
 def _refine(

@@ -14,7 +14,11 @@ WorkloadKind = Literal["serving", "inference", "training"]
 ENGINES = ("eager", "compiled+graph", "vllm", "tensorrt-llm")
 SERVERS = ("vllm", "tensorrt-llm")
 """Engines that only serve language models; for other workloads they stand for a compiled step."""
-PARALLEL = ("replicas", "fsdp")
+PARALLEL = ("replicas", "fsdp", "tensor", "pipeline")
+NODE_GPUS = 8
+"""The GPUs of a node; more GPUs form several nodes."""
+NETWORK_BYTES_PER_S = 50e9
+"""A network card of 400 Gb/s for each GPU (NVIDIA, DGX H100 data sheet)."""
 SPLITS = (1, 2, 4, 8)
 """Possible numbers of GPUs per replica: a node links 8 at most, and each GPU needs whole heads of
 keys and values."""
@@ -57,7 +61,7 @@ class Workload:
     host_per_step_s: float = 1e-3
     host: str | None = None
     kv_precision: str = ""
-    kv_link_bytes_per_s: float = 50e9
+    kv_link_bytes_per_s: float = NETWORK_BYTES_PER_S
     expert_parallel: bool = False
     attention_dp: bool = False
     tokens: float | None = None
@@ -109,7 +113,8 @@ class Candidates:
     are numbers of GPUs per replica; None stands for 1 and the smallest number that holds the
     weights. `disaggregated` are pairs of numbers of prefill and decode servers per replica, tried
     in addition to servers that do both. `parallel` are the ways to train on several GPUs: a replica
-    on each, or one set of weights sharded over all."""
+    on each, one set of weights sharded over all, or layers or their products split over GPUs.
+    `network_bytes_per_s` is the rate of each GPU's network between nodes, in one direction."""
 
     gpus: tuple[str, ...]
     counts: tuple[int, ...] = (1, 2, 4, 8)
@@ -118,6 +123,7 @@ class Candidates:
     splits: tuple[int, ...] | None = None
     disaggregated: tuple[tuple[int, int], ...] = ()
     parallel: tuple[str, ...] = ("replicas",)
+    network_bytes_per_s: float = NETWORK_BYTES_PER_S
     per_gpu: Mapping[str, Choices] = field(default_factory=dict[str, Choices])
 
     def uses(self, gpu_id: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
-from simulator.planning.spec import Spec
+from simulator.planning.spec import NETWORK_BYTES_PER_S, Spec
 from simulator.planning.step.traced_step import can_divide_experts
 
 _MOST_REQUESTS = 1_000_000
@@ -130,23 +130,30 @@ def check(spec: Spec) -> None:
 
 
 def _check_sharding(spec: Spec) -> None:
-    """Raise InputError if a step cannot be sharded over GPUs."""
-    work = spec.workload
-    if spec.candidates.parallel == ("replicas",):
-        return
+    """Raise InputError if a step cannot be sharded or split over GPUs."""
+    work, every = spec.workload, spec.candidates
     if work.kind != "training":
+        for key, is_given in (
+            ("parallel", every.parallel != ("replicas",)),
+            ("network", every.network_bytes_per_s != NETWORK_BYTES_PER_S),
+        ):
+            if is_given:
+                raise InputError(
+                    f"candidates.{key} means nothing for {work.kind}: expected no such key; remove "
+                    "it"
+                )
+    way = next((way for way in every.parallel if way != "replicas"), None)
+    if way is None:
+        return
+    if work.lora_rank is not None:
         raise InputError(
-            f"candidates.parallel means nothing for {work.kind}: expected no such key; remove it"
+            f'candidates.parallel = "{way}" with workload.lora_rank: expected one of the two, '
+            "since steps of sharded adapters are not predicted; remove one"
         )
-    if work.lora_rank is not None and "fsdp" in spec.candidates.parallel:
+    if work.batch is None:
         raise InputError(
-            'candidates.parallel = "fsdp" with workload.lora_rank: expected one of the two, since '
-            "steps of sharded adapters are not predicted; remove one"
-        )
-    if work.batch is None and "fsdp" in spec.candidates.parallel:
-        raise InputError(
-            'workload.batch is missing: expected the batch of each GPU for parallel = "fsdp"; add '
-            "it"
+            f'workload.batch is missing: expected the batch of each GPU for parallel = "{way}"; '
+            "add it"
         )
 
 

@@ -41,7 +41,7 @@ from simulator.planning.spec_values import (
 from simulator.planning.wording import Currency
 
 _SECTIONS = ("workload", "load", "limits", "candidates", "prices", "simulation")
-_WORKLOAD: dict[str, Kind | str] = {
+WORKLOAD_KEYS: dict[str, Kind | str] = {
     "kind": "text", "network": "text", "batch": "count", "seq": "count", "prompt": "lengths",
     "batch_window": "time", "output": "lengths", "requests_csv": "text", "prefix_hit": "share",
     "token_budget": "count",
@@ -55,21 +55,23 @@ _WORKLOAD: dict[str, Kind | str] = {
     "checkpoint_every": "time", "checkpoint": "time", "failures_every": "time",
     "restart": "time",
 }  # fmt: skip
-_LIMITS: dict[str, Kind | str] = {
+LIMIT_KEYS: dict[str, Kind | str] = {
     "first_token": "time", "per_token": "time", "percentile": "number", "latency": "time",
     "deadline": "time", "cost": "price", "budget": "money",
 }  # fmt: skip
-_PRICES: dict[str, Kind | str] = {
+PRICE_KEYS: dict[str, Kind | str] = {
     "term": "time", "lifetime": "time", "utilisation": "share", "energy": "power_price",
     "pue": "number", "co2_g_per_kwh": "number", "catalogue": "flag",
 }  # fmt: skip
-_PRICE_TABLES = ("rates", "currency", "hourly", "reserved", "purchase")
+PRICE_TABLES = ("rates", "currency", "hourly", "reserved", "purchase")
 _MOST_BYTES = 256 * 1024
 _PERCENT = re.compile(r"p?(\d+(?:\.\d+)?)%?")
 _POOLS = re.compile(r"([1-9]\d?):([1-9]\d?)")
 _SUFFIX: dict[str, str] = {"time": "_s", "bandwidth": "_bytes_per_s"}
 _RENAMED = {"cost": "cost_usd_per_h", "budget": "budget_usd", "energy": "energy_usd_per_kwh"}
 _TRIED = ("counts", "engines", "precisions", "splits")
+LOAD_KEYS, SIMULATION_KEYS = ("rate",), ("requests", "seed")
+CANDIDATE_KEYS = ("gpus", *_TRIED, "disaggregated", "parallel", "network", "per_gpu")
 _WHOLE = (
     "batch", "seq", "token_budget", "max_requests", "cache_block", "accumulation", "lora_rank",
 )  # fmt: skip
@@ -110,13 +112,13 @@ def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
     rates = section("prices.rates", prices_in.get("rates", {}))
     currencies = {"USD": 1.0} | {n: number(f"prices.rates.{n}", v) for n, v in rates.items()}
     load = table.get("load", {})
-    check_keys("load", load, ("rate",))
+    check_keys("load", load, LOAD_KEYS)
     more = table.get("simulation", {})
-    check_keys("simulation", more, ("requests", "seed"))
+    check_keys("simulation", more, SIMULATION_KEYS)
     spec = Spec(
         workload=_workload(table.get("workload", {}), folder, currencies),
         candidates=_candidates(table.get("candidates", {})),
-        limits=Limits(**_read("limits", table.get("limits", {}), _LIMITS, currencies)),
+        limits=Limits(**_read("limits", table.get("limits", {}), LIMIT_KEYS, currencies)),
         prices=_prices(prices_in, currencies),
         rate_per_s=(
             quantity("load.rate", load["rate"], "rate", currencies) if "rate" in load else None
@@ -129,7 +131,7 @@ def _spec(table: Mapping[str, Any], folder: Path) -> Spec:
 
 
 def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, float]) -> Workload:
-    values = _read("workload", table, _WORKLOAD, currencies)
+    values = _read("workload", table, WORKLOAD_KEYS, currencies)
     for needed in ("kind", "network"):
         if needed not in values:
             raise InputError(
@@ -152,7 +154,7 @@ def _workload(table: Mapping[str, Any], folder: Path, currencies: dict[str, floa
 
 
 def _candidates(table: Mapping[str, Any]) -> Candidates:
-    check_keys("candidates", table, ("gpus", *_TRIED, "disaggregated", "parallel", "per_gpu"))
+    check_keys("candidates", table, CANDIDATE_KEYS)
     values = _tried("candidates", table)
     if "disaggregated" in table:
         texts = words("candidates.disaggregated", table["disaggregated"])
@@ -161,6 +163,9 @@ def _candidates(table: Mapping[str, Any]) -> Candidates:
         values["parallel"] = words("candidates.parallel", table["parallel"])
         for way in values["parallel"]:
             one_of("candidates.parallel", way, PARALLEL)
+    if "network" in table:
+        network = quantity("candidates.network", table["network"], "bandwidth", {})
+        values["network_bytes_per_s"] = network
     values["gpus"] = words("candidates.gpus", table.get("gpus", "all"))
     per_gpu: dict[str, Choices] = {}
     listed = section("candidates.per_gpu", table.get("per_gpu", {}))
@@ -223,8 +228,8 @@ def _pools(text: str) -> tuple[int, int]:
 
 
 def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
-    plain = {k: v for k, v in table.items() if k not in _PRICE_TABLES}
-    values = _read("prices", plain, _PRICES, currencies, _PRICE_TABLES)
+    plain = {k: v for k, v in table.items() if k not in PRICE_TABLES}
+    values = _read("prices", plain, PRICE_KEYS, currencies, PRICE_TABLES)
     tables: tuple[tuple[str, Kind, str], ...] = (
         ("hourly", "price", "hourly_usd"),
         ("reserved", "price", "reserved_usd"),

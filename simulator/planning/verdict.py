@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from simulator.planning.nearest import Shortage, nothing_carries
 from simulator.planning.result import Row
 from simulator.planning.spec import Prices, Spec
 from simulator.planning.wording import amount, duration, latency
@@ -83,19 +84,13 @@ def verdict(
     spec: Spec,
     rows: Sequence[Row],
     pruned: Mapping[str, str],
-    missing: Mapping[str, float] = MappingProxyType({}),
+    shortages: Mapping[str, Shortage] = MappingProxyType({}),
 ) -> str:
-    """Two sentences: the best candidate, and the runner-up. `missing` holds the number of cards
-    that candidates in `pruned` need in addition to carry the load."""
-    if not rows and missing:
-        name = min(missing, key=lambda candidate: missing[candidate])
-        return f"No candidate carries the load. The nearest is {name}: {pruned[name]}."
-    if not rows:
-        name, reason = next(iter(pruned.items()), ("the list of GPUs", "it is empty"))
-        return f"No candidate can run this. {name}: {reason}."
+    """Two sentences: the best candidate, and the runner-up. `shortages` holds the limits that the
+    bounds of candidates in `pruned` exceed."""
     best = next((row for row in rows if row.status == "fits"), None)
     if best is None:
-        return _none(spec, rows)
+        return _unsure(rows) or nothing_carries(spec, rows, pruned, shortages)
     text = f"{best.configuration} {_does(spec, best)}{_cost(spec, best)}."
     others = [r for r in rows if r.status in ("fits", "uncertain") and r.gpu != best.gpu]
     cheaper = [r for r in others if r.status == "uncertain" and _cheaper(r, best)]
@@ -170,23 +165,11 @@ def gpu_hours(row: Row) -> str:
     return f"{row.count} GPU-hour{'s' if row.count > 1 else ''} an hour"
 
 
-def _none(spec: Spec, rows: Sequence[Row]) -> str:
+def _unsure(rows: Sequence[Row]) -> str:
+    """The verdict if no candidate is certain to meet every limit, but one may; else empty."""
     unsure = [row for row in rows if row.status == "uncertain"]
-    if unsure:
-        near = max(unsure, key=lambda row: row.chance or 0.0)  # the cheapest of the likeliest
-        nearest = f"The nearest is {near.configuration}: {near.reason}."
-        return f"No candidate is certain to meet every limit. {nearest}"
-    slow = [row for row in rows if row.status in ("too slow", "too dear")]
-    if slow:
-        row = min(slow, key=_time)
-        return f"No candidate meets every limit. The nearest is {row.configuration}: {row.reason}."
-    over = [row for row in rows if row.largest_rate_per_s is not None]
-    if over:
-        row = max(over, key=lambda r: r.largest_rate_per_s or 0.0)
-        return f"No candidate carries the load. The nearest is {row.configuration}: {row.reason}."
-    large = [row for row in rows if row.memory_share is not None]
-    if large:
-        row = min(large, key=lambda r: r.memory_share or 0.0)
-        return f"No candidate can run this. The nearest is {row.configuration}: {row.reason}."
-    reasons = next((row.reason for row in rows if row.reason), "every GPU was left out")
-    return f"No candidate can run this. {reasons[:1].upper()}{reasons[1:]}."
+    if not unsure:
+        return ""
+    near = max(unsure, key=lambda row: row.chance or 0.0)  # the cheapest of the likeliest
+    nearest = f"The nearest is {near.configuration}: {near.reason}."
+    return f"No candidate is certain to meet every limit. {nearest}"

@@ -78,6 +78,10 @@ class Draft:
         if kind != "serving":
             for choices in _choices(unchanged.get("candidates", {})):
                 choices.pop("splits", None)
+                choices.pop("disaggregated", None)
+        if kind != "training":
+            for key in ("parallel", "network"):
+                unchanged.get("candidates", {}).pop(key, None)
         return of_table(work_of(kind, self.table["workload"]["network"]) | unchanged)
 
     def of_trace(self, path: Path) -> Draft:

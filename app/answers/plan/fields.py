@@ -34,15 +34,15 @@ def sentence(draft: Draft) -> tuple[Part, ...]:
 
 def prices(draft: Draft) -> tuple[Part, ...]:
     """The price of power, PUE and emissions, as a sentence."""
-    power = _key(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0")
+    power = key_field(draft, "Power price", "prices", "energy", unit=" USD/kWh", empty="0")
     own_unit = bool(power.shown) and not _is_number(power.shown)  # such as "0.20 EUR/kWh"
     return (
         "Power at",
         power,
         f"{'' if own_unit else 'USD/kWh'}, the building takes".lstrip(),
-        _key(draft, _BUILDING_POWER, "prices", "pue", empty="1"),
+        key_field(draft, _BUILDING_POWER, "prices", "pue", empty="1"),
         "times the power of its computers, a kWh emits",
-        _key(draft, "Grams of CO₂ per kWh", "prices", "co2_g_per_kwh", empty="unknown"),
+        key_field(draft, "Grams of CO₂ per kWh", "prices", "co2_g_per_kwh", empty="unknown"),
         "g of CO₂.",
     )
 
@@ -56,20 +56,23 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
             "to",
             _rate(draft, "Requests a second"),
             "requests a second, prompts of",
-            _key(draft, "Tokens of a prompt", "workload", "prompt", tip=lengths),
+            key_field(draft, "Tokens of a prompt", "workload", "prompt", tip=lengths),
             "tokens, answers of",
-            _key(draft, "Tokens of an answer", "workload", "output", tip=lengths),
+            key_field(draft, "Tokens of an answer", "workload", "output", tip=lengths),
         ]
     else:
         put = partial(_put_trace)
-        parts += ["for the requests of", Field("File of requests", Path(trace).name, put, trace)]
-    percent = _key(draft, "Percentile", "limits", "percentile", unit="%", empty="99%")
+        parts += [
+            "for the requests of",
+            Field("File of requests", Path(trace).name, put, trace, key="workload.requests_csv"),
+        ]
+    percent = key_field(draft, "Percentile", "limits", "percentile", unit="%", empty="99%")
     return (
         *parts,
         ",",
         percent,
         "of tokens within",
-        _key(
+        key_field(
             draft,
             "Time limit per token",
             "limits",
@@ -78,7 +81,7 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
             empty="any time",
         ),
         ", first tokens within",
-        _key(
+        key_field(
             draft,
             "Time limit of the first token",
             "limits",
@@ -111,15 +114,15 @@ def _batches(draft: Draft) -> tuple[Part, ...]:
     if draft.spec.rate_per_s is None:
         return (
             "samples a second, in batches of",
-            _key(draft, "Batch", "workload", "batch", empty="the best size"),
+            key_field(draft, "Batch", "workload", "batch", empty="the best size"),
             ", each batch within",
             _time_limit(draft, "Time limit of a batch", "latency", " ms"),
         )
     return (
         "samples a second, in batches of at most",
-        _key(draft, "Largest batch", "workload", "batch", empty="the best size"),
+        key_field(draft, "Largest batch", "workload", "batch", empty="the best size"),
         "that gather for at most",
-        _key(
+        key_field(
             draft,
             "Longest wait for a full batch",
             "workload",
@@ -128,18 +131,18 @@ def _batches(draft: Draft) -> tuple[Part, ...]:
             empty="no time",
         ),
         ",",
-        _key(draft, "Percentile", "limits", "percentile", unit="%", empty="99%"),
+        key_field(draft, "Percentile", "limits", "percentile", unit="%", empty="99%"),
         "of samples within",
         _time_limit(draft, "Time limit of a sample", "latency", " ms"),
     )
 
 
 def _time_limit(draft: Draft, name: str, key: str, unit: str) -> Field:
-    return _key(draft, name, "limits", key, unit=unit, empty="any time")
+    return key_field(draft, name, "limits", key, unit=unit, empty="any time")
 
 
 def _cost(draft: Draft) -> tuple[Part, ...]:
-    limit = _key(draft, "Cost limit", "limits", "cost", unit=" USD/h", empty="any amount")
+    limit = key_field(draft, "Cost limit", "limits", "cost", unit=" USD/h", empty="any amount")
     return ", costing at most", limit, "."
 
 
@@ -152,14 +155,14 @@ def _training(draft: Draft) -> tuple[Part, ...]:
         "in",
         _precisions(draft),
         "on",
-        _key(draft, "Amount to train on", "workload", unit, tip='such as "115M" or "20B"'),
+        key_field(draft, "Amount to train on", "workload", unit, tip='such as "115M" or "20B"'),
         units,
         "in batches of",
-        _key(draft, "Batch of one GPU", "workload", "batch", empty="the best size"),
+        key_field(draft, "Batch of one GPU", "workload", "batch", empty="the best size"),
         "a GPU, within",
-        _key(draft, "Deadline", "limits", "deadline", unit=" days", empty="any time"),
+        key_field(draft, "Deadline", "limits", "deadline", unit=" days", empty="any time"),
         ", costing at most",
-        _key(draft, "Budget", "limits", "budget", unit=" USD", empty="any amount"),
+        key_field(draft, "Budget", "limits", "budget", unit=" USD", empty="any amount"),
         ".",
     )
 
@@ -168,14 +171,20 @@ def _kind(word: str) -> Field:
     def put(draft: Draft, text: str) -> Draft:
         return draft.of_kind(KINDS[text])
 
-    return Field("Kind of workload", word, put, options=tuple(KINDS))
+    return Field("Kind of workload", word, put, options=tuple(KINDS), key="workload.kind")
 
 
 def _network(draft: Draft, ending: str = "") -> Field:
     names = [name for name in CATALOGUE if name.endswith(ending)]
     own = draft.get("workload", "network")
     options = dict.fromkeys([own, *sorted(n.removesuffix(ending) for n in names)])
-    return Field("Network", own, partial(_put_text, ("workload", "network")), options=(*options,))
+    return Field(
+        "Network",
+        own,
+        partial(_put_text, ("workload", "network")),
+        options=(*options,),
+        key="workload.network",
+    )
 
 
 def _precisions(draft: Draft) -> Field:
@@ -184,7 +193,9 @@ def _precisions(draft: Draft) -> Field:
     def put(draft: Draft, text: str) -> Draft:
         return draft.put(text.split(", ") if text else [], "candidates", "precisions")
 
-    return Field("Precisions", chosen, put, options=PRECISIONS, several=True)
+    return Field(
+        "Precisions", chosen, put, options=PRECISIONS, several=True, key="candidates.precisions"
+    )
 
 
 def _rate(draft: Draft, name: str, empty: str = "") -> Field:
@@ -194,10 +205,12 @@ def _rate(draft: Draft, name: str, empty: str = "") -> Field:
         return draft.put((f"{text}/s" if _is_number(text) else text) or None, "load", "rate")
 
     shown = short(per_s, 4) if per_s is not None else ""
-    return Field(name, shown, put, 'such as 20, "1200/min" or "3000/h"', empty=empty)
+    return Field(
+        name, shown, put, 'such as 20, "1200/min" or "3000/h"', empty=empty, key="load.rate"
+    )
 
 
-def _key(
+def key_field(
     draft: Draft, name: str, section: str, key: str, unit: str = "", tip: str = "", empty: str = ""
 ) -> Field:
     """The field of one key. A number without a unit is in `unit`; the field hides the unit where
@@ -210,7 +223,9 @@ def _key(
         shown = shown.removesuffix(unit)
     if unit and not tip:
         tip = f"a number is in{unit}" if unit != "%" else "such as 99%"
-    return Field(name, shown, partial(_put, section, key, unit), tip, empty=empty)
+    return Field(
+        name, shown, partial(_put, section, key, unit), tip, empty=empty, key=f"{section}.{key}"
+    )
 
 
 def _put(section: str, key: str, unit: str, draft: Draft, text: str) -> Draft:

@@ -27,6 +27,7 @@ from app.answers.plan.cards import (
     toggled,
     without_gpu,
 )
+from app.answers.plan.details import details
 from app.answers.plan.draft import Draft
 from app.answers.plan.fields import Field, prices, sentence
 from app.answers.plan.planned import Planned
@@ -55,7 +56,8 @@ class Workload(PlanView):
         self.sentence = Sentence()
         self.power = Sentence()
         self.power.setAccessibleName("Power and buildings")
-        for each in (self.sentence, self.power):
+        self.details = Sentence("Details")
+        for each in (self.sentence, self.details, self.power):
             each.entered.connect(self._entered)
             each.restored.connect(lambda: self.refuse(""))
         self.message = QLabel()
@@ -71,6 +73,9 @@ class Workload(PlanView):
         self.trace.clicked.connect(self._choose_trace)
         self.count = QLabel()
         self.count.setProperty("tone", "quiet")
+        self.reveal = QPushButton("Details")
+        self.reveal.setToolTip("Show the other fields of the plan, below the candidates")
+        self.reveal.clicked.connect(self._show_details)
         self.add = AddGpu()
         self.add.chosen.connect(lambda name: self._edit(self.add.edit(name), f"add {name}"))
         self.cards: list[CandidateWidget] = []
@@ -87,6 +92,8 @@ class Workload(PlanView):
         self.drop.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.drop.clicked.connect(self.shelf_requested)
         self.stack.addWidget(self.drop)
+        self.stack.addWidget(_heading("Details"))
+        self.stack.addWidget(self.details)
         self.stack.addStretch(1)
         self.area = VerticalScrollArea(self.inside)
         self.setMinimumWidth(318)
@@ -100,11 +107,10 @@ class Workload(PlanView):
         below.addWidget(self.meaning, 1)
         below.addWidget(self.trace)
         heads = QHBoxLayout()
-        name = QLabel("Candidates")
-        name.setProperty("tone", "title")
-        heads.addWidget(name)
+        heads.addWidget(_heading("Candidates"))
         heads.addStretch(1)
         heads.addWidget(self.count)
+        heads.addWidget(self.reveal)
         heads.addWidget(self.add)
         column.addWidget(self.sentence)
         column.addWidget(self.message)
@@ -114,7 +120,7 @@ class Workload(PlanView):
         column.addWidget(self.area, 1)
         column.addWidget(_rule())
         column.addWidget(self.power)
-        insert_after(self.trace, [self.add, self.drop])
+        insert_after(self.trace, [self.reveal, self.add, self.drop])
 
     def update_plan(self, planned: Planned) -> None:
         draft = planned.draft
@@ -130,6 +136,8 @@ class Workload(PlanView):
         if self.power.put(prices(draft)):
             insert_after(self.drop, self.power.fields)
         self._show_cards(candidate_cards(draft))
+        if self.details.put(details(draft)):
+            insert_before(self.power.fields[0], self.details.fields)
         self.add.draft = draft
         self.refuse("")
 
@@ -195,7 +203,7 @@ class Workload(PlanView):
         self._edit(lambda draft: field.put(draft, text), field.name.lower(), widget)
 
     def _widget(self, field: Field) -> TextField | MenuField:
-        widgets = [*self.sentence.fields, *self.power.fields]
+        widgets = [*self.sentence.fields, *self.details.fields, *self.power.fields]
         return next(widget for widget in widgets if widget.field == field)
 
     def _edit(
@@ -227,6 +235,11 @@ class Workload(PlanView):
         else:
             self.edited.emit(after, words)
 
+    def _show_details(self) -> None:
+        self.area.ensureWidgetVisible(self.details, 0, 0)
+        self.area.ensureWidgetVisible(self.details.fields[0])
+        self.details.fields[0].setFocus()
+
     def _choose_trace(self) -> None:
         if self.planned is None:
             return
@@ -236,6 +249,12 @@ class Workload(PlanView):
         name, _ = QFileDialog.getOpenFileName(self, "Requests", "", "Requests (*.csv)")
         if name:
             self._edit(lambda draft: draft.of_trace(Path(name)), "requests of a trace")
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("tone", "title")
+    return label
 
 
 def _rule() -> QFrame:

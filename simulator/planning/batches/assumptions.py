@@ -20,7 +20,7 @@ from simulator.planning.batches.search import (
 from simulator.planning.batches.served import simulated
 from simulator.planning.price_assumptions import of_eager_host, of_prices
 from simulator.planning.result import Assumption, Row
-from simulator.planning.spec import Spec
+from simulator.planning.spec import NETWORK_BYTES_PER_S, NODE_GPUS, Spec
 from simulator.planning.wording import amount, duration, latency
 
 _YOURS = "your spec"
@@ -117,7 +117,7 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
         before_s = row.latency_s or nan
         return whole * (row.batch or 1) / batch * step_s / before_s
 
-    if not row.sharded:
+    if not row.joint:
         yield from _batches(spec, row, at_batch)
     if waits_s:
         each = waits_s / row.latency_s * whole
@@ -196,12 +196,25 @@ def _at_batch(spec: Spec, row: Row, batch: int, figure: Figure) -> float:
 
 def _waits_s(spec: Spec, row: Row) -> float:
     """Seconds per step that replicas wait for each other."""
-    if row.count == 1 or row.sharded:
+    if row.count == 1 or row.joint:
         return 0.0
     card = gpu(row.gpu)
     base = batch_scenario(spec, card, row.engine, row.precision)
     scenario = replace(base, batch=round(row.batch or 1))
-    return ring(card, row.count, gradient_bytes(scenario)) or 0.0
+    return (
+        ring(card, row.count, gradient_bytes(scenario), spec.candidates.network_bytes_per_s) or 0.0
+    )
+
+
+def _network(spec: Spec) -> Assumption:
+    """The assumption on the network between nodes."""
+    speed = spec.candidates.network_bytes_per_s
+    source = _YOURS
+    if speed == NETWORK_BYTES_PER_S:
+        source = "a network card of 400 Gb/s each, as in a DGX H100"
+    return Assumption(
+        f"network of each GPU, between nodes of {NODE_GPUS}", f"{speed / 1e9:g} GB/s", source
+    )
 
 
 def _of_work(spec: Spec, **values: float) -> Spec:
@@ -221,9 +234,12 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         else:
             how = "a Poisson process; each GPU gets its share at random"
             yield Assumption("arrivals", "samples arrive one by one", how)
-    elif row.sharded:
-        how = "FSDP2 over the GPUs of a node; collectives overlap with kernels as torch issues them"
-        yield Assumption("weights, gradients, optimizer", f"sharded over {row.count} GPUs", how)
+    elif row.joint:
+        how = "FSDP2; collectives overlap with kernels as torch issues them"
+        if row.spread:
+            how = "Megatron's tensor parallelism, 1F1B pipelines; the fastest of the splits tried"
+        shown = row.spread or f"sharded over {row.count} GPUs"
+        yield Assumption("weights, gradients, optimizer", shown, how)
         yield Assumption("batch of one GPU", f"{row.batch:g}", _YOURS)
         if spec.workload.accumulation > 1:
             how = "each of them with its optimizer step: an upper bound"
@@ -245,5 +261,9 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         yield Assumption("adapters", "in the dtype of the weights, no dropout", "LoRA's definition")
     yield from of_eager_host(spec, row)
     yield from of_prices(spec, row)
-    left_out = "data loading, network traffic, splits over nodes, tensor and pipeline parallelism"
+    if row.duration_s is not None and row.count > NODE_GPUS:
+        yield _network(spec)
+    left_out = "data loading"
+    if row.duration_s is not None and not {"tensor", "pipeline"} & {*spec.candidates.parallel}:
+        left_out += "; tensor and pipeline parallelism, unless candidates.parallel names them"
     yield Assumption("not modelled", left_out, "")

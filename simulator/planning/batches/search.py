@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,12 @@ from simulator.hardware.gpu import GPU, gpu
 from simulator.networks.catalogue import LORA_MODULES, LORA_RANK
 from simulator.planning.batches.rows import inferred, trained
 from simulator.planning.batches.served import BatchTable, served
-from simulator.planning.batches.sharded import check_count, shardable, sharded
+from simulator.planning.batches.sharded import machines, shardable, sharded
+from simulator.planning.batches.split import split
 from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
-from simulator.planning.spec import SERVERS, Spec, adapted
+from simulator.planning.spec import NETWORK_BYTES_PER_S, NODE_GPUS, SERVERS, Spec, adapted
 from simulator.planning.step.tables import base_scenario
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
@@ -31,25 +32,27 @@ _BATCHES = (1, 8, 32, 128, 512)
 _QUEUED = (1, 2, 8, 32, 128, 512)
 """The batches to predict if samples arrive one by one; batches in between are interpolated."""
 
-Communication = Callable[[GPU, int, float], float | None]
-"""A function of the GPU, the number of GPUs and the bytes of gradients that returns the seconds per
-step in which replicas wait for each other, or None if unknown."""
 
-
-def ring(gpu: GPU, count: int, gradient_bytes: float) -> float | None:
-    """A ring's bound without overlap: 2·(n−1)/n of the gradients over one direction of the link."""
+def ring(
+    gpu: GPU, count: int, gradient_bytes: float, network_bytes_per_s: float = NETWORK_BYTES_PER_S
+) -> float | None:
+    """The seconds per step in which replicas wait for each other: a ring's bound without overlap,
+    2·(n−1)/n of the gradients over one direction of the link. Between nodes, rings share the
+    networks of all GPUs of a node. None if the link is unknown."""
     if count == 1:
         return 0.0
     if gpu.interconnect_bytes_per_s is None:
         return None
-    return 2 * (count - 1) / count * gradient_bytes / (gpu.interconnect_bytes_per_s / 2)
+    speed = gpu.interconnect_bytes_per_s / 2
+    if count > NODE_GPUS:
+        speed = min(speed, NODE_GPUS * network_bytes_per_s)
+    return 2 * (count - 1) / count * gradient_bytes / speed
 
 
 def search(
     spec: Spec,
     progress: Progress,
     so_far: SoFar = lambda rows: None,
-    communication: Communication = ring,
 ) -> SearchResult:
     """Predict each candidate at each batch and count of replicas. `so_far` is called with the rows
     after each GPU."""
@@ -65,9 +68,9 @@ def search(
                 name = f"{card.name}, {engine}, {precision}"
                 try:
                     if "replicas" in spec.candidates.parallel:
-                        result.rows += _rows(spec, card, engine, precision, communication)
-                    if "fsdp" in spec.candidates.parallel:
-                        _add_sharded(spec, card, engine, precision, result, progress)
+                        result.rows += _rows(spec, card, engine, precision)
+                    if set(spec.candidates.parallel) - {"replicas"}:
+                        _add_joint(spec, card, engine, precision, result, progress)
                 except InputError as error:
                     result.pruned[name] = str(error)
         so_far(result.rows)
@@ -96,7 +99,6 @@ def _rows(
     card: GPU,
     engine: str,
     precision: str,
-    communication: Communication,
 ) -> list[Row]:
     work = spec.workload
     training = work.kind == "training"
@@ -120,7 +122,7 @@ def _rows(
         need = float(swept.columns["memory_bytes"][places[least]])
         shards = training and spec.candidates.parallel == ("replicas",)
         alone = bill(card, 1, None, spec.prices)
-        hint = '; candidates.parallel = ["fsdp"] shards it over GPUs'
+        hint = '; candidates.parallel = ["fsdp", "tensor", "pipeline"] shards or splits it'
         return [
             Row(
                 **common,
@@ -151,7 +153,7 @@ def _rows(
                 batches[best] or 0,
                 c,
                 binds,
-                communication(card, count, weights),
+                ring(card, count, weights, spec.candidates.network_bytes_per_s),
                 tokens,
             )
             for count in spec.candidates.counts_of(card.id)
@@ -164,11 +166,11 @@ def _rows(
     return [inferred(spec, card, common, batches[best] or 0, c, binds)]
 
 
-def _add_sharded(
+def _add_joint(
     spec: Spec, card: GPU, engine: str, precision: str, result: SearchResult, progress: Progress
 ) -> None:
-    """Add the rows of training sharded over each number of GPUs of a card."""
-    name = f"{card.name}, sharded, {engine}, {precision}"
+    """Add the rows of training sharded or split over each number of GPUs of a card."""
+    name = f"{card.name}, sharded or split, {engine}, {precision}"
     if reason := shardable(engine, precision):
         result.pruned[name] = reason
         return
@@ -181,11 +183,17 @@ def _add_sharded(
     batch = spec.workload.batch or 1
     one = replace(batch_scenario(spec, card, engine, precision), batch=batch)
     tokens = sample_tokens(one) if spec.workload.tokens else 1
+    weights = gradient_bytes(one)
     for count in spec.candidates.counts_of(card.id):
         try:
-            check_count(count)
-            progress(f"sharding over {count} × {card.name}")
-            result.rows.append(sharded(spec, card, names, count, batch, tokens))
+            group = machines(card, count, spec.candidates.network_bytes_per_s)
+            if "fsdp" in spec.candidates.parallel:
+                progress(f"sharding over {count} × {card.name}")
+                result.rows.append(sharded(spec, group, names, batch, tokens))
+            if set(spec.candidates.parallel) & {"tensor", "pipeline"}:
+                rows, pruned = split(spec, group, names, batch, tokens, weights, progress)
+                result.rows += rows
+                result.pruned |= pruned
         except InputError as error:
             result.pruned[f"{count} × {name}"] = str(error)
 

@@ -160,3 +160,18 @@ requests = 100
     result = run(str(path), "--csv", "-")
     rows = list(csv.DictReader(result.stdout.splitlines()))
     assert {(r["prefill_servers"], r["decode_servers"]) for r in rows} == {("", ""), ("1", "1")}
+
+
+def test_a_load_that_nothing_carries_ends_with_status_2(spec: Path, tmp_path: Path):
+    """One message says the limit, by how much it fails, and the nearest candidate; the candidates
+    are on standard output and in the files."""
+    spec.write_text(SPEC.replace('"500 ms"', '"1 ms"').replace('"100/s"', '"10/s"'))
+    written = tmp_path / "plan.json"
+    result = run(str(spec))
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: no candidate meets every limit. The nearest is 8 × H")
+    assert "above 1 ms, " in result.stderr and "times the limit; raise limits." in result.stderr
+    assert "too slow" in result.stdout and "No candidate" not in result.stdout
+    assert run(str(spec), "--json", str(written)).exit_code == 2
+    assert {row["status"] for row in json.loads(written.read_text())["rows"]} == {"too slow"}

@@ -3,8 +3,9 @@
 import pytest
 
 from app.report.columns import fitting, least_width
-from app.report.plan import show
+from app.report.plan import show, skipped
 from simulator import plan
+from simulator.planning import Plan
 
 BATCHES = {
     "workload": {"kind": "inference", "network": "resnet50"},
@@ -51,3 +52,15 @@ def test_columns_fit_with_their_gaps():
     assert fitting(("c", "b", "a"), widths, 41) == {"c", "b"}  # 8 + 30 + 2
     assert least_width("why not", ["a reason of 24 characters", ""], 18) == 18
     assert least_width("time", ["49.3 ms\n(40.5 to 59.4)"]) == 14
+
+
+def test_up_to_three_skipped_candidates_are_named():
+    """3 such as "P4, bf16" left out the names of two cards."""
+    three: dict[str, str] = dict.fromkeys(
+        ("P4, bf16", "Apple M3, bf16", "V100, bf16"), "no tensor peak"
+    )
+    four: dict[str, str] = dict.fromkeys(("2 × A", "4 × A", "8 × A", "2 × B"), "fewer fit")
+    assert skipped(Plan("serving", "", "", (), (), three | four)) == [
+        "  4 such as 2 × A: fewer fit",
+        "  P4, bf16; Apple M3, bf16; V100, bf16: no tensor peak",
+    ]

@@ -64,7 +64,10 @@ def test_the_nearest_of_candidates_without_enough_cards_is_the_one_that_misses_f
     answer: Any = plan(spec)
     start = "No candidate carries the load. The nearest is H200 SXM 141GB, bf16: the products alone"
     assert answer.verdict.startswith(start)
-    assert answer.verdict.endswith(" cards at their peak, and 1 at most are tried.")
+    assert answer.verdict.endswith(
+        " cards at their peak, and 1 at most are tried; raise candidates.counts, or lower "
+        "load.rate."
+    )
 
 
 def test_a_trace_and_lengths_are_not_both_given(tmp_path: Path):
@@ -150,3 +153,15 @@ def test_a_card_without_room_has_its_price():
     (row,) = plan(changed(VISION, workload={"batch": 100_000})).rows
     assert (row.status, row.usd_per_h) == ("no memory", 3.5)
     assert row.price_source.startswith("list, ")
+
+
+def test_a_trace_with_too_few_requests_for_the_percentile_says_so(tmp_path: Path):
+    """1 request in 100 takes longer than the 99th percentile; a tenth of the requests is left out:
+    100 / 0.9 = 112."""
+    (tmp_path / "trace.csv").write_text(TRACE)
+    work = {"kind": "serving", "network": "llama3-1b", "requests_csv": f"{tmp_path / 'trace.csv'}"}
+    named = {a.name: a for a in plan(SERVE | {"workload": work}).assumptions}
+    assert named["arrivals"].value == "the 11 of the trace"
+    assert named["arrivals"].source == (
+        "queueing; too few for 99% of first tokens: 112 at least are needed"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from itertools import groupby
 from typing import Any
 
@@ -36,3 +38,18 @@ def test_cards_that_share_traces_follow_each_other(monkeypatch: Any) -> None:
     assert list(dict.fromkeys(precision for precision, _ in runs)) == ["bf16", "fp8"]
     assert list(result.pruned) == [f"{c.id} {p}" for p in ("bf16", "fp8") for c in gpus()]
     assert np.array(result.rows).size == 0
+
+
+def _squared_once(task: tuple[int, int]) -> int:
+    """The square of a number; a process other than the first one dies at 5."""
+    number, first = task
+    if number == 5 and os.getpid() != first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_the_tasks_of_a_process_that_dies_are_done_once() -> None:
+    """A system that runs out of memory kills a process; the plan ended with a traceback."""
+    tasks = [(number, os.getpid()) for number in range(12)]
+    squares = list(serve_search._mapped(_squared_once, tasks, 2))  # pyright: ignore[reportPrivateUsage]
+    assert squares == [number * number for number in range(12)]

@@ -39,8 +39,8 @@ def test_a_network_that_does_not_fit_one_card_is_sharded_over_two(answer: Any):
     best = rows[True, 2]
     assert best.configuration == "2 × L40S, sharded, eager, bf16"
     assert 0.62 < best.memory_share < 0.95
-    assert answer.pruned["1 × L40S, sharded, eager, bf16"] == (
-        "count 1: expected 2 to 8 GPUs of one node to shard over"
+    assert answer.pruned["1 × L40S, sharded or split, eager, bf16"] == (
+        "count 1: expected 2 to 8 GPUs of one node, or a multiple of 8"
     )
 
 
@@ -73,7 +73,9 @@ def test_choices_that_cannot_be_sharded(section: str, key: str, value: Any, mess
 def test_a_card_without_room_for_a_replica_says_how_to_shard_it():
     alone = SPEC["candidates"] | {"counts": [1], "parallel": ["replicas"]}
     (row,) = plan(SPEC | {"candidates": alone}).rows
-    assert row.reason.endswith(' GiB; candidates.parallel = ["fsdp"] shards it over GPUs')
+    assert row.reason.endswith(
+        ' GiB; candidates.parallel = ["fsdp", "tensor", "pipeline"] shards or splits it'
+    )
 
 
 def test_only_training_is_sharded():
@@ -86,6 +88,7 @@ def test_compiled_steps_are_left_out_by_name():
     work = {"kind": "training", "network": "resnet18", "samples": "1M", "batch": 8}
     candidates = {"gpus": ["h100"], "counts": [2], "engines": ["compiled+graph"]}
     spec = {"workload": work, "candidates": candidates | {"parallel": ["replicas", "fsdp"]}}
-    assert plan(spec).pruned["H100 SXM5 80GB, sharded, compiled+graph, bf16"] == (
-        "sharded steps are predicted in eager mode only"
+    assert plan(spec).pruned["H100 SXM5 80GB, sharded or split, compiled+graph, bf16"] == (
+        'sharded and split steps are predicted in eager mode only; add "eager" to '
+        "candidates.engines"
     )

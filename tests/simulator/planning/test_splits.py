@@ -238,10 +238,12 @@ def test_the_fewest_gpus_that_hold_the_weights_are_tried(
 
 def test_a_replica_that_does_not_fit_names_a_split_that_fits() -> None:
     plan = spec(gpus=["h100", "rtx4060ti_8"])
-    assert bound(plan, gpu("h100"), "bf16", SIZE) == (
+    one = bound(plan, gpu("h100"), "bf16", SIZE)
+    assert one is not None and one.reason == (
         "weights of 131.4 GiB do not fit in 72.0 GiB (90% of the memory); tp=2 holds them"
     )
-    assert bound(plan, gpu("rtx4060ti_8"), "bf16", SIZE, 8) == (
+    eight = bound(plan, gpu("rtx4060ti_8"), "bf16", SIZE, 8)
+    assert eight is not None and eight.reason == (
         "weights of 16.4 GiB do not fit in 7.2 GiB (90% of the memory); no split over GPUs of one "
         "node holds them"
     )
