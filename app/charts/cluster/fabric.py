@@ -1,5 +1,5 @@
-"""The cluster: nodes with their GPUs, and links as roads. The width of a road is bandwidth, its
-fill the average traffic of a step."""
+"""The cluster: nodes with their GPUs, and links drawn as roads. The width of a road is its
+bandwidth, and its fill the average traffic of a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster as nodes, GPUs and roads."""
+"""The picture of the cluster: nodes, GPUs, and links drawn as roads."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     tick = coming = preempted = 0
 
     def whole(request: int) -> int:
-        """The tokens of cache that a request reserves."""
+        """The number of cache tokens that a request reserves."""
         return rules.in_blocks(prompts[request] + outputs[request])
 
     def retire() -> None:
