@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
@@ -41,9 +42,9 @@ class CandidateWidget(QFrame):
         self.title.setProperty("tone", "title")
         self.source.setProperty("tone", "label")
         self.switch = Switch(theme, f"{card.title} is a candidate")
-        self.switch.clicked.connect(lambda on: self.switched.emit(card.id, on))
+        self.switch.clicked.connect(partial(self.switched.emit, card.id))
         self.price = TextField(_price(card))
-        self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
+        self.price.entered.connect(self._enter_price)
         self.price.restored.connect(self.restored)
         self.unit = QLabel()
         self.unit.setProperty("tone", "label")
@@ -71,6 +72,9 @@ class CandidateWidget(QFrame):
                 row.addWidget(widget, isinstance(widget, Elided))
             column.addLayout(row)
         self.put(card)
+
+    def _enter_price(self, _field: object, text: str) -> None:
+        self.priced.emit(self.card.id, text)
 
     def put(self, card: CandidateCard) -> None:
         """Show other choices for the same GPU."""

@@ -93,7 +93,7 @@ class TimelineCanvas(TimelinePicture):
             place = slices.within(*self.span).start
             if self.highlighted:  # the slice beside the first picked kernel
                 begin = self.lanes.prediction.schedule.start_s[self.highlighted[0]]
-                place = max(int(np.searchsorted(slices.begin_s, begin)) + by, 0)
+                place = max(int(np.searchsorted(slices.begin_s, float(begin))) + by, 0)
             place = min(place, slices.count - 1)
         self._move_to(Spot(over.lane if over else "gpu", place))
 
