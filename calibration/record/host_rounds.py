@@ -27,7 +27,7 @@ _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
 _OPS = 0.67
 """If another process on the same core slows a thread, the time factor of ops is that of bytecode to
-this power, by 616 rounds of probes in which bytecode took 1.5 to 2.7 times as long."""
+this power: a fit to 616 rounds of probes in which bytecode took 1.5 to 2.7 times as long."""
 _STEADY = 0.15
 """A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25

@@ -80,7 +80,7 @@ def sentence(group: LaunchGroup) -> str:
 def trails(
     frame: Frame, groups: Sequence[LaunchGroup], before: Sequence[LaunchGroup]
 ) -> list[Item]:
-    """The baseline's marks hollow, with arrows to the matching ones of this side."""
+    """The baseline's marks, drawn hollow, with arrows to the matching marks of this side."""
     if not before:
         return []
     unmatched: dict[Any, list[LaunchGroup]] = {}

@@ -175,9 +175,9 @@ class Inspector(QScrollArea):
         advising.started.connect(self.goals.wait)
         advising.tried.connect(self.advice.count)
         self.advice.more_requested.connect(advising.search_all)
-        advising.advice_found.connect(self.advice.show_found)
+        advising.advice_ready.connect(self.advice.show_advice)
         advising.failed.connect(self.advice.fail)
-        advising.goal_found.connect(self.goals.show_result)
+        advising.goal_ready.connect(self.goals.show_result)
         self.goals.requested.connect(advising.seek)
 
     def wait(self) -> None:
