@@ -134,7 +134,8 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
         alone = [pair for each in row["rounds"] for pair in each["alone"]]
         issue_s, latency_s = (median(pair[place] for pair in alone) for place in (0, 1))
         steady_s = median(each["steady"][0] for each in row["rounds"])
-        replay_s = (row.get("graph") or {}).get("period_s", 0.0)
+        graph: dict[str, Any] = row.get("graph") or {}
+        replay_s: float = graph.get("period_s", 0.0)
         if latency_s > _RULES * issue_s + 20e-6 or replay_s > steady_s / _RULES:
             continue
         rounds = tuple(

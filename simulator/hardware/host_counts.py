@@ -178,7 +178,8 @@ def _placed(op: Op, trace: Trace) -> int:
         if trace.storages[weight].role != "activation":
             return 0
     layers = signature.arg("num_layers", 1) * (2 if signature.arg("bidirectional", False) else 1)
-    return layers * 2 * _PRODUCTS[signature.arg("mode", 0)]
+    mode: int = signature.arg("mode", 0)
+    return layers * 2 * _PRODUCTS[mode]
 
 
 def _listed(signature: Signature) -> int:
