@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
@@ -42,7 +41,7 @@ class CandidateWidget(QFrame):
         self.title.setProperty("tone", "title")
         self.source.setProperty("tone", "label")
         self.switch = Switch(theme, f"{card.title} is a candidate")
-        self.switch.clicked.connect(partial(self.switched.emit, card.id))
+        self.switch.clicked.connect(self._switch)
         self.price = TextField(_price(card))
         self.price.entered.connect(self._enter_price)
         self.price.restored.connect(self.restored)
@@ -72,6 +71,9 @@ class CandidateWidget(QFrame):
                 row.addWidget(widget, isinstance(widget, Elided))
             column.addLayout(row)
         self.put(card)
+
+    def _switch(self, on: bool) -> None:
+        self.switched.emit(self.card.id, on)
 
     def _enter_price(self, _field: object, text: str) -> None:
         self.priced.emit(self.card.id, text)
