@@ -1,6 +1,6 @@
 """Ridgepoint's app: the command, the window and the reports.
 
-May import the simulator; meets calibration only in data files.
+May import the simulator; shares only data files with calibration.
 """
 
 import os

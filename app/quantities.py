@@ -17,8 +17,8 @@ _LONG = (
     (7200.0, 3600.0, "h"),
     (120.0, 60.0, "min"),
 )
-"""Longer units: the number of seconds from which a unit is used, its length in seconds, and its
-name.
+"""Longer units: the minimum number of seconds for which a unit is used, its length in seconds, and
+its name.
 """
 
 
@@ -106,7 +106,7 @@ def percent(share: float) -> str:
 
 
 def change(before: float, after: float) -> str:
-    """A relative change: "−59%", "+3%", "0%"; "2.4×" from a doubling on."""
+    """A relative change: "−59%", "+3%", "0%"; "2.4×" for a doubling or more."""
     if not before:
         return "0%" if not after else "new"
     ratio = after / before

@@ -227,6 +227,8 @@ class Prediction:
         )
         tier = next(iter(self.tiers), "datasheet")
         launches: list[Kernel] = []
+        row: int
+        op: int
         for row, op, compute_s, memory_s, fixed, duration, issue, start, idle in rows:
             work, call = self.works[row], ops[op]
             slot = duration + idle or 1.0

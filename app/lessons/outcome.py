@@ -38,7 +38,7 @@ each value."""
 
 @dataclass(frozen=True)
 class RegimeChange:
-    """A regime change: the regime is `before` up to `last`, and `after` from `first` on."""
+    """A regime change: the regime is `before` up to `last`, and `after` at `first` and beyond."""
 
     last: float
     first: float

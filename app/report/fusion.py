@@ -15,7 +15,7 @@ from simulator.analysis.fusion_report import Explanation, Recomputed, explain
 from simulator.prediction import Prediction
 
 _WIDE = 110
-"""The width in characters from which a terminal has room for the modules of a kernel."""
+"""The minimum width, in characters, of a terminal with room for the modules of a kernel."""
 
 _NAMED = 6
 """The largest number of kinds of recomputed ops to name."""

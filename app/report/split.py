@@ -56,5 +56,5 @@ def show_scaling(console: Terminal, points: list[ScalingPoint], takeover: int | 
             f"    {each.gpus:>6}  {seconds(each.prediction.period_s):>9}  {each.efficiency:6.1%}  "
             f"{share:.0%}"
         )
-    where = f"the largest share from {takeover} GPUs on" if takeover else "never the largest share"
+    where = f"the largest share from {takeover} GPUs up" if takeover else "never the largest share"
     console.print(f"    communication is {where}")

@@ -37,6 +37,8 @@ class MeasuredCanvas(Canvas):
     """Measured against predicted seconds on logarithmic axes, one mark per group of identical
     calls."""
 
+    over: int | None
+
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Predicted against measured")
         self.groups: tuple[MeasuredGroup, ...] = ()

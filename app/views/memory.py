@@ -26,6 +26,8 @@ _LEFT, _TOP, _BOTTOM, _STEP = 76.0, 66.0, 30.0, 20.0
 class MemoryCanvas(Canvas):
     """Allocated bytes at each op, stacked on the libraries' workspace; `over` is an op's index."""
 
+    over: int | None
+
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory over the step")
         self.prediction: Prediction | None = None

@@ -15,7 +15,7 @@ class Steady(QLabel):
     """A one-line label for a figure that changes often.
 
     Each change of a QLabel's text lays out all parents up to the window, which takes longer than
-    to paint them. This label asks for a width in steps of 8 px, and only for a new step.
+    painting them. This label asks for a width in steps of 8 px, and only for a new step.
     """
 
     def __init__(self, words: str = "") -> None:

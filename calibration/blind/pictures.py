@@ -1,4 +1,4 @@
-"""Pooling and resizing of pictures, forward and backward."""
+"""Pooling and resizing of images, forward and backward."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def blind_picture(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
 
 @blind(14, _drawing(list(FUNCTIONS)))
 def blind_picture_backward(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
-    """The gradient of the picture."""
+    """The gradient of the image."""
     x = laid(sizes, dtype, layout, grad=True)
     return backward(FUNCTIONS[name](x), [x])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -18,7 +18,7 @@ REDUCTIONS: dict[str, Callable[[Any, Dims], Any]] = {
     "mean": lambda x, dims: x.mean(dims),
     "amax": lambda x, dims: x.amax(dims),
     "var": lambda x, dims: x.var(dims),
-    "norm": lambda x, dims: torch.linalg.vector_norm(x, dim=dims),
+    "norm": lambda x, dims: cast("Any", torch.linalg).vector_norm(x, dim=dims),
     "logsumexp": lambda x, dims: x.logsumexp(dims),
     "argmax": lambda x, dims: x.argmax(dims[0]),
     "max": lambda x, dims: x.max(dims[0]),

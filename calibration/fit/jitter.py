@@ -21,7 +21,7 @@ from calibration.validate.blind_steps import measured, predicted_before
 FILE = Path(simulator.parallel.jitter.__file__).with_name("jitter.json")
 MEDIAN_OF_THREE = math.sqrt(1 - math.sqrt(3) / math.pi)
 RULED = 0.5
-"""The predicted share of overhead from which a step counts as host-bound."""
+"""The predicted share of overhead at or above which a step counts as host-bound."""
 
 
 def log_ratios() -> list[float]:

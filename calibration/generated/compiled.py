@@ -57,7 +57,7 @@ class Trained:
         self.wanted = [each for each in operands if each.requires_grad]
 
     def forward(self) -> Tensor:
-        """The call of the forward pass alone."""
+        """The call that runs only the forward pass."""
         return self.run(*self.operands)
 
     def __call__(self) -> object:

@@ -185,9 +185,9 @@ class Log:
         for key in keys:
             if old.get(key) != header.get(key):
                 raise InputError(
-                    f"{self.path}: measured with {key} {old.get(key)!r}, here is "
-                    f"{header.get(key)!r}: expected one {key} a file; name another folder, or move "
-                    "this file away"
+                    f"{self.path}: measured with {key} {old.get(key)!r}, but this process "
+                    f"has {header.get(key)!r}: expected one {key} a file; name another folder, or "
+                    "move this file away"
                 )
 
     def write(self, row: Row) -> None:

@@ -1,10 +1,10 @@
 """Time steps over all GPUs of this machine, and the same steps on one GPU.
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
-machine, then one line per step of `calibration.cases.steps.parallel`, from that index on and then
-the earlier ones. A step that fails or hangs is recorded as failed, and the next one begins in new
-processes. In the remaining time, the same steps run again under the profiler, which slows all later
-launches of its process; their lines hold only `rank_kernels_s`.
+machine, then one line per step of `calibration.cases.steps.parallel`, beginning at that index, and
+then the earlier ones. A step that fails or hangs is recorded as failed, and the next one begins in
+new processes. In the remaining time, the same steps run again under the profiler, which slows all
+later launches of its process; their lines hold only `rank_kernels_s`.
 
     period_s, periods_s     the slowest rank's seconds per step, the median of three blocks, and
                             each

@@ -27,7 +27,7 @@ _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
 _OPS = 0.67
 """If another process on the same core slows a thread, the time factor of ops is that of bytecode to
-this power, by 616 rounds of probes in which bytecode took 1.5 to 2.7 times as long."""
+this power: a fit to 616 rounds of probes in which bytecode took 1.5 to 2.7 times as long."""
 _STEADY = 0.15
 """A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25
@@ -134,7 +134,8 @@ def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
         alone = [pair for each in row["rounds"] for pair in each["alone"]]
         issue_s, latency_s = (median(pair[place] for pair in alone) for place in (0, 1))
         steady_s = median(each["steady"][0] for each in row["rounds"])
-        replay_s = (row.get("graph") or {}).get("period_s", 0.0)
+        graph: dict[str, Any] = row.get("graph") or {}
+        replay_s: float = graph.get("period_s", 0.0)
         if latency_s > _RULES * issue_s + 20e-6 or replay_s > steady_s / _RULES:
             continue
         rounds = tuple(

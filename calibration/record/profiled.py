@@ -28,7 +28,7 @@ class OpLog(TorchDispatchMode):
     """Records each dispatched op and marks its range for the profiler."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]
         self.ops: list[tuple[str, list[Any], list[Any]]] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -83,9 +83,10 @@ class Launched:
         launching = np.zeros(len(trace.ops), np.bool_)
         launching[lowered.op_of] = True
         self._hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * L2_REACH)
-        self.dirty = dirty(lowered.works[work] for work in lowered.work_of.tolist())
+        works: list[int] = lowered.work_of.tolist()
+        self.dirty = dirty(lowered.works[work] for work in works)
         self._works: dict[int, list[Work]] = {}
-        for work, op in zip(lowered.work_of.tolist(), lowered.op_of.tolist(), strict=True):
+        for work, op in zip(works, lowered.op_of.tolist(), strict=True):
             self._works.setdefault(op, []).append(lowered.works[work])
 
     def works(self, op: int) -> list[Work]:

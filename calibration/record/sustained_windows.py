@@ -6,12 +6,15 @@ again and settles within seconds. So each kernel is measured at many clocks.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibration.measure.instruments.nvml import COLUMNS
 from calibration.record.sustained import rows
+
+Floats = NDArray[np.float64]
 
 _UPDATE_S = 0.1
 """The driver updates its energy counter, power and clock about this often."""
@@ -52,14 +55,14 @@ def _of(row: dict[str, Any], kernel: tuple[str, str, str]) -> list[Window]:
     places = [COLUMNS.index(name) for name in columns]
     series = np.array([[reading[place] for place in places] for reading in row["series"]], float)
     updates = series[1:][np.diff(series[:, 1]) > 0]
-    seen_s, joules, clock_hz, celsius = updates.T
-    turn = np.round((seen_s - seen_s[0]) / _UPDATE_S)
+    seen_s, joules, clock_hz, celsius = (cast("Floats", column) for column in updates.T)
+    turn = cast("Floats", np.round((seen_s - seen_s[0]) / _UPDATE_S))
     period_s = np.polyfit(turn, seen_s, 1)[0]
-    turn = np.round((seen_s - seen_s[0]) / period_s)
+    turn = cast("Floats", np.round((seen_s - seen_s[0]) / period_s))
     # An update appears in the first reading after it, never earlier.
     at_s = turn * period_s + (seen_s - turn * period_s).min()
-    marks_s, done = np.array(row["chunks"]).T
-    iterations = np.interp(at_s, marks_s, done)
+    marks_s, done = (cast("Floats", column) for column in np.array(row["chunks"]).T)
+    iterations = cast("Floats", np.interp(at_s, marks_s, done))
     steady_windows: list[Window] = []
     for i in range(1, len(at_s)):
         inside = at_s[i - 1] > marks_s[0] + _EARLIEST_S and at_s[i] < marks_s[-1]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def measure() -> dict[str, Any]:
     from calibration.measure.instruments.gpu_events import gpu_events
     from calibration.record.profiled import kernels_by_op
 
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+    l2_bytes: int = cast("Any", torch.cuda).get_device_properties(0).L2_cache_size
     with torch.device("cuda"):
         read, filled = torch.randn(l2_bytes), torch.randn(l2_bytes)  # four times the size of L2
         flushes: tuple[Callable[[], object], ...] = (read.sum, lambda: filled.fill_(1.0))

@@ -59,6 +59,6 @@ def elementwise_loss(name: str, dtype: str, elements: int) -> Call:
 
 @operation(sweep("elementwise_loss_backward", 30, _pair))
 def elementwise_loss_backward(name: str, dtype: str, elements: int) -> Call:
-    """The gradient of the first of the two."""
+    """The gradient of the first tensor."""
     x, y = random(elements, dtype=dtype, grad=True), random(elements, dtype=dtype)
     return backward(LOSSES[name](x, y), [x])

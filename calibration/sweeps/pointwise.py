@@ -141,7 +141,7 @@ def _broadcast(rng: Random) -> Params:
 @operation(sweep("broadcast", 120, _broadcast))
 def broadcast(name: str, dtype: str, pattern: str, rows: int, cols: int) -> Call:
     """An op on [rows, cols] and a row, a column or a single value. "both" combines a row and a
-    column; "channel" a [rows, cols, 8, 8] picture and a value for each of its channels."""
+    column; "channel" a [rows, cols, 8, 8] image and a value for each of its channels."""
     shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         "row": ((rows, cols), (cols,)),
         "column": ((rows, cols), (rows, 1)),

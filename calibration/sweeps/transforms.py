@@ -70,8 +70,8 @@ def _signal(rng: Random) -> Params | None:
 
 @operation(sweep("fourier", 360, _signal))
 def fourier(name: str, dtype: str, batch: int, lengths: list[int], first: bool) -> Call:
-    """Transform `batch` signals or pictures along their last dimensions; with `first`, signals
-    along the first dimension, so that their elements are `batch` apart."""
+    """Transform `batch` signals or images along their last dimensions; with `first`, signals along
+    the first dimension, so that their elements are `batch` apart."""
     half = [*lengths[:-1], lengths[-1] // 2 + 1]
     shape = half if name == "c2r" else lengths
     order = (*shape, batch) if first else (batch, *shape)

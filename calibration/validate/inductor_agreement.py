@@ -76,8 +76,8 @@ def agreement(case: Case, schedule: Schedule) -> Agreement:
     )
     real, rules = map(_side, (exact, fast))
     pairs = matched(real.ops, rules.ops)
-    both = frozenset().union(*real.ops) & frozenset().union(*rules.ops)
-    same = frozenset().union(*(real.ops[a] & rules.ops[b] for a, b in pairs.items()))
+    both = frozenset[str]().union(*real.ops) & frozenset[str]().union(*rules.ops)
+    same = frozenset[str]().union(*(real.ops[a] & rules.ops[b] for a, b in pairs.items()))
     return Agreement(case, real, rules, pairs, len(same), len(both), origin)
 
 
@@ -116,7 +116,7 @@ def differences(agreed: Agreement) -> list[str]:
     """Launches without a partner, and pairs whose ops or bytes differ."""
     lines: list[str] = []
     paired = set(agreed.pairs.values())
-    both = frozenset().union(*agreed.real.ops) & frozenset().union(*agreed.rules.ops)
+    both = frozenset[str]().union(*agreed.real.ops) & frozenset[str]().union(*agreed.rules.ops)
     for a, ops in enumerate(agreed.real.ops):
         b = agreed.pairs.get(a)
         if b is None:

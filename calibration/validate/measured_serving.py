@@ -153,7 +153,8 @@ def iterations(row: Row, priced: StepTime) -> tuple[float, float]:
     iterations with prompts, whose tokens attend to half of a mean prompt."""
     ratios: tuple[list[float], list[float]] = [], []
     for _, took_s, batch, cached, prompt in row["iterations"]:
-        squares = float(prompt * np.mean(row["prompt"]))
+        prompts: list[float] = row["prompt"]
+        squares = float(prompt * np.mean(prompts))
         predicted_s = priced.mixed(int(prompt), squares, int(batch), float(cached))
         ratios[int(prompt > 0)].append(predicted_s / took_s)
     decodes, mixed = (float(np.median(each)) if each else float("nan") for each in ratios)

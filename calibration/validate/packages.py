@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from calibration.cases.case import Case
 from calibration.cases.suites import SUITES
@@ -125,7 +125,7 @@ def compared(
     GPU's busy time. For a step that was not profiled, the predicted busy time is used."""
     period_s, busy_s, kernels = row.period_s, row.gpu_busy_s, row.kernel_count
     if mode == "cuda_graph":
-        graph = getattr(row, "graph", None) or {}
+        graph: dict[str, Any] = getattr(row, "graph", None) or {}
         if "period" not in graph:
             return
         period_s, busy_s = graph["period"]["median_s"], graph["gpu_busy_s"]

@@ -33,7 +33,7 @@ from simulator.parallel.prediction import ParallelPrediction
 SIZES = [1024 * 4**i for i in range(11)]
 """Bytes of a collective: 1 KiB to 1 GiB, each size four times the previous one."""
 
-HOST_DECIDES = 0.8  # the least share of overhead in a step that the host decides
+HOST_DECIDES = 0.8  # smallest share of overhead in a step whose time the host decides
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:

@@ -45,7 +45,7 @@ SHORT = {
 }  # fmt: skip
 """The group and figure of the README's rows."""
 HOST_BOUND = 1.25
-"""Period over GPU-busy time from which a step counts as host-bound."""
+"""Period over GPU-busy time at or above which a step counts as host-bound."""
 
 _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 

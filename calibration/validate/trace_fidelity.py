@@ -52,7 +52,7 @@ def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
     autocast = {torch.bfloat16: "bf16", torch.float16: "fp16", None: None}[step.autocast]
     return trace(
         step.module,
-        step.inputs,
+        step.inputs,  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         phase=case["phase"],
         optimizer=case["optimizer"] and case["optimizer"].removesuffix(COMPILED_OPTIMIZER),
         autocast=autocast,

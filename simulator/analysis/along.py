@@ -23,7 +23,7 @@ from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 CLOSE = 1e-4  # relative precision of the end of a range, on axes of real numbers
 AHEAD = 4  # values that a search predicts together
 _BESIDE = 0.03
-"""Distance of the tried values from an expected end, as a share of the range."""
+"""How far on either side of the expected end values are tried, as a share of the range."""
 
 
 @dataclass(frozen=True)

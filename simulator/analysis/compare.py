@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,8 +176,8 @@ def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
 
 def _short(value: object) -> str:
     if isinstance(value, Mapping):  # the keys of a GPU's file
-        value = value.get("name", "own GPU")  # pyright: ignore[reportUnknownMemberType]
-    text = "default" if value is None else str(value)  # pyright: ignore[reportUnknownArgumentType]
+        value = cast("Mapping[str, object]", value).get("name", "own GPU")
+    text = "default" if value is None else str(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
@@ -207,8 +208,9 @@ def _regime(count: int, seconds: Floats) -> Regime | None:
 def _by_op(p: Prediction) -> dict[tuple[str, str], tuple[int, Floats]]:
     """Count and seconds by regime of the kernels of an op and family."""
     sums: dict[tuple[str, str], tuple[int, Floats]] = {}
-    pairs = zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), _seconds(p), strict=True)
-    for op, work, seconds in pairs:
+    ops: list[int] = p.columns.op_of.tolist()
+    works: list[int] = p.columns.work_of.tolist()
+    for op, work, seconds in zip(ops, works, _seconds(p), strict=True):
         key = p.trace.ops[op].name.partition(".")[2], p.works[work].family
         count, total = sums.get(key, (0, np.zeros(3)))
         sums[key] = count + 1, total + seconds
@@ -245,7 +247,9 @@ def _parts(p: Prediction) -> dict[str, tuple[Regime, float]]:
     overhead, which includes the idle time before kernels."""
     c, each = p.columns, _seconds(p, True)
     sums: dict[str, Floats] = {}
-    for k, (op, work) in enumerate(zip(c.op_of.tolist(), c.work_of.tolist(), strict=True)):
+    ops: list[int] = c.op_of.tolist()
+    works: list[int] = c.work_of.tolist()
+    for k, (op, work) in enumerate(zip(ops, works, strict=True)):
         module = p.trace.ops[op].module.partition(".")[0]
         for name in (f"family {p.works[work].family}", f"module {module}" if module else ""):
             if name:

@@ -67,7 +67,7 @@ def next_shift(
     predictor: Predictor = predict,
     watch: Watch = unwatched,
 ) -> Shift:
-    """The first change of regime from `start` on (default: the scenario's own value).
+    """The first change of regime at or after `start` (default: the scenario's own value).
 
     Steps of a factor of two bracket the change, and a search narrows the bracket: a regime that
     comes and goes within one step can be missed. Values that need no new trace are predicted

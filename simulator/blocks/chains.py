@@ -18,7 +18,7 @@ from simulator.records import Op, Trace
 
 @dataclass
 class Chains:
-    """The chains of a trace to which `added` blocks are added, new storages numbered from `end` on.
+    """The chains of a trace to which `added` blocks are added, new storages numbered from `end`.
 
     place_of    by storage of the trace, its chain and its place in the chain, if any
     elements    storages of the trace by chain

@@ -1,6 +1,6 @@
-"""How often Python looks for garbage, and when free memory returns to the system. A search visits
-objects that live on, such as imported modules and the rows of a sweep, and takes a tenth to a fifth
-of the time of a short process."""
+"""How often Python's garbage collector runs, and when free memory returns to the system. A
+collection visits objects that live on, such as imported modules and the rows of a sweep, and takes
+a tenth to a fifth of the time of a short process."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from contextlib import contextmanager
 from functools import cache
 
 _NEW_OBJECTS = 200_000
-"""New objects between two searches; Python's default is 700."""
+"""New objects between two collections; Python's default is 700."""
 _RETURN_S = 30.0
 
 
 def collect_seldom() -> None:
-    """Look for garbage seldom from now on; only for processes that Ridgepoint starts."""
+    """Run the garbage collector seldom for the rest of the process; call this only in processes
+    that Ridgepoint starts."""
     gc.set_threshold(_NEW_OBJECTS)
 
 
 @contextmanager
 def few_collections() -> Generator[None]:
-    """Look for garbage seldom within this context, also in a process of the user."""
+    """Run the garbage collector seldom within this context, also in a process of the user."""
     young, *older = gc.get_threshold()
     gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)
     try:

@@ -14,7 +14,7 @@ _COUNTS = ("microbatches", "chunks", "bucket")
 _SHARDINGS = ("ddp", "fsdp")
 SCHEDULES = ("1f1b", "gpipe", "interleaved")
 BUCKET_BYTES = 25 * 2**20
-"""DDP's default; only with it is the first bucket reduced from 1 MiB on."""
+"""DDP's default; only with this size does DDP reduce the first bucket at 1 MiB."""
 _EXPECTED = (
     'expected degrees dp=N, tp=N, pp=N, "fsdp" or "ddp", microbatches=N, '
     "schedule=1f1b|gpipe|interleaved, chunks=N, bucket=MiB, recompute, such as "
@@ -27,10 +27,10 @@ class Layout:
     """Degrees of data, tensor and pipeline parallelism.
 
     fsdp          shard weights, gradients and optimizer state over dp
-    microbatches  into which the batch of a replica is cut; 0 chooses the number
-    schedule      of the pipeline: "1f1b", "gpipe" or "interleaved", which gives each rank
-                  `chunks` parts of the network
-    bucket_bytes  size from which DDP reduces a bucket
+    microbatches  number of parts into which the batch of a replica is cut; 0 chooses it
+    schedule      order of a pipeline's passes: "1f1b", "gpipe" or "interleaved", which gives each
+                  rank `chunks` parts of the network
+    bucket_bytes  size at which DDP reduces a bucket
     reshard       FSDP frees gathered weights after the forward pass
     prefetch      blocks that FSDP gathers ahead; 0 is its default
     recompute     run blocks again in the backward pass instead of storing activations

@@ -13,7 +13,7 @@ _NOMINAL_BYTES_PER_S = {"nvlink2": 150e9, "nvlink3": 300e9, "nvlink4": 450e9, "n
 """Bandwidth in one direction of the links to which each fabric's constants were fitted: all NVLinks
 of an SXM card, or 16 lanes."""
 _SHARED_NICS = 8
-"""Number of GPUs per node from which on NICs reach a smaller share of their rate."""
+"""With at least this many GPUs per node, NICs reach a smaller share of their rate."""
 
 
 @dataclass(frozen=True)

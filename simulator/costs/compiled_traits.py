@@ -36,8 +36,8 @@ class Traits(NamedTuple):
     counted in the machine code of Triton's compiler and ptxas for compute capability 9.0. A special
     function (MUFU) keeps a quarter of a unit busy for 8 clocks per warp, so it counts at least 8. A
     sine is counted without its path for large angles (124 with it), a hyperbolic tangent with both
-    its paths (13 with one), because warps of ordinary numbers run the two in turn. A maximum or
-    minimum first tests for NaN. A loaded index is wrapped if negative, checked against the bounds
+    its paths (13 with one), because a warp of ordinary values runs both. A maximum or minimum first
+    tests for NaN. A loaded index is wrapped if negative, checked against the bounds
     (config.assert_indirect_indexing) and converted to an address.
 
     Bicubic interpolation took 67 ps for each result on an H200 (11 images of 768 × 54 × 54 in 1.68

@@ -14,7 +14,7 @@ from simulator.errors import InputError
 def table(name: str, values: Mapping[str, Any]) -> list[str]:
     """Lines of a table; those of nested tables come last."""
     plain = [(k, v) for k, v in values.items() if not isinstance(v, Mapping)]
-    deeper = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]
+    deeper: list[tuple[str, Any]] = [(k, v) for k, v in values.items() if isinstance(v, Mapping)]
     lines = ["", f"[{name}]", *(f"{key(k)} = {literal(v)}" for k, v in plain)]
     for inner, value in deeper:
         lines += table(f"{name}.{key(inner)}", value)

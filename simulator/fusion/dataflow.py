@@ -23,11 +23,11 @@ class Dataflow:
     ops that do nothing on the GPU. `stored` are the values that must be in memory: results of the
     step, gradients, buffers, and values of the forward pass that the backward pass reads."""
 
-    reads: list[tuple[Value, ...]] = field(default_factory=list)
-    makes: list[tuple[Value, ...]] = field(default_factory=list)
-    users: dict[Value, list[int]] = field(default_factory=dict)
-    computes: list[bool] = field(default_factory=list)
-    stored: set[Value] = field(default_factory=set)
+    reads: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
+    makes: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
+    users: dict[Value, list[int]] = field(default_factory=dict[Value, list[int]])
+    computes: list[bool] = field(default_factory=list[bool])
+    stored: set[Value] = field(default_factory=set[Value])
 
 
 _DATAFLOW = Derived["Dataflow"]()

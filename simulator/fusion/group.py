@@ -14,7 +14,7 @@ class Group:
     nodes: list[Node]
     first: int
     last: int
-    sources: set[Group] = field(default_factory=set)
+    sources: set[Group] = field(default_factory=lambda: set[Group]())
 
     @property
     def library(self) -> bool:

@@ -39,8 +39,8 @@ class Node:
     rows: int
     cols: int = 1
     inner: bool = True
-    reads: dict[Key, int] = field(default_factory=dict)
-    writes: dict[Key, int] = field(default_factory=dict)
+    reads: dict[Key, int] = field(default_factory=dict[Key, int])
+    writes: dict[Key, int] = field(default_factory=dict[Key, int])
     ops: tuple[int, ...] = ()
     flops: int = 0
     instructions: int = 0
@@ -48,7 +48,7 @@ class Node:
     atomic: bool = False
     alone: bool = False
     call: Op | None = None
-    recomputed: dict[int, Recomputed] = field(default_factory=dict)
+    recomputed: dict[int, Recomputed] = field(default_factory=dict[int, Recomputed])
     looped: bool = False
     piece_of: Key | None = None
 

@@ -7,7 +7,7 @@ nvfuser   loops and reductions of one iteration space, normalisations in one ker
           products are library calls (NVIDIA/Fuser, "Getting started")
 tensorrt  loops fuse with each other and into the epilogue of the product or convolution before
           them; reductions and norms are separate kernels ("Types of fusions", TensorRT developer
-          guide); inference alone
+          guide); inference only
 """
 
 from __future__ import annotations

@@ -154,8 +154,8 @@ def taken(names: Iterable[str], but: Path) -> tuple[str, Path] | None:
 
 @lru_cache(maxsize=1 << 12)
 def _may_name(path: Path, spelling: str) -> bool:
-    """Whether a GPU's file may give this name, as `_spelling` writes it. A packaged file is
-    searched as text, without parsing; a user's own file always counts as one that may."""
+    """Whether a GPU's file could contain this name, as `_spelling` writes it. A packaged file is
+    searched as text, without parsing; for a user's own file the answer is always True."""
     if path.parent != PACKAGED:
         return True
     text = _spelling(path.read_text("utf-8"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import inspect, json
 
@@ -204,4 +204,4 @@ def _value(value: Any) -> str:
     line = literal(value)
     if len(line) < _LONG_LINE or not isinstance(value, list):
         return line
-    return "[\n" + "".join(f"    {literal(each)},\n" for each in value) + "]"
+    return "[\n" + "".join(f"    {literal(each)},\n" for each in cast("list[Any]", value)) + "]"

@@ -33,10 +33,10 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 class _Ops(NamedTuple):
     """The host's work for each op, whatever it launches [ops]: the kind of its launch, its
     coldness, the number of tensors that it handles in lists, returns and joins, and the number of
-    places in cuDNN's buffer of weights that it queries. Further fields tell whether the op touches
-    no tensor on the GPU, is recurrent, or belongs to the backward pass or the optimizer. The last
-    ones are Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; and the number of the
-    step's gradients."""
+    addresses in cuDNN's buffer of weights that it queries. Further fields tell whether the op
+    touches no tensor on the GPU, is recurrent, or belongs to the backward pass or the optimizer.
+    The last ones are Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; and the number of
+    the step's gradients."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -85,9 +85,9 @@ def counts(
     other ops each op calls [ops]: they cost as much as ops called from Python, and are as cold as
     the op that calls them. A view counts once for each tensor that it returns; each tensor that
     `cat` and `stack` join counts as one more. All kernels of an op count as further ones, except
-    its first and those of the ops that it calls. A convolution of a training step counts as trained
-    in both passes. The optimizer's first op counts the gradients, which the optimizer collects and
-    `zero_grad` frees one by one."""
+    its first and those of the ops that it calls. A convolution of a training step also counts as
+    `trained_convolution`, in both passes. The optimizer's first op counts the gradients, which the
+    optimizer collects and `zero_grad` frees one by one."""
     ops = _OPS.get(trace, lambda: _ops(trace))
     launching = (launches > 0) & ~ops.on_cpu
     nodes = ops.python[:, -1]
@@ -166,7 +166,7 @@ def _joined(signature: Signature) -> int:
 
 
 def _placed(op: Op, trace: Trace) -> int:
-    """The number of matrices and biases of a recurrent layer whose places PyTorch queries from
+    """The number of matrices and biases of a recurrent layer whose addresses PyTorch queries from
     cuDNN, one by one (`get_parameters`, ATen/native/cudnn/RNN.cpp). It does so in every backward
     pass, and in a forward pass whose weights are not in cuDNN's buffer yet: in bfloat16, which has
     no buffer, and if autocast has cast the weights."""
@@ -178,7 +178,8 @@ def _placed(op: Op, trace: Trace) -> int:
         if trace.storages[weight].role != "activation":
             return 0
     layers = signature.arg("num_layers", 1) * (2 if signature.arg("bidirectional", False) else 1)
-    return layers * 2 * _PRODUCTS[signature.arg("mode", 0)]
+    mode: int = signature.arg("mode", 0)
+    return layers * 2 * _PRODUCTS[mode]
 
 
 def _listed(signature: Signature) -> int:

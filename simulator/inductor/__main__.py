@@ -30,12 +30,15 @@ def main() -> None:
     def send(message: Message) -> None:
         messages.write(msgspec.json.encode(message) + b"\n")
 
+    def show(step: str) -> None:
+        send(Message(step=step))
+
     for limits in sys.argv[2:]:
         confine(msgspec.json.decode(limits, type=Limits))
     question = decoded(sys.stdin.buffer.readline())
     threading.Thread(target=end_with_input, daemon=True).start()
     try:
-        answer = with_room(lambda: _answer(question, lambda step: send(Message(step=step))))
+        answer = with_room(lambda: _answer(question, show))
     except RefusalError as refusal:
         send(Message(refused=str(refusal)))
     except Exception as error:

@@ -48,7 +48,9 @@ def schedule_module(
     to_gpu(module, mode)
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
-    run = torch.compile(module, backend=compiling.backend, fullgraph=True, dynamic=False)
+    run = torch.compile(  # pyright: ignore[reportUnknownMemberType]
+        module, backend=compiling.backend, fullgraph=True, dynamic=False
+    )
     progress("tracing with Dynamo")
     with ExitStack() as stack:
         stack.enter_context(mode)
@@ -95,7 +97,8 @@ class _Compiling:
     def backend(self, graph: Any, examples: list[Any]) -> Any:
         self.seconds["tracing"] = time.perf_counter() - self.entered
         self.progress(f"decomposing {len(graph.graph.nodes):,} calls")
-        unknown = next(filter(_unknown_size, graph.graph.nodes), None)
+        nodes: list[Any] = list(graph.graph.nodes)
+        unknown = next((node for node in nodes if _unknown_size(node)), None)
         if unknown is not None:  # torch.compile breaks its graph there by default
             self.refusal = RefusalError(
                 f"the graph breaks at {line_of(unknown.stack_trace)}: the size of {unknown.name} "

@@ -66,11 +66,18 @@ def fake_gpu(gpu: GPU) -> None:
     interface.Worker.get_device_properties = staticmethod(_always(properties))
     inductor: Any = import_module("torch._inductor.utils")
     inductor.get_gpu_dram_gbps = _always(gpu.bandwidth_bytes_per_s / 1e9)
-    inductor.get_device_tflops = lambda dtype: _tflops(gpu, str(dtype).removeprefix("torch."))
+
+    def tflops(dtype: torch.dtype) -> float:
+        return _tflops(gpu, str(dtype).removeprefix("torch."))
+
+    inductor.get_device_tflops = tflops
 
 
 def _always(value: object) -> Any:
-    return lambda *args, **kwargs: value
+    def returns(*args: object, **kwargs: object) -> object:
+        return value
+
+    return returns
 
 
 def _patch(owner: Any, name: str, value: object) -> None:

@@ -25,8 +25,8 @@ class Origins:
         original = node.meta.get("original_aten")
         if original is None:
             return -1
-        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
-        path = list(stack.values())[-1][0] if stack else ""
+        stack: Any = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+        path: str = list(stack.values())[-1][0] if stack else ""
         came = node.meta.get("from_node")
         source = came[0].name if came else str(node.meta.get("seq_nr", ""))
         if node.target is original:  # not decomposed: the node is the call

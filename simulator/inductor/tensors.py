@@ -34,6 +34,7 @@ def signature(
 def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Signature | None:
     """The signature of a graph node, with the layouts that Inductor chose: `inputs` and `outputs`
     if their numbers match the op, else the tensors of the graph. None if it is not an ATen op."""
+    target: Any = node.target
     if not isinstance(node.target, torch._ops.OpOverload):  # pyright: ignore[reportPrivateUsage]
         return None
 
@@ -42,13 +43,13 @@ def call_of(node: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> S
 
     args = map_aggregate(node.args, value)
     kwargs = map_aggregate(dict(node.kwargs), value)
-    tensors, names, plain = by_name(node.target, args, kwargs)  # pyright: ignore[reportArgumentType]
+    tensors, names, plain = by_name(target, args, kwargs)
     results = [t for t in tree_leaves(node.meta.get("val")) if isinstance(t, torch.Tensor)]
-    if "convolution" in str(node.target) and len(inputs) < len(tensors):
+    if "convolution" in str(target) and len(inputs) < len(tensors):
         tensors, names = tensors[: len(inputs)], names[: len(inputs)]  # a loop adds the bias
     ins = list(inputs) if len(inputs) == len(tensors) else [tensor(t) for t in tensors]
     outs = list(outputs) if len(outputs) == len(results) else [tensor(t) for t in results]
-    return signature(str(node.target), names, ins, outs, plain)
+    return signature(str(target), names, ins, outs, plain)
 
 
 def laid_out(buffer: Any) -> Tensor:

@@ -1,6 +1,6 @@
 """Messages to and from the process that runs a user's code.
 
-It reads `Start` and `Job`s, pickled, from a process that it trusts. It writes data alone: each
+It reads `Start` and `Job`s, pickled, from a process that it trusts. It writes only data: each
 message is its length in 8 bytes, then msgpack.
 """
 
@@ -21,7 +21,7 @@ LENGTH_BYTES = 8
 MOST_BYTES = 2**29
 """The longest message, in bytes."""
 Work = Callable[[], tuple[Trace, Facts] | Facts]
-"""Traces a network, or loads it for its facts alone. It is sent to the child pickled, by
+"""Traces a network, or only loads it for its facts. It is sent to the child pickled, by
 reference."""
 
 

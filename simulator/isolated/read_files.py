@@ -13,7 +13,7 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/run")
 
 
 class ReadFiles:
-    """Records the files that this process opens for reading from `begin` on, apart from code and
+    """Records the files that this process opens for reading after `begin`, apart from code and
     from the files of Python, of installed packages, of Ridgepoint and of the system."""
 
     def __init__(self) -> None:

@@ -118,7 +118,7 @@ class Index:
 
     def _coarse(self, by: Size) -> tuple[Index, Index, Size] | None:
         """The index as step · high + low with low < step, for a step that divides `by`. The
-        quotient then depends on high alone, as in (50257 · r + c) // (50257 · n). None if there is
+        quotient then depends only on high, as in (50257 · r + c) // (50257 · n). None if there is
         no such step."""
         for _, coefficient in sorted(self.terms, key=lambda term: term[1].values):
             step = Size(tuple(map(gcd, coefficient.values, by.values)))

@@ -163,7 +163,8 @@ def constant_pad(e: Element) -> str:
 @rule("flip")
 def flip(e: Element) -> str:
     at = list(e.at)
-    for dim in e.arg("dims"):
+    dims: list[int] = e.arg("dims")
+    for dim in dims:
         size = e.layout("self").shape[dim]
         names, index = e.writer.names, at[dim]
         turned = f"({names.text(size - 1)}) - ({index.text(names)})"
@@ -175,7 +176,8 @@ def flip(e: Element) -> str:
 @rule("roll")
 def roll(e: Element) -> str:
     at = list(e.at)
-    for dim, shift in zip(e.arg("dims", [0]), e.arg("shifts"), strict=True):
+    dims: list[int] = e.arg("dims", [0])
+    for dim, shift in zip(dims, e.arg("shifts"), strict=True):
         size = e.layout("self").shape[dim]
         shift = _size(e, shift)
         back = Size(tuple(-s % n for s, n in zip(shift.values, size.values, strict=True)))

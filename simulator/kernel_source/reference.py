@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import keyword
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from simulator.fusion.dataflow import Value
 from simulator.kernel_source.group import BIASED, GroupOp, before_bias
@@ -145,7 +146,7 @@ class _Reference:
         if isinstance(value, Size):
             return self.names.text(value, "s.")
         if isinstance(value, (list, tuple)):
-            return _list([self._plain(name, each) for each in value])
+            return _list([self._plain(name, each) for each in cast("Sequence[Any]", value)])
         if isinstance(value, str):
             if value in ITEM_BYTES or value in _FORMATS:
                 return f"torch.{value}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import gcd, prod
-from operator import add, floordiv, mod, mul, sub
+from operator import add, mod, mul, sub
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Size:
         return self._with(other, mul)
 
     def __floordiv__(self, other: Size | int) -> Size:
-        return self._with(other, floordiv)
+        return self._with(other, lambda a, b: a // b)
 
     def __mod__(self, other: Size | int) -> Size:
         return self._with(other, mod)

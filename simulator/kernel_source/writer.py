@@ -45,8 +45,8 @@ def read(value: Value, layout: Layout, group: FusedGroup, name: str) -> Operand:
 
 @dataclass
 class _Scope:
-    lines: list[str] = field(default_factory=list)
-    known: dict[Any, Term] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list[str])
+    known: dict[Any, Term] = field(default_factory=dict[Any, Term])
 
 
 class Writer:

@@ -215,7 +215,7 @@ def _share_of(
 
 
 def _cudnn_for_one(op: Signature, work: Work, units: int) -> tuple[Work, ...]:
-    """For one query, cuDNN uses Ampere's kernels and splits the keys from 1,024 on if the heads
+    """For one query, cuDNN uses Ampere's kernels, and splits 1,024 and more keys if the heads
     leave more than half of the SMs idle (observed on an H200, cuDNN 9.19)."""
     d = work.dims
     width = _next(max(d["d"], d["dv"]), _CUDNN_WIDTHS)

@@ -21,7 +21,7 @@ from simulator.timing.rates import units_of
 _WARP = 32
 _WARPS = 8  # maximum number of warps per block of ATen's weight gradient
 _TILE = 8  # pixels of a row in `conv2d_c1_k1_nchw_shmem_tiling`, at stride 2
-_MANY_IMAGES = 8  # from this number of images on, cuDNN's forward has a half-precision kernel
+_MANY_IMAGES = 8  # minimum number of images for cuDNN's half-precision kernel of the forward pass
 
 
 def depthwise(op: Signature, work: Work, gpu: GPU) -> Iterator[Work]:
@@ -76,8 +76,8 @@ def _native(work: Work, weights: int, gpu: GPU) -> dict[str, object]:
 
 
 def _kind(work: Work, *, single: bool) -> str:
-    """Kind of cuDNN kernel: "grouped" for any groups; in the forward "single" for float32, "many"
-    for many images in NHWC half precision; else ""."""
+    """Kind of cuDNN kernel: "grouped" for any groups; in the forward pass "single" for float32,
+    "many" for many images in NHWC half precision; else ""."""
     d = work.dims
     if _grouped(work, single):
         return "grouped"

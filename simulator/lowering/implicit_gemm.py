@@ -18,8 +18,8 @@ _FEW = 8
 _LOAD_BYTES = 16
 _TAPS = 32
 """The largest number of taps for which Hopper's kernels were observed. For more taps older kernels
-run the forward and the gradient of the weight, if no side of the kernel has more taps than this. A
-32-bit mask of the taps would explain both limits."""
+run the forward pass and the gradient of the weight, if no side of the kernel has more taps than
+this. A 32-bit mask of the taps would explain both limits."""
 _AMPERE = (8, 0)
 _STEP = 32
 """Channels of one step along the depth of a tile, as in `…_tilesize128x128x32_…`; each tap has
@@ -85,14 +85,14 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether the forward has more taps along a side than were observed in half precision on
-        tensor cores: in float16, wav2vec 2.0's 128 taps ran on vector lanes. In TF32, SEW-D's 128
-        taps ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
+        """Whether the forward pass has more taps along a side than were observed in half precision
+        on tensor cores: in float16, wav2vec 2.0's 128 taps ran on vector lanes. In TF32, SEW-D's
+        128 taps ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
         return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
 
     @property
     def pixels(self) -> int:
-        """Pixels of the larger image."""
+        """Pixels of the larger of the two images."""
         return prod(self.work.dims["spatial_in"])
 
     def kernel(self, **extra_dims: Any) -> Work:

@@ -129,7 +129,7 @@ def _backward_chunk(b: int, steps: int) -> int:
 
 
 def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
-    """The product of one step with W_hh, and its cell; in the backward the cell comes first.
+    """The product of one step with W_hh, and its cell; in the backward pass the cell comes first.
 
     Over all steps FLOPs, instructions and writes sum to those of the work, and so do the reads
     with W_hh counted once; the last step has the remainder. In addition each step reads W_hh again,
@@ -187,8 +187,8 @@ def _step(work: Work, itemsize: int, *, last: bool) -> tuple[Work, ...]:
 def _split(product: Work, itemsize: int, forward: bool) -> tuple[Work, ...]:
     """Split a deep product along its depth, since a step has few rows and so few tiles.
 
-    Another kernel sums the parts in float16, or if rows are not aligned; in a float32 backward they
-    are added to zeros. A batch of one is a matrix-vector product.
+    Another kernel sums the parts in float16, or if rows are not aligned; in a float32 backward pass
+    they are added to zeros. A batch of one is a matrix-vector product.
     """
     d = product.dims
     total = Work(

@@ -1,7 +1,7 @@
 """Values of one-element tensors that a network computes from constants.
 
 Tensors on `meta` have no data, but a buffer such as `torch.tensor(stride)` can determine a size:
-its value is recorded, and so are the results of ops on such tensors alone.
+its value is recorded, and so are the results of ops whose tensors all have known values.
 """
 
 from __future__ import annotations

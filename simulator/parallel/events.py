@@ -171,7 +171,7 @@ class _Simulation:
         self.retime(r, now)
 
     def row(self, r: int, stream: int, now: float) -> float:
-        """Run the kernels at the head of a stream that nothing can affect, from `now` on.
+        """Run the kernels at the head of a stream that nothing can affect, beginning at `now`.
 
         Returns the time at which the next one may begin; a kernel that has begun, but may be
         affected, stays at the head with its start.

@@ -33,11 +33,11 @@ def largest(count: int) -> float:
     if count < 2:
         return 0.0
     # the explorer starts without scipy: only a step over several GPUs needs it
-    from scipy.integrate import quad  # pyright: ignore[reportMissingTypeStubs]
+    from scipy.integrate import quad  # pyright: ignore
     from scipy.special import ndtr  # pyright: ignore[reportMissingTypeStubs]
 
     def density(x: float) -> float:
         normal = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
         return float(x * count * normal * ndtr(x) ** (count - 1))
 
-    return float(quad(density, -8.0, 8.0)[0])
+    return float(quad(density, -8.0, 8.0)[0])  # pyright: ignore[reportUnknownArgumentType]

@@ -135,7 +135,8 @@ def launched(run: LaunchPlan) -> list[int]:
     ops = run.trace.ops
     batches: set[tuple[int, int]] = set()
     places: list[int] = []
-    for place, number in enumerate(run.lowered.op_of.tolist()):
+    op_of: list[int] = run.lowered.op_of.tolist()
+    for place, number in enumerate(op_of):
         what = ops[number].collective
         if what is not None and what.batch is not None:
             key = ops[number].stream, what.batch
@@ -148,7 +149,8 @@ def launched(run: LaunchPlan) -> list[int]:
 
 def _last_kernels(run: LaunchPlan) -> dict[int, int]:
     """The last kernel of each stream, after batches are merged."""
-    op_of, ops = run.lowered.op_of.tolist(), run.trace.ops
+    op_of: list[int] = run.lowered.op_of.tolist()
+    ops = run.trace.ops
     return {ops[op_of[place]].stream: k for k, place in enumerate(launched(run))}
 
 
@@ -194,7 +196,8 @@ def nudged(plans: list[RankPlan], seconds: list[list[float]], link: float) -> li
 
 def kernel_seconds(run: LaunchPlan, durations: Floats) -> list[float]:
     """`durations` [lowered kernels] as the list of a plan, with 0 for collectives."""
-    ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
+    op_of: list[int] = run.lowered.op_of.tolist()
+    ops = run.trace.ops
     durations_s = durations.tolist()
     return [
         0.0 if ops[op_of[place]].collective is not None else durations_s[place]

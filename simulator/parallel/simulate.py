@@ -148,7 +148,8 @@ def _kernels(
     run_: LaunchPlan, times: RankTimes, first_s: float, wait_s: list[float]
 ) -> list[RankKernel]:
     """The kernels of a rank whose first one starts at `first_s`."""
-    ops, op_of = run_.trace.ops, run_.lowered.op_of.tolist()
+    op_of: list[int] = run_.lowered.op_of.tolist()
+    ops = run_.trace.ops
     kernels: list[RankKernel] = []
     for k, place in enumerate(launched(run_)):
         op = ops[op_of[place]]

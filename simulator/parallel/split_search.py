@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from simulator.tracing.parallel.networks import NetworkStep
 
 Progress = Callable[[str, float], None]
+
+
+def _silent(text: str, share: float) -> None:
+    """Report no progress."""
+
+
 """Called with the current task and the share of it that is done; may raise to cancel."""
 
 _PREDICTED = 6
@@ -83,7 +89,7 @@ def search_splits(
     predicted in full. Raises InputError if the step has no split, or none that fits."""
     check_mode(mode)
     driver = (host if isinstance(host, Host) else find_host(host)).of_ranks(cluster.gpus)
-    report = progress or (lambda text, share: None)
+    report = progress or _silent
     batch = step.batch or cluster.gpus
     pruned: list[Pruned] = []
     estimates: list[tuple[Layout, Estimate]] = []

@@ -117,7 +117,7 @@ class _Stage:
 
     def backward(self, action: Action, template: Microbatch, chunk: range) -> None:
         """Receive gradients, run the chunk's blocks and send the result. The last stage runs the
-        head's backward instead of receiving; the first one sends nothing."""
+        head's backward pass instead of receiving; the first one sends nothing."""
         passes, names = template.passes, self.names.setdefault(action.microbatch, {})
         if self.place.last and action.chunk == self.chunks - 1:
             self.run(passes.head_backward, template, names)

@@ -237,6 +237,6 @@ def scaling(
 
 
 def takeover(points: list[ScalingPoint]) -> int | None:
-    """The number of GPUs from which on communication is the largest share of the step; None if
-    there is none."""
+    """The smallest number of GPUs at which communication is the largest share of the step; None if
+    it never is."""
     return next((p.gpus for p in points if p.prediction.regime == "communication"), None)

@@ -46,18 +46,18 @@ def check(spec: Spec) -> None:
         if work.kind in kinds and getattr(getattr(spec, section), name) != default:
             key = name.removesuffix("_usd").removesuffix("_s")
             raise InputError(
-                f"{section}.{key} means nothing for {work.kind}: expected no such key; remove it"
+                f"{section}.{key} does not apply to {work.kind}: expected no such key; remove it"
             )
     every = spec.candidates
     if work.kind != "serving" and any(c.splits for c in (every, *every.per_gpu.values())):
         raise InputError(
-            f"candidates.splits means nothing for {work.kind}: expected no such key, since each "
+            f"candidates.splits does not apply to {work.kind}: expected no such key, since each "
             "GPU is a separate replica; remove it"
         )
     _check_sharding(spec)
     if work.kind != "serving" and every.disaggregated:
         raise InputError(
-            f"candidates.disaggregated means nothing for {work.kind}: expected no such key; remove "
+            f"candidates.disaggregated does not apply to {work.kind}: expected no such key; remove "
             "it"
         )
     if work.batching == "static" and every.disaggregated:
@@ -95,7 +95,7 @@ def check(spec: Spec) -> None:
         )
     if work.batch_window_s and spec.rate_per_s is None:
         raise InputError(
-            "workload.batch_window means nothing without load.rate, since batches are then always "
+            "workload.batch_window has no effect without load.rate, since batches are then always "
             "full: expected both keys or neither; add load.rate, or remove workload.batch_window"
         )
     if work.kind == "training":
@@ -125,7 +125,7 @@ def check(spec: Spec) -> None:
             shown = name.removesuffix("_s")
             known = ", ".join(w.removesuffix("_s") for w in applicable)
             raise InputError(
-                f"limits.{shown} means nothing for {work.kind}: expected {known}; remove it"
+                f"limits.{shown} does not apply to {work.kind}: expected {known}; remove it"
             )
 
 
@@ -139,7 +139,7 @@ def _check_sharding(spec: Spec) -> None:
         ):
             if is_given:
                 raise InputError(
-                    f"candidates.{key} means nothing for {work.kind}: expected no such key; remove "
+                    f"candidates.{key} does not apply to {work.kind}: expected no such key; remove "
                     "it"
                 )
     way = next((way for way in every.parallel if way != "replicas"), None)

@@ -198,7 +198,7 @@ def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
             for each in values[key]:
                 one_of(f"{where}.{key}", each, names)
     if "counts" in table:
-        counts = table["counts"] if isinstance(table["counts"], list) else [table["counts"]]
+        counts = _as_list(table["counts"])
         if not counts or not all(type(c) is int and 0 < c <= 4096 for c in counts):
             raise InputError(
                 f"{where}.counts = {counts!r}: expected whole numbers from 1 to "
@@ -206,7 +206,7 @@ def _tried(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
             )
         values["counts"] = tuple(sorted(set(counts)))
     if "splits" in table:
-        splits = table["splits"] if isinstance(table["splits"], list) else [table["splits"]]
+        splits = _as_list(table["splits"])
         if not splits or not all(type(s) is int and s in SPLITS for s in splits):
             raise InputError(
                 f"{where}.splits = {table['splits']!r}: expected GPUs of one replica, 1, 2, 4 "
@@ -290,3 +290,7 @@ def _read(
                 )
             values[into] = int(amount) if name in _WHOLE else amount
     return values
+
+
+def _as_list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import Any, cast
 
 from simulator.formats.link import link
 from simulator.planning.spec_text import spec_text
@@ -26,4 +26,5 @@ def keys_of_link(address: str) -> dict[str, Any]:
 
 def _check(keys: dict[str, Any], source: str) -> None:
     work = keys.get("workload")
-    check_self_contained(keys, work.get("network") if isinstance(work, dict) else None, source)
+    named = cast("dict[str, Any]", work).get("network") if isinstance(work, dict) else None
+    check_self_contained(keys, named, source)

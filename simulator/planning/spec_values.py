@@ -19,18 +19,19 @@ _ALSO = {"ttft": "first_token", "tpot": "per_token", "itl": "per_token", "e2e": 
 def lengths(where: str, value: Any) -> Lengths:
     if not isinstance(value, Mapping):
         return Lengths("fixed", tokens(where, value))
-    if set(value) == {"low", "high"}:
-        low, high = (tokens(f"{where}.{k}", value[k]) for k in ("low", "high"))
+    keys = cast("Mapping[str, Any]", value)
+    if set(keys) == {"low", "high"}:
+        low, high = (tokens(f"{where}.{k}", keys[k]) for k in ("low", "high"))
         if low > high:
             raise InputError(
                 f"{where}: low {low:g} above high {high:g}: expected low first; swap them"
             )
         return Lengths("uniform", (low + high) / 2, low, high)
-    if set(value) == {"mean", "sigma"}:
-        mean, sigma = tokens(f"{where}.mean", value["mean"]), f"{where}.sigma"
-        return Lengths("lognormal", mean, sigma=number(sigma, value["sigma"], most=_MOST_SIGMA))
+    if set(keys) == {"mean", "sigma"}:
+        mean, sigma = tokens(f"{where}.mean", keys["mean"]), f"{where}.sigma"
+        return Lengths("lognormal", mean, sigma=number(sigma, keys["sigma"], most=_MOST_SIGMA))
     raise InputError(
-        f"{where} = {dict(value)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
+        f"{where} = {dict(keys)!r}: expected a number, {{low, high}} or {{mean, sigma}}; choose "
         "one, or name a trace as workload.requests_csv"
     )
 

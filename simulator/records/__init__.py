@@ -1,7 +1,7 @@
 """The records that all other packages share: tensors, ops and the trace that holds them.
 
 A trace is plain data. It is written by `simulator.tracing`, which needs torch, and read by
-everything else, which does not. Imports nothing of Ridgepoint.
+everything else, which does not. Imports nothing from Ridgepoint.
 """
 
 from simulator.records.op import COUNTED, TAIL, Collective, Op, Phase, Signature

@@ -78,14 +78,17 @@ def _cast(value: Any, dtype: str) -> Any:
 
 
 def _casting_in(dtype: str) -> Callable[..., Any]:
-    return lambda module, args, kwargs: (
-        _cast(args, dtype),
-        {name: _cast(value, dtype) for name, value in kwargs.items()},
-    )
+    def cast_inputs(module: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return _cast(args, dtype), {name: _cast(value, dtype) for name, value in kwargs.items()}
+
+    return cast_inputs
 
 
 def _casting_out(dtype: str) -> Callable[..., Any]:
-    return lambda module, args, output: _cast(output, dtype)
+    def cast_output(module: Any, args: Any, output: Any) -> Any:
+        return _cast(output, dtype)
+
+    return cast_output
 
 
 @contextmanager

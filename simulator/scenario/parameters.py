@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from simulator.errors import InputError
 from simulator.formats.toml import shown
@@ -83,7 +83,9 @@ class Parameter:
         if self.kind == "value":
             if not isinstance(value, bool | int | float | str | tuple | list):
                 raise InputError(f"{subject}: expected a number, text, true, false, or a tuple")
-            return tuple(value) if isinstance(value, list | tuple) else value
+            if isinstance(value, list | tuple):
+                return tuple(cast("Iterable[Any]", value))
+            return value
         if not isinstance(value, str) or not value:
             raise InputError(f"{subject}: expected text")
         if self.kind == "choice" and value not in self.choices:

@@ -33,7 +33,7 @@ class Applied:
     """A what-if that was applied: its name and all of its arguments."""
 
     name: str
-    arguments: Mapping[str, Value] = field(default_factory=dict)
+    arguments: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Scenario:
     dtype: str | None = None
     training: bool | None = None
     optimizer: str | None = None
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    data_sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    data_sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     whatifs: tuple[Applied, ...] = ()
     host_speed: float = 1.0
 

@@ -72,7 +72,7 @@ def _members(class_of: Ints, classes: int) -> Floats:
 
 
 def _least(values: Floats, each: Floats) -> Floats:
-    """The minimum from each block on [blocks, points], over all steps, of values that grow by
-    `each` ≥ 0 per step."""
+    """The minimum over each block and all later ones [blocks, points], over all steps, of values
+    that grow by `each` ≥ 0 per step."""
     on = np.minimum.accumulate(values[::-1], axis=0)[::-1]
     return np.minimum(on, on[:1] + each)

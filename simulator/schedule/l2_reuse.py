@@ -50,7 +50,8 @@ def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     counts = count_of[kind]
     first = np.cumsum(counts) - counts
     row = np.repeat(np.arange(ops.size), counts)
-    sizes = np.array([size for k in kind.tolist() for size in sizes_of[k]], np.int64)
+    kind_of: list[int] = kind.tolist()
+    sizes = np.array([size for k in kind_of for size in sizes_of[k]], np.int64)
     storage = np.array([s for op in ops.tolist() for s in trace.ops[op].storages], np.int64)
     traffic = np.concatenate([[0], np.cumsum(sizes)])
     before, after = traffic[first], traffic[first + counts]

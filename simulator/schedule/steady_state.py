@@ -89,8 +89,8 @@ def bounds(launches: Launches, clock: Clock) -> Bounds:
         )
 
     def least(values: Floats, each: Floats) -> Floats:
-        """The minimum from each kernel on, over all steps, of values that do not decrease from step
-        to step."""
+        """The minimum over each kernel and all later ones, over all steps, of values that do not
+        decrease from step to step."""
         on = np.minimum.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
         return np.minimum(on, on[..., :1] + each)
 

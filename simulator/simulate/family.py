@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,7 +267,8 @@ def _scheduled(
     """Periods, as timed and nudged [3, points], and seconds of a single step [points]."""
     on_host = float(launches.host_s.sum() + launches.tail_s)
     if not kernels.class_of.size:
-        return np.full(times.shape[::2], on_host), np.full(times.shape[2], on_host + clock.sync_s)
+        single = cast("Floats", np.full(times.shape[2], on_host + clock.sync_s))
+        return np.full(times.shape[::2], on_host), single
     on_gpu = np.einsum("c,rcp->rp", kernels.count, times)
     on_gpu += kernels.class_of.size * np.asarray(clock.gap_s)
     periods = np.maximum(on_host, on_gpu)

@@ -77,7 +77,7 @@ def kernel_classes(
 ) -> KernelClasses:
     """The classes of the kernels of points with the same launches as the one at `place`. `point` is
     any point of the family."""
-    patterns = [low.patterns[low.pattern[place]] for low in lowered]
+    patterns = [low.patterns[int(low.pattern[place])] for low in lowered]
     return _CLASSES.get(family, lambda: _classes(family, point, patterns), tuple(patterns))
 
 
@@ -92,16 +92,17 @@ def _classes(family: Family, point: tuple[int, int], patterns: list[Pattern]) ->
     begins: dict[int, int] = {}
     op_class: list[int] = []
     place: list[int] = []
-    for each, number in enumerate(reuse_of_ops.number.tolist()):
+    numbers: list[int] = reuse_of_ops.number.tolist()
+    for each, number in enumerate(numbers):
         begins[each] = len(op_class)
         distinct = max(places[number], default=-1) + 1
         op_class += [each] * distinct
         place += range(distinct)
     launches = [
-        begins[each] + np.array(places[number], np.int64)
-        for each, number in enumerate(reuse_of_ops.number.tolist())
+        begins[each] + np.array(places[number], np.int64) for each, number in enumerate(numbers)
     ]
-    of_ops = [launches[c] for c in reuse_of_ops.op_class[count[rows] > 0].tolist()]
+    classes: list[int] = reuse_of_ops.op_class[count[rows] > 0].tolist()
+    of_ops = [launches[c] for c in classes]
     class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
     # For the host a kernel is the op that launches it.
     op_of = np.repeat(np.arange(rows.size), count[rows])

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from sys import version_info
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -178,7 +178,7 @@ def _content(path: Path) -> bytes:
 
 def _ordered(value: Any) -> Any:
     """Mappings sorted by key, so that equal ones have equal texts."""
-    return sorted(value.items()) if isinstance(value, Mapping) else value
+    return sorted(cast("Mapping[str, Any]", value).items()) if isinstance(value, Mapping) else value
 
 
 def _versions(network: str) -> Iterator[str]:

@@ -97,8 +97,8 @@ class Cell:
 
 
 def edge(same: Callable[[int], bool], low: int, high: int) -> int:
-    """The last number from `low` on for which `same` holds, given that it fails for `high`: by
-    doubling steps, then bisection."""
+    """The last number, starting at `low`, for which `same` holds, given that it fails for `high`:
+    by doubling steps, then bisection."""
     good, step = low, 1
     while good + step < high and same(good + step):
         good, step = good + step, 2 * step

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     previous = np.full(row.size, -1)  # the op of the previous access to the storage
     previous[by_storage[repeated]] = row[by_storage[repeated - 1]]
     reads = place < reads_of[kinds][row]
-    access_kind = np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE)
+    access_kind = cast("Ints", np.where(reads, np.where(previous < 0, _FIRST, _READ), _WRITE))
     # Counts of ops of each signature before each op; their differences count those in between.
     numbers = len(family.signatures)
     before = np.zeros((ops.size + 1, numbers), np.int32)
@@ -161,8 +161,9 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     classes: dict[Any, int] = {}
     op_class = np.full(len(rows), -1)
     groups: list[tuple[int, int, int, int, int]] = []
+    kind_of: list[int] = kinds.tolist()
     for op, kind, begin, count in zip(
-        ops.tolist(), kinds.tolist(), first.tolist(), counts.tolist(), strict=True
+        ops.tolist(), kind_of, first.tolist(), counts.tolist(), strict=True
     ):
         accesses = slice(begin, begin + count)
         key = kind, code[accesses].tobytes(), access_kind[accesses].tobytes()

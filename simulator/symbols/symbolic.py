@@ -53,7 +53,7 @@ class Symbolic:
     failures: list[tuple[Cell, str]]
     has_seq: bool
     traced: int
-    _cached: dict[Point, Trace] = field(default_factory=dict)
+    _cached: dict[Point, Trace] = field(default_factory=dict[Point, Trace])
 
     @staticmethod
     def fit(

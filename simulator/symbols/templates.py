@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from simulator.symbols.expressions import Expression, Search, constant
 
@@ -44,9 +44,10 @@ class Slots:
 def shape_of(value: Any) -> Any:
     """The parts of an argument that are not sizes: types, keys and text."""
     if isinstance(value, dict):
-        return {key: shape_of(part) for key, part in value.items()}
+        parts = cast("dict[str, Any]", value)
+        return {key: shape_of(part) for key, part in parts.items()}
     if isinstance(value, list):
-        return [shape_of(part) for part in value]
+        return [shape_of(part) for part in cast("list[Any]", value)]
     if isinstance(value, str):
         return _NUMBER.split(value)[::2]
     return value if isinstance(value, bool) else type(value).__name__
@@ -58,7 +59,7 @@ def template(values: Sequence[Any], slots: Slots) -> Template:
     Raises ProgramMismatchError if its values differ in more than sizes.
     """
     first = values[0]
-    kinds = {type(value) for value in values}
+    kinds: set[type[Any]] = {type(value) for value in values}
     if len(kinds) != 1:
         raise ProgramMismatchError(
             f"an argument is of type {' or '.join(sorted(k.__name__ for k in kinds))}"
@@ -67,8 +68,12 @@ def template(values: Sequence[Any], slots: Slots) -> Template:
         return "same", first
     if isinstance(first, dict):
         if len({tuple(value) for value in values}) != 1:
-            raise ProgramMismatchError(f"arguments {list(first)} are not present at every point")
-        return "dict", {key: template([value[key] for value in values], slots) for key in first}
+            keys = list(cast("dict[str, Any]", first))
+            raise ProgramMismatchError(f"arguments {keys} are not present at every point")
+        return "dict", {
+            key: template([value[key] for value in values], slots)
+            for key in cast("dict[str, Any]", first)
+        }
     if isinstance(first, list):
         if len({len(value) for value in values}) != 1:
             raise ProgramMismatchError("a list of arguments has different lengths")

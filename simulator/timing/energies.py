@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -61,11 +61,11 @@ class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def squared(self, clock: Floats | float) -> Floats:
         """The square of the voltage at a clock."""
-        return np.interp(clock, *np.array(self.volts).T) ** 2
+        return cast("Floats", np.interp(clock, *np.array(self.volts).T)) ** 2
 
     def tensor_speed(self, clock: Floats | float) -> Floats:
         """The speed of kernels on tensor cores at a clock."""
-        return np.interp(clock, *np.array(self.speeds).T)
+        return cast("Floats", np.interp(clock, *np.array(self.speeds).T))
 
     def tensor_squared(self, clock: Floats | float) -> Floats:
         """The square of the voltage of busy tensor cores at a clock, relative to that at the

@@ -9,7 +9,7 @@ the level that serves them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,9 +196,12 @@ def _tiled(
         rows = slice(begin, begin + chunk_size)
         batch, down, across, depth = (column[rows] for column in group.product)
         multiplied, fed = each / rate[rows], (high + wide) * number[rows]
-        step = np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns)
+        step = cast(
+            "Floats",
+            np.where(beside[rows], np.maximum(multiplied, fed), multiplied + fed * turns),
+        )
         if other.any():
-            step = np.where(other & (batch > 1), np.inf, step)
+            step = cast("Floats", np.where(other & (batch > 1), np.inf, step))
         waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
         best[rows] = np.min(
             [

@@ -33,10 +33,10 @@ further operand."""
 _BLOCKS = 8
 """Blocks of 128 threads that run on a unit at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5
-"""Shares of the usable L2: up to the first, no second walk reads DRAM; from the second on, all do.
-LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT) moves 2.3, 2.5
-and 2.4 times its rows if they fill 0.6, 0.8 and 0.8 of L2. If they fill 1.2, 1.6 and 1.4 of it, it
-moves 3.2, 3.1 and 3.3 times its rows."""
+"""Shares of the usable L2: up to the first share, no second walk reads DRAM; above the second
+share, all do. LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT)
+moves 2.3, 2.5 and 2.4 times its rows if they fill 0.6, 0.8 and 0.8 of L2. If they fill 1.2, 1.6 and
+1.4 of it, it moves 3.2, 3.1 and 3.3 times its rows."""
 
 
 _LINES_LOST = 1.0

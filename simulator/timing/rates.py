@@ -66,9 +66,9 @@ def l2_bytes_per_s(gpu: GPU, profile: Profile) -> float:
 
 
 def roof_flops_per_s(gpu: GPU, work: Work) -> float:
-    """Peak of the engine that a work runs on. For products, the matrix cores of AMD (from CDNA on)
-    and of TPUs multiply float32 without rounding, and any narrower dtype; NVIDIA's tensor cores
-    would round float32."""
+    """Peak of the engine that a work runs on. For products, the matrix cores of AMD (CDNA and
+    later) and of TPUs multiply float32 without rounding, and any narrower dtype; NVIDIA's tensor
+    cores would round float32."""
     peak = peak_flops_per_s(gpu, work.engine, work.dtype)
     if work.family in _PRODUCTS and work.dtype != "float64":
         return max(peak, gpu.peak("tensor", "fp32") or 0.0)

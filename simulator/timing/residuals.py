@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -249,7 +249,7 @@ def features(work: Work, units: int) -> dict[str, Any]:
         elif isinstance(value, int | float):
             columns[name] = np.log2(in_column(value) + 1)
         elif isinstance(value, tuple | list):
-            sizes: Sequence[Any] = value
+            sizes = cast("Sequence[Any]", value)
             columns[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
         elif value is not None:
             columns[f"{name} {value}"] = 1.0

@@ -185,7 +185,7 @@ def roofs_of(
         curve_counts = (
             [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
         )
-        row = np.concatenate([np.arange(begins[p], begins[p + 1]) for p in curve_places])
+        row = np.concatenate([np.arange(int(begins[p]), int(begins[p + 1])) for p in curve_places])
         of = group(works, curve_counts)
         terms = roofline_terms(of, name, gpu, profile)
         joules = ChipJoules(np.full(len(row), np.nan), np.full(len(row), np.nan))

@@ -134,9 +134,9 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
 def _whole(
     works: Sequence[Work], column: Callable[[Sequence[Any]], Floats], align_bytes: Floats
 ) -> NDArray[np.bool_]:
-    """Whether a product cannot be split along its depth. It cannot in a batch; for cuDNN's
-    convolutions on vector lanes, except gradients of weights; for kernels that do not split; and
-    with a bias, except in kernels with bulk loads."""
+    """Whether a product cannot be split along its depth. Batches of products cannot, nor can
+    cuDNN's convolutions on vector lanes (except gradients of weights), kernels without a split, and
+    products with a bias (except in kernels with bulk loads)."""
     products = [w.family == "gemm" for w in works]
     batched = column([_batch(w) for w in works]) > 1
     convolved = column([w.family == "conv" and _once_summed(w.dims) for w in works])

@@ -37,7 +37,7 @@ from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
 _CAN_PAUSE = sys.version_info < (3, 12)
-"""From 3.12 on Python instruments all code again when a profile function is set."""
+"""Since 3.12, Python instruments all code again whenever a profile function is set."""
 
 
 class HostCounts(NamedTuple):

@@ -4,7 +4,7 @@ Costs and lowerings are written for the sizes of one op. `walked` runs them with
 array with one number per point, in place of each size. If a condition (`if n > 1`) has the same
 result at all points, the code continues; otherwise it continues for some of the points, and runs
 again for the others. So the code runs once per path through it instead of once per point, and no
-formula exists twice. Imports nothing of Ridgepoint.
+formula exists twice. Imports nothing from Ridgepoint.
 """
 
 from simulator.varying.columns import anywhere, in_column, stacked

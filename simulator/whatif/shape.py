@@ -22,7 +22,7 @@ def batch(
     resolved: ResolvedScenario,
     samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")],
 ) -> ResolvedScenario:
-    """Samples per step (per forward, with gradient accumulation)."""
+    """Samples per step (per forward pass, with gradient accumulation)."""
     if samples == resolved.request.batch:
         return resolved
     return resolved.traced_otherwise("batch", batch=samples)

@@ -37,10 +37,10 @@ def recompute(
     modules: Modules = "**.#",
     budget: Annotated[float, Range(0, 1)] = 1.0,
 ) -> ResolvedScenario:
-    """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward runs
-    again before its backward, and its activations are not stored in between. With "mincut" instead
-    of a pattern, torch's minimum cut chooses the activations to store, up to this budget (a
-    fraction of its default)."""
+    """Activation checkpointing of each module of a pattern ("**.#": the blocks): its forward pass
+    runs again before its backward pass, and its activations are not stored in between. With
+    "mincut" instead of a pattern, torch's minimum cut chooses the activations to store, up to this
+    budget (a fraction of its default)."""
     _needs_training(resolved, "recompute")
     if modules != MINCUT and budget != 1.0:
         raise InputError(

@@ -168,7 +168,7 @@ def _figures(step: StepColumns[float], p: Prediction, subject: Subject) -> dict[
         "peak": q.data(step.memory_bytes),
         "capacity": f"of {q.data(p.gpu.memory_bytes)}",
         "misfit": "" if step.fits else "it does not fit",
-        # the columns do not count ops without a model, which the command line's sentence names
+        # empty if ops are not modelled: the command line's sentence counts them, the columns do not
         "sentence": "" if p.unmodelled else f"{title(p, subject)}: {sentence}",
     }
 

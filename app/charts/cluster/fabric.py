@@ -1,5 +1,5 @@
-"""The cluster: nodes with their GPUs, and links as roads. The width of a road is bandwidth, its
-fill the average traffic of a step."""
+"""The cluster: nodes with their GPUs, and links drawn as roads. The width of a road is its
+bandwidth, and its fill the average traffic of a step."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NEEDED_PX = 196.0
 """The height below which the GPUs of a node are drawn without bars."""
 _MOST_NODES, _FOOT, _TOP = 3, 20.0, 6.0
 _WIDE_PX, _BESIDE_PX, _NARROW_PX = 1100.0, 480.0, 620.0
-"""Widths from which there is room for three more nodes, for a node beside the first one, and for a
-wide road between the two."""
+"""Smallest widths with room for three more nodes, for a node beside the first one, and for a wide
+road between the two."""
 _ROAD_PX, _DOWN_PX = (70.0, 92.0, 112.0), 58.0
 """The length of the road between nodes, side by side and one below the other."""
 _SIDE_PX, _SIDE_SHARE, _SIDES_SHARE = 84.0, 0.24, 0.36

@@ -74,10 +74,10 @@ def lanes_drawing(
     pins: Pins = (),
     headed: bool = True,
 ) -> Drawing:
-    """The last simulated step, from the first kernel of each rank on, or its part within the
-    seconds `shown_s`. The bars of the collective in row `picked` of the answer stand out. Only
-    `ranks` are drawn, by default all; `pins` are marked. The legend and the times are drawn if
-    `headed`."""
+    """The last simulated step, beginning with the first kernel of each rank, or the part of it
+    within the seconds `shown_s`. The bars of the collective in row `picked` of the answer stand
+    out. Only `ranks` are drawn, by default all; `pins` are marked. The legend and the times are
+    drawn if `headed`."""
     ranks = answer.ranks if ranks is None else ranks
     whole = lanes_across(answer, width)
     scale, unit = seconds_unit(whole.high)

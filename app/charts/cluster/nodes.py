@@ -27,7 +27,8 @@ class NodesPicture:
         self.spots: list[Spot] = []
 
     def _gpus(self, first: int, boxes: list[Box]) -> None:
-        """Draw the GPUs from rank `first` on, either all with long names or all with short ones."""
+        """Draw the GPUs of rank `first` and later ranks, either all with long names or all with
+        short ones."""
         last = f"GPU {first + len(boxes) - 1}"
         is_long = gpu_name_fits(last, boxes[0], self.metrics)
         for rank, box in enumerate(boxes, first):

@@ -14,8 +14,8 @@ from app.theme import LABEL_PX, SUPPORT_PX
 
 _HEADS, ROW_PX, _MOST_PX, _HIGH = 48.0, 36.0, 64.0, 18.0
 _WORDS_PX, _LIST_PX, _LINE_PX = 52.0, 150.0, 18.0
-"""Row heights from which figures appear below the bar, as words and as a list, and the height of a
-line of that list."""
+"""Minimum row heights for figures below the bar, as words and as a list, and the height of a line
+of that list."""
 _NAME_PX, _BUSY_PX, _PACE_PX = 116.0, 74.0, 116.0
 PART_INKS: dict[PatternKind, Role] = {
     "compute": "compute_ink",

@@ -16,7 +16,7 @@ from app.scenes.launches import LaunchColumns, LaunchGroup, launch_columns
 from simulator.caches.identity import ByIdentity
 from simulator.prediction import Regime
 
-_NAMED = 0.004  # share of the time from which a mark has a label
+_NAMED = 0.004  # minimum share of the time of a mark with a label
 _MOST_NAMED = 12
 _TIP_PX, _TIP_HALF_PX = 6.0, 3.5
 
@@ -80,7 +80,7 @@ def sentence(group: LaunchGroup) -> str:
 def trails(
     frame: Frame, groups: Sequence[LaunchGroup], before: Sequence[LaunchGroup]
 ) -> list[Item]:
-    """The baseline's marks hollow, with arrows to the matching ones of this side."""
+    """The baseline's marks, drawn hollow, with arrows to the matching marks of this side."""
     if not before:
         return []
     unmatched: dict[Any, list[LaunchGroup]] = {}

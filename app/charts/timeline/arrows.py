@@ -42,7 +42,7 @@ def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
 
 
 def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
-    """The visible arrows of some kernels, drawn strong; at most a hundred."""
+    """The visible arrows of some kernels, in a strong color; at most a hundred."""
     s, x, rows = lanes.prediction.schedule, frame.x, frame.rows
     curves: list[Step] = []
     tips: list[Step] = []

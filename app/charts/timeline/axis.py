@@ -56,7 +56,7 @@ def row_names(frame: Frame) -> list[Item]:
 
 
 def overview(lanes: Lanes, frame: Frame) -> list[Item]:
-    """The whole step, host above GPU, with the window outlined."""
+    """The whole step, host above GPU, with the visible time range outlined."""
     row, window, whole = frame.rows.overview, frame.x, frame.whole
     thin = Box(row.left, row.top, row.width, 0.32 * row.height)
     broad = Box(row.left, row.top + 0.42 * row.height, row.width, 0.58 * row.height)

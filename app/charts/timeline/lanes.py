@@ -49,8 +49,8 @@ def columns(runs: list[tuple[int, int, int]], kinds: tuple[str, ...], row: Box) 
 def _wide(
     seen: Visible, slices: Slices, x: Scale
 ) -> Iterator[tuple[float, float, float, int, int]]:
-    """For each wide slice, its visible left and right ends, its full width, its kind and what it is
-    of."""
+    """For each wide slice, its visible left and right ends, its full width, its kind, and the index
+    of its kernel, op or name."""
     kinds, of = slices.kind[seen.wide].tolist(), slices.of[seen.wide].tolist()
     for kind, each, left, right in zip(
         kinds, of, seen.left.tolist(), seen.right.tolist(), strict=True

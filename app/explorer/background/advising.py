@@ -32,7 +32,7 @@ class _CancelledError(RidgepointError):
 
 
 @dataclass(frozen=True)
-class FoundAdvice:
+class AdviceResult:
     """Advice on a scenario; `missing` trials need a trace first."""
 
     scenario: Scenario
@@ -57,10 +57,10 @@ class Advising(QObject):
     """A search for another scenario starts."""
     tried = Signal(int)
     """Number of trials so far."""
-    advice_found = Signal(object)
-    """FoundAdvice."""
+    advice_ready = Signal(object)
+    """AdviceResult."""
     failed = Signal(str)
-    goal_found = Signal(str, object, str)
+    goal_ready = Signal(str, object, str)
     """Goal, SeekResult (None if the search failed), and the reason for a failure."""
 
     def __init__(self, worker: Worker) -> None:
@@ -93,8 +93,8 @@ class Advising(QObject):
         self.worker.ask(
             f"seek {goal}",
             lambda cancelled: _seek(goal, scenario, target, figure, _until(cancelled)),
-            lambda result: self.goal_found.emit(goal, result, ""),
-            lambda error: self.goal_found.emit(goal, None, str(error)),
+            lambda result: self.goal_ready.emit(goal, result, ""),
+            lambda error: self.goal_ready.emit(goal, None, str(error)),
             SLOW,
             True,
         )
@@ -112,13 +112,13 @@ class Advising(QObject):
             self.worker.ask(
                 "advice",
                 lambda cancelled: self._advise(scenario, trace, cancelled),
-                self.advice_found.emit,
+                self.advice_ready.emit,
                 lambda error: self.failed.emit(str(error)),
                 SLOW,
                 True,
             )
 
-    def _advise(self, scenario: Scenario, trace: bool, cancelled: Cancelled) -> FoundAdvice:
+    def _advise(self, scenario: Scenario, trace: bool, cancelled: Cancelled) -> AdviceResult:
         """Run the trials; called in the worker's thread."""
         count = missing = 0
         predict_trial = _until(cancelled)
@@ -139,7 +139,7 @@ class Advising(QObject):
                     f"{need}: expected a trace; trace the network and try again"
                 ) from None
 
-        return FoundAdvice(scenario, advise(scenario, predictor=answer), missing)
+        return AdviceResult(scenario, advise(scenario, predictor=answer), missing)
 
 
 def _until(cancelled: Cancelled) -> Answer:

@@ -34,7 +34,7 @@ class Answering(QObject):
     """The prediction of the current side failed, with the reason."""
     reload_failed = Signal(object, object)
     """Path and RidgepointError: a side's network file was saved, and its new prediction failed."""
-    along_found = Signal(object)
+    along_ready = Signal(object)
     """BatchRegimes | None: the regimes of the current side along the batch."""
 
     def __init__(self, session: Session, worker: Worker) -> None:
@@ -189,8 +189,8 @@ class Answering(QObject):
             self.worker.ask(
                 "along",
                 lambda _: batch_regimes(scenario, batch),
-                self.along_found.emit,
-                lambda error: self.along_found.emit(None),
+                self.along_ready.emit,
+                lambda error: self.along_ready.emit(None),
                 SLOW,
                 True,
             )

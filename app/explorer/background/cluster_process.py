@@ -186,7 +186,7 @@ def answer_all(question: AnyQuestion, send: OnMessage) -> None:
         send("progress", text)
 
     if isinstance(question, SplitQuestion):
-        send("splits", split_ranking(question, lambda *done: send("share", done)))
+        send("splits", split_ranking(question, lambda doing, share: send("share", (doing, share))))
     elif isinstance(question, StrongQuestion):
         send("strong_points", scaling_points(question.question, progress, strong=True))
     elif isinstance(question, AnswerQuestion):

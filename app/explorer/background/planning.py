@@ -92,7 +92,7 @@ class Planning(QObject):
             self._follow_session()
 
     def _follow_session(self) -> None:
-        """Show the session's draft if it is another one, and plan it while `watched`."""
+        """Show the session's draft if it has changed, and plan it while `watched`."""
         draft = draft_of(self.session.state)
         if draft == self.planned.draft:
             return

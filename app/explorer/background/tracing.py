@@ -143,7 +143,7 @@ class Tracing(QObject):
                 child.setProcessEnvironment(environment)
             child.setProcessChannelMode(QProcess.ProcessChannelMode.ForwardedErrorChannel)
             child.readyReadStandardOutput.connect(self._read)
-            child.finished.connect(lambda *_, ended=child: self._ended(ended))
+            child.finished.connect(lambda: self._ended(child))
             child.start(sys.executable, ["-m", "app.explorer.background.tracer"])
         return self._child
 

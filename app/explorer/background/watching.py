@@ -25,7 +25,7 @@ class Watching(QObject):
         self._watcher = QFileSystemWatcher(self)
         self._pause = later(_PAUSE_MS, self._look, self)
         for signal in (self._watcher.fileChanged, self._watcher.directoryChanged):
-            signal.connect(lambda _: self._pause.start())
+            signal.connect(lambda: self._pause.start())
 
     def watch(self, paths: Iterable[Path]) -> None:
         """Watch exactly these files."""

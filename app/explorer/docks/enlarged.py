@@ -1,6 +1,9 @@
 """A window with an enlarged chart: the wheel zooms, dragging pans, a double click fits the
 chart."""
 
+# pyright: reportUnknownMemberType=false
+# pyqtgraph has no types: 4
+
 from __future__ import annotations
 
 from typing import Any

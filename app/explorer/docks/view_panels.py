@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -105,7 +106,9 @@ class ViewPanels(QObject):
                 panel.say(_CANCELLED)
                 self.views[offered].stop(_CANCELLED)
 
-    def _shown(self, offered: Offered) -> None:
+    def _shown(self, offered: Offered, shown: bool) -> None:
+        if not shown:
+            return
         if offered in self._cancelled:
             self._stale.add(offered)
         self._clicked = self.view(offered)
@@ -202,7 +205,7 @@ class ViewPanels(QObject):
 
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
-        panel.visibilityChanged.connect(lambda shown: self._shown(offered) if shown else None)
+        panel.visibilityChanged.connect(partial(self._shown, offered))
         panel.menu.addAction("Show chart as table").triggered.connect(
             lambda: TableDialog(self.view(offered)).show()
         )
@@ -214,11 +217,9 @@ class ViewPanels(QObject):
     def _create(self, offered: Offered) -> View:
         view = self.views[offered] = offered.kind()(self.theme)
         view.picked.connect(self.session.pick)
-        view.scenario_requested.connect(lambda scenario: self._set_scenario(offered, scenario))
-        view.added.connect(
-            lambda name, scenario: self._try(lambda: self.session.add(name, scenario))
-        )
-        view.pin_requested.connect(lambda pin: self._try(lambda: self.session.pin(pin)))
+        view.scenario_requested.connect(partial(self._set_scenario, offered))
+        view.added.connect(partial(self._try, self.session.add))
+        view.pin_requested.connect(partial(self._try, self.session.pin))
         view.question_changed.connect(lambda: self._request(offered, view))
         self.created.emit(view)  # emitted first because `fill` orders the existing controls
         self.panels[offered].fill(view)
@@ -281,9 +282,9 @@ class ViewPanels(QObject):
             if self._try(lambda: write(self.view(offered), path)):
                 self.written.emit(path)
 
-    def _try(self, run: Callable[[], object]) -> bool:
+    def _try(self, run: Callable[..., object], *arguments: object) -> bool:
         try:
-            run()
+            run(*arguments)
         except RidgepointError as error:
             self.refused.emit(str(error))
             return False

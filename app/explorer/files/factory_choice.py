@@ -56,7 +56,7 @@ class FactoryChoice(QDialog):
                 item.setFlags(Qt.ItemFlag.NoItemFlags)
             self.list.addItem(item)
         self.list.setCurrentRow(0)
-        self.list.itemDoubleClicked.connect(lambda _: self.open_selected())
+        self.list.itemDoubleClicked.connect(lambda: self.open_selected())
         self.button = QPushButton("Open")
         self.button.setProperty("look", "primary")
         self.button.setAccessibleName("Open the selected network")

@@ -67,7 +67,7 @@ class NetworkFiles(QObject):
         self.cancel()
         process = self._reading = QProcess(self)
         process.setProcessChannelMode(QProcess.ProcessChannelMode.ForwardedErrorChannel)
-        process.finished.connect(lambda *_: self._read(process, path))
+        process.finished.connect(lambda: self._read(process, path))
         named = [name] if name else []
         process.start(
             sys.executable, ["-m", "app.explorer.background.factories", str(path), *named]

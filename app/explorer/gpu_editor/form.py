@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
@@ -121,8 +123,8 @@ class Form(QWidget):
 
     def _field(self, name: str) -> Field:
         field = self.fields[name] = Field(self.theme, name)
-        field.typed.connect(lambda text: self._type(name, text))
-        field.kind_chosen.connect(lambda kind: self._set_kind(name, kind))
+        field.typed.connect(partial(self._type, name))
+        field.kind_chosen.connect(partial(self._set_kind, name))
         field.entered.connect(lambda: self._enter(name))
         return field
 

@@ -153,7 +153,8 @@ def _entry(table: Table, name: str) -> Entry:
     whole, _, dtype = name.partition(".")
     value: Any = table.get(whole)
     if dtype:
-        value = (value or {}).get(dtype)
+        by_dtype: dict[str, Any] = value or {}
+        value = by_dtype.get(dtype)
     if value is None:
         return Entry()
     if isinstance(value, str):

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.answers.advice_words import GROUPS, group, sentence
 from app.answers.subject import to_full_text
-from app.explorer.background.advising import FoundAdvice
+from app.explorer.background.advising import AdviceResult
 from app.explorer.state.session import Session
 from app.quantities import between, number, percent, seconds, seconds_unit
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
@@ -97,7 +97,7 @@ class AdvicePanel(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
-        self.found_advice: FoundAdvice | None = None
+        self.shown_advice: AdviceResult | None = None
         self.setAccessibleName("Advice")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 0)
@@ -123,23 +123,23 @@ class AdvicePanel(QWidget):
 
     def wait(self) -> None:
         """Clear the advice of the previous scenario."""
-        self.found_advice = None
+        self.shown_advice = None
         empty(self.rows)
         self.more.hide()
         self.state.say("searching …")
 
     def count(self, tried: int) -> None:
         """Show the number of trials."""
-        if self.found_advice is None:
+        if self.shown_advice is None:
             self.state.say(f"{tried} what-ifs tried …")
 
     def fail(self, reason: str) -> None:
         """Show why there is no advice."""
         self.state.say(reason)
 
-    def show_found(self, result: FoundAdvice) -> None:
+    def show_advice(self, result: AdviceResult) -> None:
         """Show the advice."""
-        self.found_advice = result
+        self.shown_advice = result
         empty(self.rows)
         any_advice = bool(result.advised.advice)
         self.state.say("end-to-end, simulated" if any_advice else "no change gains 0.5% or more")
@@ -155,7 +155,7 @@ class AdvicePanel(QWidget):
             for advice in chosen:
                 self.rows.addWidget(self._row(result, advice, most))
 
-    def _row(self, result: FoundAdvice, advice: Advice, most: float) -> QFrame:
+    def _row(self, result: AdviceResult, advice: Advice, most: float) -> QFrame:
         """A piece of advice and its gain, beside the button that applies it."""
         row = QFrame()
         row.setProperty("look", "plain")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -82,12 +82,15 @@ class AppliedList(QWidget):
                 whatif.parameters,
                 _all_arguments(applied.name, applied.arguments),
             )
-            row.changed.connect(lambda values, dragged, at=place: self._change(at, values, dragged))
+            row.changed.connect(self._changing(place))
             row.drag_ended.connect(self.session.drag_ended)
             row.setVisible(bool(whatif.parameters))
             inside.addWidget(row)
             self.column.addWidget(box)
             self.rows.append(row)
+
+    def _changing(self, place: int) -> Callable[[Mapping[str, Any], bool], None]:
+        return lambda values, dragged: self._change(place, values, dragged)
 
     def _change(self, place: int, values: Mapping[str, Any], dragged: bool) -> None:
         try:

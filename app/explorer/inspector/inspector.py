@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class Inspector(QScrollArea):
         self.batch = Number(theme, "Batch", 1024, (1, 4, 16, 64, 256, 1024))
         self.seq = Number(theme, "Sequence length", 8192, (16, 128, 1024, 8192))
         for name, control in (("batch", self.batch), ("seq", self.seq)):
-            control.changed.connect(lambda value, n=name: self._number(n, value))
+            control.changed.connect(partial(self._number, name))
             control.drag_ended.connect(session.drag_ended)
             self.column.addWidget(control)
         self.precision = self._segments("Precision", _PRECISIONS, _PRECISION_TIPS, "dtype")
@@ -174,9 +175,9 @@ class Inspector(QScrollArea):
         advising.started.connect(self.goals.wait)
         advising.tried.connect(self.advice.count)
         self.advice.more_requested.connect(advising.search_all)
-        advising.advice_found.connect(self.advice.show_found)
+        advising.advice_ready.connect(self.advice.show_advice)
         advising.failed.connect(self.advice.fail)
-        advising.goal_found.connect(self.goals.show_result)
+        advising.goal_ready.connect(self.goals.show_result)
         self.goals.requested.connect(advising.seek)
 
     def wait(self) -> None:
@@ -207,12 +208,10 @@ class Inspector(QScrollArea):
         self.host.setToolTip(resolved.host.cpu)
 
     def _segments(
-        self, name: str, words: dict[str, str], tips: dict[str, str], field: str
+        self, name: str, words: dict[str, str], tips: dict[str, str], key: str
     ) -> Segments:
         control = Segments(name, words, tips)
-        control.chosen.connect(
-            lambda value: self._field(field, value == "training" if field == "training" else value)
-        )
+        control.chosen.connect(partial(self._field, key))
         self._labelled(name, control)
         return control
 
@@ -236,7 +235,7 @@ class Inspector(QScrollArea):
         self,
         name: str,
         values: list[str],
-        chosen: Any,
+        chosen: Callable[[str], object],
         beside: QWidget | None = None,
         row: QHBoxLayout | None = None,
     ) -> Choice:
@@ -246,7 +245,7 @@ class Inspector(QScrollArea):
         control.setMinimumContentsLength(5 if row else 8)
         for value in values:
             control.addItem(value, value)
-        control.activated.connect(lambda index: chosen(control.itemData(index)))
+        control.picked.connect(chosen)
         self._labelled(name, control, beside, row)
         return control
 
@@ -285,10 +284,10 @@ class Inspector(QScrollArea):
         if self.session.state.scenario.trace_file is None:
             self._field(name, value, merge=name)
 
-    def _field(self, name: str, value: Any, merge: str = "") -> None:
-        word = value if name != "training" else "training" if value else "inference"
-        changed = with_field(self.session.state.scenario, name, value)
-        self.session.set_scenario(changed, f"{name} {word}", merge)
+    def _field(self, name: str, value: str | int, merge: str = "") -> None:
+        new = value == "training" if name == "training" else value
+        changed = with_field(self.session.state.scenario, name, new)
+        self.session.set_scenario(changed, f"{name} {value}", merge)
 
     def _gpu(self, name: str) -> None:
         changed = with_field(self.session.state.scenario, "gpu", self.cards[name])

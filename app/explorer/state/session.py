@@ -7,7 +7,7 @@ changes of one kind, such as those of a slider's drag, merge into one command.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -43,7 +43,7 @@ class State:
 
     sides: tuple[NamedScenario, ...]
     current: int = 0
-    picked: frozenset[int] = field(default_factory=frozenset)
+    picked: frozenset[int] = frozenset()
     theme: ThemeChoice = "dark"
     workspace: str = "Explore"
     plan: str = ""

@@ -139,8 +139,8 @@ class Dropping:
         return answer and answer.prediction.trace
 
     def apply(self, card: Card, place: int) -> None:
-        """Apply a card from a key or menu, for `NEW` to a new scenario. The banner shows the reason
-        of a refusal."""
+        """Apply a card chosen by a key or in a menu; `NEW` stands for a new scenario. The banner
+        shows the reason if the card is refused."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
             self._refuse(offer.words)

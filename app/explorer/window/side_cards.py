@@ -120,7 +120,7 @@ class SideCard(QWidget):
         """Show the menu of the scenario."""
         menu = QMenu(self)
         for words, done in self._actions():
-            menu.addAction(words).triggered.connect(lambda _=False, done=done: done())
+            menu.addAction(words).triggered.connect(_without_arguments(done))
         menu.exec(at)
 
     def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
@@ -132,9 +132,8 @@ class SideCard(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            event.setAccepted(
-                event.key() == Qt.Key.Key_F2
-            )  # rename this card, not the current scenario
+            # rename this card, not the current scenario
+            event.setAccepted(event.key() == Qt.Key.Key_F2)
             return True
         return super().event(event)
 
@@ -250,6 +249,10 @@ class SideCard(QWidget):
             if part > 0.5:
                 paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
             at += part
+
+
+def _without_arguments(run: Callable[[], None]) -> Callable[[], None]:
+    return lambda: run()
 
 
 def _setup(answer: Answer) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
@@ -31,7 +32,7 @@ class SideStrip(QWidget):
         self.cards = [SideCard(theme, place) for place in range(len(LETTERS))]
         for place, card in enumerate(self.cards):
             card.chosen.connect(lambda at=place: session.switch_to(at))
-            card.renamed.connect(lambda name, at=place: session.rename(at, name))
+            card.renamed.connect(partial(session.rename, place))
             card.copied.connect(lambda at=place: self.copy(at))
             card.removed.connect(lambda at=place: self.remove(at))
             row.addWidget(card, 1)

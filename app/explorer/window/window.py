@@ -160,7 +160,7 @@ class Window(QMainWindow):
         answering.outdated_shown.connect(self.staleness.wait)
         answering.current_failed.connect(self._failed)
         for shows in (self.verdict, inspector):
-            answering.along_found.connect(shows.show_along)
+            answering.along_ready.connect(shows.show_along)
         inspector.follow(self.advising)
         inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 

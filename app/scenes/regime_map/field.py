@@ -17,7 +17,7 @@ from simulator.scenario.resolve import resolve
 if TYPE_CHECKING:
     from app.answers.sweeps.regime_map import Mapped
 
-_DEEPEST = 0.85  # from this lead on, the colour is the deepest
+_DEEPEST = 0.85  # at this lead and above, the colour is the deepest
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Curves:
 
     @property
     def unfit(self) -> float | None:
-        """The value from which the current side does not fit in memory."""
+        """The smallest value at which the current side does not fit in memory."""
         if not self.curves:
             return None
         first = self.curves[0]

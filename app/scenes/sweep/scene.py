@@ -32,8 +32,8 @@ class DrawnCurve:
 
 @dataclass(frozen=True)
 class SweepScene:
-    """Curves over an axis of numbers, the shares and shifts of the first curve, and the value from
-    which it does not fit in memory. `about` is True if the shifts are approximate."""
+    """Curves over an axis of numbers, the shares and shifts of the first curve, and the smallest
+    value at which it does not fit in memory. `about` is True if the shifts are approximate."""
 
     title: str
     curves: tuple[DrawnCurve, ...]

@@ -1,4 +1,4 @@
-"""The cluster as nodes, GPUs and roads."""
+"""The picture of the cluster: nodes, GPUs, and links drawn as roads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class TheCluster(PictureView):
         node = next((spot for spot in nodes if spot.holds(at.x(), at.y())), None)
         offer = Offer("Drop the GPU on a node", None, of_whole=True)
         if node is not None:
-            offer = gpu_offer(key, clustered.question, lambda *edit: self.edited.emit(*edit, ""))
+            offer = gpu_offer(
+                key, clustered.question, lambda new, words: self.edited.emit(new, words, "")
+            )
         self._drag_over(node if offer.done else None)
         return offer
 

@@ -33,12 +33,15 @@ class Scaling(PictureView):
         self.kinds = Segments("Batch of the scaling", _KINDS, {})
         for kind, button in self.kinds.buttons.items():  # wide enough for bold text
             button.setMinimumWidth(ceil(text_width(_KINDS[kind], SUPPORT_PX, 600)) + _SEGMENT_PAD)
-        self.kinds.chosen.connect(lambda kind: self.scaled.emit(kind == "strong"))
+        self.kinds.chosen.connect(self._scale)
         head = QHBoxLayout()
         head.setContentsMargins(8, 4, 8, 0)
         head.addWidget(self.kinds)
         head.addStretch(1)
         self.column.insertLayout(0, head)
+
+    def _scale(self, kind: str) -> None:
+        self.scaled.emit(kind == "strong")
 
     @property
     def points(self) -> tuple[Point, ...] | None:

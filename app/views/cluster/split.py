@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
@@ -77,7 +78,7 @@ class Split(ClusterView):
             each.restored.connect(lambda: self.refuse(""))
         self.steppers = {key: Stepper(name, note) for key, name, note in _DEGREES}
         for key, stepper in self.steppers.items():
-            stepper.changed.connect(lambda value, key=key: self._degree(key, value))
+            stepper.changed.connect(partial(self._degree, key))
         self.sharding = Segments(
             "Weights of the copies", {"ddp": "copied, DDP", "fsdp": "sharded, FSDP2"}, {}
         )

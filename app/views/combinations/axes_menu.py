@@ -68,7 +68,7 @@ class AxesMenu:
         action = self.menu.addAction(words)
         action.setData((kind, name))
         action.setCheckable(True)
-        action.toggled.connect(lambda _: self._toggled(kind, name))
+        action.toggled.connect(lambda: self._toggled(kind, name))
 
     def _toggled(self, kind: str, name: str) -> None:
         axes = [name for name, entry in self.axes.items() if entry.isChecked()]

@@ -93,9 +93,10 @@ def next_brush(column: CombinationColumn, scale: Scale, brush: Brush | None, ste
         return at - 0.4, at + 0.4
     ends: Floats = np.linspace(scale.low, scale.high, 11)
     if scale.log:  # between the smallest and largest value: the axis extends beyond both
-        positive = column.values[column.values > 0]
-        ends = np.geomspace(positive.min(), positive.max(), 11) if positive.size else ends
-    low = brush[0] if brush else (ends[0] if step > 0 else ends[9])
+        positive: Floats = column.values[column.values > 0]
+        if positive.size:
+            ends = np.geomspace(float(positive.min()), float(positive.max()), 11)
+    low = brush[0] if brush else float(ends[0 if step > 0 else 9])
     place = int(np.argmin(np.abs(ends - low)))
     place = min(max(place + (step if brush else 0), 0), 9)
     return float(ends[place]), float(ends[place + 1])

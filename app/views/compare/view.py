@@ -234,7 +234,7 @@ def kernels_of(p: Prediction, ops: frozenset[int]) -> frozenset[tuple[str, str]]
 def _keys(p: Prediction) -> Iterator[tuple[int, tuple[str, str]]]:
     """Yield each kernel's op, with the op's name and the kernel's family."""
     for op, work in zip(p.columns.op_of.tolist(), p.columns.work_of.tolist(), strict=True):
-        yield op, (p.trace.ops[op].name.partition(".")[2], p.works[work].family)
+        yield op, (p.trace.ops[int(op)].name.partition(".")[2], p.works[int(work)].family)
 
 
 def _key(pair: tuple[Side, Side]) -> str:

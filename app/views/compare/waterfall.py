@@ -31,7 +31,7 @@ class WaterfallCanvas(Titled):
         self.setMinimumSize(360, 200)
 
     def show_fall(self, fall: Waterfall | None, a: Side, b: Side) -> None:
-        """Draw a waterfall, or None while it is being computed."""
+        """Draw a waterfall; None while it is being computed."""
         self.fall, self.pair, self.over = fall, (a, b), None
         self.title = f"From {a.letter} to {b.letter}, one change at a time"
         slower = [s for s in fall.steps if s.change_s > 0.005 * fall.a.period_s] if fall else []

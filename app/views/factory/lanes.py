@@ -71,6 +71,8 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
 class FactoryLanes(Canvas):
     """Lanes are filled where there is work; `at_s` is the time of the animation above."""
 
+    over: int | None
+
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "One step, side by side")
         self.lanes: tuple[Lane, ...] = ()

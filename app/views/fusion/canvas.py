@@ -179,7 +179,7 @@ class FusionCanvas(Canvas):
 
     @property
     def bar_names(self) -> tuple[str, str]:
-        """What the two bars of DRAM traffic show."""
+        """The names of the two bars of DRAM traffic."""
         previewed = self.preview is not self.scene
         return "unfused", "with the selection" if previewed else "fused"
 

@@ -44,7 +44,7 @@ class FusionPanel(QWidget):
             label.setWordWrap(True)
         self.everywhere = QCheckBox("Apply to all matching layers")
         self.everywhere.setChecked(True)
-        self.everywhere.toggled.connect(lambda _: self.toggled.emit())
+        self.everywhere.toggled.connect(lambda: self.toggled.emit())
         self.fuse_button, self.split_button = QPushButton("Fuse"), QPushButton("Split")
         self.fuse_button.setProperty("look", "primary")
         self.fuse_button.clicked.connect(lambda: self.fuse_clicked.emit())

@@ -49,7 +49,7 @@ class FusionView(View):
         self.strip.label("ribbons: DRAM traffic, width in bytes; dotted: stays on chip")
         self.strip.stretch()
         self.canvas = FusionCanvas(theme)
-        self.canvas.chose.connect(lambda _: self._chose())
+        self.canvas.chose.connect(lambda: self._chose())
         self.canvas.fuse_requested.connect(self.fuse)
         self.canvas.split_requested.connect(self.split)
         self.panel = FusionPanel()

@@ -279,7 +279,7 @@ class Lessons(View):
         return self.pages.currentWidget() is self.page
 
     def turns(self, place: int) -> Callable[[], None]:
-        """The function that goes to a lesson."""
+        """Return a function that goes to a lesson."""
         return lambda: self.turn_to(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

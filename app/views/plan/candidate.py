@@ -41,9 +41,9 @@ class CandidateWidget(QFrame):
         self.title.setProperty("tone", "title")
         self.source.setProperty("tone", "label")
         self.switch = Switch(theme, f"{card.title} is a candidate")
-        self.switch.clicked.connect(lambda on: self.switched.emit(card.id, on))
+        self.switch.clicked.connect(self._switch)
         self.price = TextField(_price(card))
-        self.price.entered.connect(lambda _, text: self.priced.emit(card.id, text))
+        self.price.entered.connect(self._enter_price)
         self.price.restored.connect(self.restored)
         self.unit = QLabel()
         self.unit.setProperty("tone", "label")
@@ -71,6 +71,12 @@ class CandidateWidget(QFrame):
                 row.addWidget(widget, isinstance(widget, Elided))
             column.addLayout(row)
         self.put(card)
+
+    def _switch(self, on: bool) -> None:
+        self.switched.emit(self.card.id, on)
+
+    def _enter_price(self, _field: object, text: str) -> None:
+        self.priced.emit(self.card.id, text)
 
     def put(self, card: CandidateCard) -> None:
         """Show other choices for the same GPU."""

@@ -83,13 +83,15 @@ class CostAgainstSpeed(PlanView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.canvas = FrontCanvas(theme)
-        self.canvas.pressed_on.connect(
-            lambda key: self.chose.emit(key) if key is not None else None
-        )
+        self.canvas.pressed_on.connect(self._choose)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.canvas)
         self.setFocusProxy(self.canvas)
+
+    def _choose(self, key: object) -> None:
+        if key is not None:
+            self.chose.emit(key)
 
     def update_plan(self, planned: Planned) -> None:
         self.canvas.put(planned)

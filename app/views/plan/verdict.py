@@ -25,6 +25,7 @@ from app.views.plan.table import ROW_PX, CandidateTable
 from app.views.plan.tornado import TornadoCanvas
 from app.widgets.elided_label import Elided
 from app.widgets.vertical_scroll_area import VerticalScrollArea
+from simulator.planning.result import Row
 
 _BEST = re.compile(r"; best so far .*?(?=, about |$)")
 """The part of a progress text that is omitted if there is little room."""
@@ -60,9 +61,7 @@ class PlanVerdict(PlanView):
         self.retry.clicked.connect(self.retried)
         self.retry.hide()
         self.table = CandidateTable(theme)
-        self.table.pressed_on.connect(
-            lambda row: self.chose.emit(candidate_of(row)) if row is not None else None
-        )
+        self.table.pressed_on.connect(self._choose)
         self.area = VerticalScrollArea(self.table)
         self.rests = QLabel("Sensitivity to the assumptions")
         self.rests.setProperty("tone", "title")
@@ -77,6 +76,10 @@ class PlanVerdict(PlanView):
         self.report.clicked.connect(self.reported)
         self.report.setEnabled(False)
         self._place()
+
+    def _choose(self, row: Row | None) -> None:
+        if row is not None:
+            self.chose.emit(candidate_of(row))
 
     def _place(self) -> None:
         column = QVBoxLayout(self)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.answers.plan.cards import (
     CandidateCard,
+    Dimension,
     candidate_cards,
     priced,
     switched,
@@ -77,7 +78,7 @@ class Workload(PlanView):
         self.reveal.setToolTip("Show the other fields of the plan, below the candidates")
         self.reveal.clicked.connect(self._show_details)
         self.add = AddGpu()
-        self.add.chosen.connect(lambda name: self._edit(self.add.edit(name), f"add {name}"))
+        self.add.chosen.connect(self._add)
         self.cards: list[CandidateWidget] = []
         self.inside = QWidget()
         self.inside.setProperty("look", "plain")
@@ -175,27 +176,32 @@ class Workload(PlanView):
             widget.put(card)
         self.count.setText(f"{sum(card.use for card in cards)} on")
 
+    def _add(self, name: str) -> None:
+        self._edit(self.add.edit(name), f"add {name}")
+
     def _card(self, card: CandidateCard) -> CandidateWidget:
         widget = CandidateWidget(card, self.theme)
-        widget.switched.connect(
-            lambda name, on: self._edit(
-                lambda draft: switched(draft, name, on), f"{card.title} {'on' if on else 'off'}"
-            )
-        )
-        widget.toggled.connect(
-            lambda name, dimension, which: self._edit(
-                lambda draft: toggled(draft, name, dimension, which), f"{dimension} of {card.title}"
-            )
-        )
-        widget.priced.connect(
-            lambda name, text: self._edit(
-                lambda draft: priced(draft, name, text), f"price of {card.title}", widget.price
-            )
-        )
+
+        def switch(name: str, on: bool) -> None:
+            words = f"{card.title} {'on' if on else 'off'}"
+            self._edit(lambda draft: switched(draft, name, on), words)
+
+        def toggle(name: str, dimension: Dimension, which: str) -> None:
+            words = f"{dimension} of {card.title}"
+            self._edit(lambda draft: toggled(draft, name, dimension, which), words)
+
+        def set_price(name: str, text: str) -> None:
+            words = f"price of {card.title}"
+            self._edit(lambda draft: priced(draft, name, text), words, widget.price)
+
+        def remove(name: str) -> None:
+            self._edit(lambda draft: without_gpu(draft, name), f"remove {card.title}")
+
+        widget.switched.connect(switch)
+        widget.toggled.connect(toggle)
+        widget.priced.connect(set_price)
         widget.restored.connect(lambda: self.refuse(""))
-        widget.removed.connect(
-            lambda name: self._edit(lambda draft: without_gpu(draft, name), f"remove {card.title}")
-        )
+        widget.removed.connect(remove)
         return widget
 
     def _entered(self, field: Field, text: str) -> None:

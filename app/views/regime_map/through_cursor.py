@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -32,8 +33,8 @@ class ThroughCursor(QWidget):
         self.bars = (ChoiceBars(theme), ChoiceBars(theme))
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):
             canvas.setMinimumSize(250, 150)
-            canvas.pressed_on.connect(lambda row, u=upright: self._along(u, row))
-            bars.pressed_on.connect(lambda choice, u=upright: self._chosen(u, choice))
+            canvas.pressed_on.connect(partial(self._along, upright))
+            bars.pressed_on.connect(partial(self._chosen, upright))
             bars.hide()
             column.addWidget(canvas, 1)
             column.addWidget(bars, 1)

@@ -52,7 +52,7 @@ class RegimeMap(View):
             menu.setMinimumWidth(116)
         self.status = self.strip.hint()
         self.map = MapCanvas(theme)
-        self.map.moved_to.connect(lambda _: self._slice())
+        self.map.moved_to.connect(lambda: self._slice())
         self.map.pressed_on.connect(self._pressed)
         self.through = ThroughCursor(theme)
         self.through.pressed_on.connect(self._go)

@@ -1,4 +1,4 @@
-"""The timeline's widget: its window on the step, the pointer and the keys."""
+"""The timeline's widget: its visible time range, the pointer and the keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STILL_PX = 4.0  # a press that moves less than this is a click
 
 
 class TimelineCanvas(TimelinePicture):
-    """Moves the window over the step, and selects slices and time ranges."""
+    """Moves the visible time range, and selects slices and time ranges."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
@@ -74,7 +74,7 @@ class TimelineCanvas(TimelinePicture):
             self.look(zoomed.low, zoomed.high)
 
     def pan(self, share: float) -> None:
-        """Pan by a share of the window."""
+        """Pan by a share of the visible time range."""
         low, high = self.span
         away = share * (high - low)
         self.look(low + away, high + away)
@@ -93,7 +93,7 @@ class TimelineCanvas(TimelinePicture):
             place = slices.within(*self.span).start
             if self.highlighted:  # the slice beside the first picked kernel
                 begin = self.lanes.prediction.schedule.start_s[self.highlighted[0]]
-                place = max(int(np.searchsorted(slices.begin_s, begin)) + by, 0)
+                place = max(int(np.searchsorted(slices.begin_s, float(begin))) + by, 0)
             place = min(place, slices.count - 1)
         self._move_to(Spot(over.lane if over else "gpu", place))
 

@@ -53,7 +53,7 @@ def gpu_card(lanes: Lanes, place: int) -> Card:
 def host_card(lanes: Lanes, place: int) -> Card:
     """Return the card of a slice of the host's time."""
     p, slices = lanes.prediction, lanes.host
-    kind = HOST_KINDS[slices.kind[place]]
+    kind = HOST_KINDS[int(slices.kind[place])]
     index = int(slices.of[place])
     op = p.trace.ops[index]
     time = seconds(float(slices.end_s[place] - slices.begin_s[place]))

@@ -110,7 +110,7 @@ class Timeline(StripView):
         cause = np.where(synced, SYNC_WAIT, HOST_WAIT).tolist()
         rows = [list(_HEADS)]
         for k, op in enumerate(c.op_of.tolist()):
-            call, waited_s = p.trace.ops[op], float(s.idle_s[k])
+            call, waited_s = p.trace.ops[int(op)], float(s.idle_s[k])
             rows.append(
                 [
                     str(k + 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtCore import QPointF, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter
 
@@ -15,11 +15,18 @@ _LEFT_PX, _ARROW_PX = 9, 27
 class Choice(QComboBox):
     """A combo box; the arrow is painted in the colours of `theme`."""
 
+    picked = Signal(object)
+    """The data of the item that the user chose."""
+
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
         self.theme = theme
         self.setAccessibleName(name)
         self.setMaxVisibleItems(18)
+        self.activated.connect(self._pick)
+
+    def _pick(self, index: int) -> None:
+        self.picked.emit(self.itemData(index))
 
     def shown_text(self) -> str:
         """The current text, elided in its middle to the width of the box."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import log
 from typing import Any
 
@@ -113,13 +114,13 @@ class Controls(QWidget):
             check = QCheckBox()
             check.setChecked(bool(self.values[parameter.name]))
             check.setAccessibleName(name)
-            check.toggled.connect(lambda on: self._set(parameter, on))
+            check.toggled.connect(partial(self._set, parameter))
             self.grid.addWidget(check, at, 1)
         elif parameter.kind == "choice":
             choice = Choice(self.theme, name)
             choice.addItems(list(parameter.choices))
             choice.setCurrentText(str(self.values[parameter.name]))
-            choice.textActivated.connect(lambda value: self._set(parameter, value))
+            choice.textActivated.connect(partial(self._set, parameter))
             self.grid.addWidget(choice, at, 1)
         else:
             self._box(parameter, name, at)
@@ -137,15 +138,16 @@ class Controls(QWidget):
             slider = self.sliders[parameter.name] = RangeSlider(self.theme, name, parameter)
             value = self.values[parameter.name]
             slider.setValue(slider.step_of(float(value if value != "" else parameter.low or 0.0)))
-            slider.valueChanged.connect(
-                lambda step: self._set(parameter, slider.number(step), True)
-            )
+            slider.valueChanged.connect(partial(self._dragged, parameter, slider))
             slider.sliderReleased.connect(self.drag_ended)
             self.grid.addWidget(slider, self.grid.rowCount(), 0, 1, 2)
 
     def _typed(self, parameter: Parameter, box: QLineEdit) -> None:
         text = box.text().strip()
         self._set(parameter, text if parameter.kind == "text" else value_of(text))
+
+    def _dragged(self, parameter: Parameter, slider: RangeSlider, step: int) -> None:
+        self._set(parameter, slider.number(step), True)
 
     def _set(self, parameter: Parameter, value: object, dragged: bool = False) -> None:
         box = self.boxes.get(parameter.name)

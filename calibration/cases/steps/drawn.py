@@ -23,7 +23,7 @@ class Draw(NamedTuple):
     salt: str
     """The text before a network's name when it is hashed."""
     pictures: Collection[str]
-    """Networks of transformers whose input is a picture."""
+    """Networks of transformers whose input is an image."""
     waves: Collection[str]
     """Networks whose input is sound."""
     cut: Collection[str]

@@ -71,7 +71,7 @@ _MEASURED = {(case.network, case.phase) for case in (*PACKAGES_THIRD, *PACKAGES_
 
 
 def _small(case: Case) -> Case:
-    """A step of few tokens or pictures, which is host-bound in most cases."""
+    """A step of few tokens or images, which is host-bound in most cases."""
     return replace(case, batch=1 + _digest(case.network)[5] % 2, seq=min(case.seq, 128))
 
 

@@ -94,7 +94,7 @@ STEPS = (
     ParallelStep("ddp", Case("bert-base", "autocast", "training", 8, 128, "adamw")),
     ParallelStep("ddp", Case("gpt2", "fp32", "training", 2, 512, "sgd")),
     ParallelStep("fsdp", Case("llama3-8b", "bf16", "training", 1, 2048, "adamw")),
-    # steps from 40 on were added for four GPUs
+    # steps 40 and later were added for four GPUs
     ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 4),
     ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 8),
     ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 32, 512), 16),

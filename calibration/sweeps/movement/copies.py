@@ -149,7 +149,7 @@ def _framed(rng: Random) -> Params | None:
 
 @operation(sweep("move_pixels", 30, _framed))
 def move_pixels(dtype: str, batch: int, channels: int, side: int, name: str) -> Call:
-    """Pad a picture by one on all sides, roll it by three along both sides, or flip it."""
+    """Pad an image by one on all sides, roll it by three along both sides, or flip it."""
     x = random(batch, channels, side, side, dtype=dtype)
     if name == "pad":
         return lambda: F.pad(x, (1, 1, 1, 1))

@@ -1,4 +1,4 @@
-"""Sweeps of ops on pictures: convolutions, pooling and batch norms.
+"""Sweeps of ops on images: convolutions, pooling and batch norms.
 
 May import the registry of sweeps, operands and shapes.
 """

@@ -138,7 +138,7 @@ def stem(
     kernel: int,
     stride: int,
 ) -> Call:
-    """The first convolution of a network, on pictures of one to four channels."""
+    """The first convolution of a network, on images of one to four channels."""
     return convolution(dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False)
 
 
@@ -153,7 +153,7 @@ def stem_backward(
     kernel: int,
     stride: int,
 ) -> Call:
-    """The gradient of the weights of a first convolution, and that of the picture if it has four
+    """The gradient of the weights of a first convolution, and that of the image if it has four
     channels."""
     return convolution_backward(
         dtype, 2, last, batch, inward, outward, side, kernel, stride, 1, False

@@ -124,7 +124,7 @@ def convolution_backward(
     groups: int,
     bias: bool,
 ) -> Call:
-    """Gradients of weights and bias, and of the input unless it is a picture."""
+    """Gradients of weights and bias, and of the input unless it is an image."""
     x, w, b = _operands(dtype, dims, last, batch, inward, outward, side, kernel, groups, bias, True)
     padding = 0 if stride == kernel else kernel // 2
     y = _CONVOLVE[dims](x, w, b, stride, padding, 1, groups)

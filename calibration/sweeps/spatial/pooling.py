@@ -1,4 +1,4 @@
-"""Pooling and interpolation of pictures, forward and backward."""
+"""Pooling and interpolation of images, forward and backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch norms, pooling and interpolation of pictures of any sides and channels, in both layouts."""
+"""Batch norms, pooling and interpolation of images of any sides and channels, in both layouts."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SHARE = 4096
 """Approximate number of elements per block of a topk whose rows are split over blocks."""
 _MANY_BLOCKS = ((20, 20000), (40, 10000), (80, 8000), (199, 5000), (799, 3000), (4000, 800))
 """(Largest number of rows, smallest number of columns) for which topk splits a row over blocks
-(TensorTopK.cu, should_use_multiblock). With more rows, it splits from 400 columns on."""
+(TensorTopK.cu, should_use_multiblock). With more rows, it splits rows of at least 400 columns."""
 
 
 def rows_along(x: Tensor, dim: int) -> tuple[int, int]:

@@ -73,7 +73,8 @@ def lu_unpack(op: Signature) -> tuple[Work, ...]:
 def renorm(op: Signature) -> tuple[Work, ...]:
     """The norm of each slice, its factor, and the product."""
     x = op["self"]
-    slices = x.shape[op.arg("dim", 0) % max(len(x.shape), 1)] if x.shape else 1
+    dim: int = op.arg("dim", 0)
+    slices = x.shape[dim % max(len(x.shape), 1)] if x.shape else 1
     norms = 4 * slices
     return (
         reduction(slices, x.numel // max(slices, 1), x.nbytes, norms, flops=2, dtype=x.dtype),
@@ -94,7 +95,7 @@ def trilinear(op: Signature) -> tuple[Work, ...]:
     """Σ x·W·y by slices of W along the unrolled dimension: a product of two, times the third,
     summed, and added to the result (Linear.cpp, `_trilinear`)."""
     left, weight, right = op.inputs
-    unrolled = op.arg("unroll_dim", 1)
+    unrolled: int = op.arg("unroll_dim", 1)
     shape = weight.shape if len(weight.shape) == 3 else (1, *weight.shape)
     expanded: list[int] = op.arg("expand2", [0])
     slices = shape[unrolled - 1] if unrolled not in expanded else 1

@@ -7,9 +7,10 @@ rows have a binomial distribution.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.varying import in_arrays
 
@@ -40,4 +41,7 @@ def row_tiles(rows: Any, groups: Any, height: int) -> Any:
         z = np.clip((mean - 0.5 - tile * height) / deviation, -30, 30)
         further = further + 1 / (1 + np.exp(-_LOGISTIC * z))
     few = groups_with_rows(rows, groups) + groups * further
-    return np.where(mean > _FULL * height, groups * (mean / height + 0.5), few)
+    return cast(
+        "NDArray[np.float64]",
+        np.where(mean > _FULL * height, groups * (mean / height + 0.5), few),
+    )

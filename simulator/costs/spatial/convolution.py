@@ -1,8 +1,8 @@
 """Convolutions, forward and backward, as cuDNN and ATen's depthwise kernels run them.
 
 Every direction costs 2·n·spatial·kernel·cin·cout/groups FLOPs, since each product of the forward
-appears once in each gradient. `torch.utils.flop_counter` agrees except for the weight gradient of a
-grouped convolution, which it counts as dense: `groups` times too many.
+pass appears once in each gradient. `torch.utils.flop_counter` agrees except for the weight gradient
+of a grouped convolution, which it counts as dense: `groups` times too many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pooling: one kernel over the outputs, or over the inputs in the backward pass.
 
-A backward that adds with atomics clears its result first. Files are those of ATen/native/cuda.
+A backward pass that adds with atomics clears its result first. Files are those of ATen/native/cuda.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ which that loop writes (`fusable_read_and_write`)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from simulator.fusion.node import Key
 from simulator.records import Op, Tensor, row_major
@@ -62,7 +62,8 @@ def read(key: Key, offset: int, way: Map) -> Key:
     if isinstance(key, Part):
         before = key
     else:
-        storage, version = key if isinstance(key, tuple) else (_ONLY_SEEN, key)
+        is_value = isinstance(key, tuple)
+        storage, version = cast("tuple[int, Any]", key) if is_value else (_ONLY_SEEN, key)
         before = Part(storage, version, 0, ())
     return Part(before.storage, before.version, before.offset + offset, (*before.way, *way))
 
@@ -120,7 +121,9 @@ def first_adjacent(key: Key) -> bool:
 
 
 def _is_pair(each: Any) -> bool:
-    return isinstance(each, tuple) and all(isinstance(number, int) for number in each)
+    return isinstance(each, tuple) and all(
+        isinstance(number, int) for number in cast("tuple[object, ...]", each)
+    )
 
 
 def _broadcasts(tensor: Tensor, out: Tensor) -> bool:

@@ -88,7 +88,8 @@ def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
     name = op.name.split(".")[1].removesuffix("_")
     if work.family in REDUCING_FAMILIES:
         if name in ROWS:
-            return ROWS[name][work.dims.get("cols", 0) > persistent] * op.inputs[0].numel
+            long: bool = work.dims.get("cols", 0) > persistent
+            return ROWS[name][long] * op.inputs[0].numel
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":

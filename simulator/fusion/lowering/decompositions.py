@@ -209,7 +209,7 @@ def _batch_norm_backward(lowering: Lowering, index: int, op: Op) -> None:
 def _softmax(lowering: Lowering, index: int, op: Op) -> None:
     reads = lowering.inputs(index, op)
     source = op.inputs[0]
-    dim = op.signature.arg("dim", -1)
+    dim: int = op.signature.arg("dim", -1)
     cols = source.shape[dim] if source.shape else 1
     rows = source.numel // max(cols, 1)
     inner = dim in (-1, len(source.shape) - 1)
@@ -224,7 +224,8 @@ def _softmax(lowering: Lowering, index: int, op: Op) -> None:
 def _scan(lowering: Lowering, index: int, op: Op) -> None:
     """Running sums, each along its row in one kernel, with a result for each element."""
     source, out = op.inputs[0], op.outputs[0]
-    cols = source.shape[op.signature.arg("dim", -1)] if source.shape else 1
+    dim: int = op.signature.arg("dim", -1)
+    cols = source.shape[dim] if source.shape else 1
     node = lowering.node(
         "reduction",
         source.numel // max(cols, 1),

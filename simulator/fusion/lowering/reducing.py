@@ -74,8 +74,8 @@ def _outer(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
 
 
 def _along_first(lowering: Lowering, elements: int, reads: dict[Key, int]) -> bool:
-    """Whether more than half of the reads of whole values go along memory in their first dimension,
-    as those of a transposed matrix do."""
+    """Whether more than half of the reads of whole values are contiguous along their first
+    dimension, like those of a transposed matrix."""
     whole = [key for key, size in lowering.through(reads)[0].items() if size >= elements]
     if not lowering.inductor or lowering.calls.channels_last:
         return False

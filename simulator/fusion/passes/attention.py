@@ -199,7 +199,7 @@ def _turned(key: Tensor) -> Tensor:
 def _with(trace: Trace, calls: dict[int, tuple[Match, str]]) -> JointGraph:
     """The trace with these calls, without the ops that they replace and views of removed
     results."""
-    removed = frozenset().union(*(match.ops for match, _ in calls.values()))
+    removed = frozenset[int]().union(*(match.ops for match, _ in calls.values()))
     dead = {s for i in removed for s in trace.ops[i].storages[len(trace.ops[i].inputs) :]}
     dead -= {match.result[1] for match, _ in calls.values()}
     ops: list[Op] = []

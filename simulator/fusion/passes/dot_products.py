@@ -1,10 +1,10 @@
 """Products of one row or one column, which max-autotune writes as sums of products.
 
-`torch.compile(mode="max-autotune")` tunes along coordinates, and Inductor then decomposes such an
-`mm` or `bmm` into `(a.unsqueeze(2) * b.unsqueeze(0)).sum(1)` (torch/_inductor/decomposition.py).
-The op that makes an operand, such as the conversion of 8-bit weights, then fuses into that loop:
-the weights are read once, in 8 bits. By default a product is a library call, which reads the
-converted weights from memory.
+`torch.compile(mode="max-autotune")` turns on coordinate descent tuning, and Inductor then
+decomposes such an `mm` or `bmm` into `(a.unsqueeze(2) * b.unsqueeze(0)).sum(1)`
+(torch/_inductor/decomposition.py). The op that makes an operand, such as the conversion of 8-bit
+weights, then fuses into that loop: the weights are read once, in 8 bits. By default a product is a
+library call, which reads the converted weights from memory.
 """
 
 from __future__ import annotations

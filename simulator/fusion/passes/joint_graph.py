@@ -25,7 +25,7 @@ class JointGraph:
 
     trace: Trace
     source: Sequence[int] = ()
-    members: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    members: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
 
     def of_origin(self, fused: Fused, origin: Trace) -> Fused:
         """The fused joint graph, with groups that refer to ops of the eager trace."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -120,14 +121,15 @@ class _Building:
     def _lasts(self, key: Key, from_outside: set[int]) -> bool:
         if not isinstance(key, tuple):
             return False
-        storage = self.trace.storages[key[0]]
+        number = cast("tuple[int, Any]", key)[0]
+        storage = self.trace.storages[number]
         unread = key not in self.readers
         lasts = storage.role != "activation" or storage.freed is None
-        return lasts or key[0] in from_outside or unread
+        return lasts or number in from_outside or unread
 
     def _storage(self, key: Key) -> int:
         if isinstance(key, tuple):
-            return key[0]
+            return cast("tuple[int, Any]", key)[0]
         return self.internal.setdefault(key, len(self.trace.storages) + len(self.internal))
 
     def _signature(

@@ -1,4 +1,4 @@
 """Steps that Dynamo cuts into several graphs: the breaks, and the schedules of the pieces.
 
-May import the other modules of the exact fusion, and their imports.
+May import the other modules of `simulator.inductor`, and their imports.
 """

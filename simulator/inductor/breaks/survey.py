@@ -49,7 +49,9 @@ def survey(
     to_gpu(module, mode)
     args, kwargs = tree_map(partial(on_gpu, mode), (args, kwargs))
     module.train(training)
-    run = torch.compile(module, backend=mode.backend, dynamic=False)
+    run = torch.compile(  # pyright: ignore[reportUnknownMemberType]
+        module, backend=mode.backend, dynamic=False
+    )
     mode.pieces[:] = [_Ran(False)]  # earlier pieces are not part of the step
     with mode, torch.enable_grad() if training else torch.no_grad():
         if autocast is None:

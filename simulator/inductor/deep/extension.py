@@ -149,7 +149,7 @@ def _filled(value: Any, counted: bool, counts: Iterator[int], place: tuple[Any, 
 
 
 def _items(value: Any) -> Any:
-    return value.items() if isinstance(value, dict) else enumerate(value)
+    return cast("dict[Any, Any]", value).items() if isinstance(value, dict) else enumerate(value)
 
 
 def _counts(value: Any, counted: bool, place: tuple[Any, ...]) -> bool:

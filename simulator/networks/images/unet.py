@@ -136,7 +136,7 @@ class UNet(nn.Module):
 
         self.time = nn.Sequential(nn.Linear(widths[0], time), nn.SiLU(), nn.Linear(time, time))
         self.enter = nn.Conv2d(channels, widths[0], 3, padding=1)
-        skips = [widths[0]]  # channels of each activation that the way up concatenates
+        skips = [widths[0]]  # channels of each activation that the upward path concatenates
         self.down = nn.ModuleList()
         for stage, width in enumerate(widths):
             for _ in range(blocks):

@@ -105,7 +105,8 @@ def _pictures(config: Any, batch: int) -> Any:
 
 
 def _is_video(vision: Any) -> bool:
-    """Whether a network takes 5 dimensions: those with tubelets or attention over time."""
+    """Whether the images are videos, of 5 dimensions: for networks with tubelets or attention over
+    time."""
     return any(hasattr(vision, name) for name in ("tubelet_size", "attention_type"))
 
 

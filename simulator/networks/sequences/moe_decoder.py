@@ -83,8 +83,8 @@ class MoeLayer(nn.Module):
 
 class MoeDecoder(nn.Module):
     """The decoder. With a `window`, every other layer, from the first, attends to that many tokens.
-    Left out: gpt-oss' attention sinks (a number for each head) and clamps, which cost nothing
-    beside the rest.
+    Left out: gpt-oss' attention sinks (a number for each head) and clamps, whose cost is
+    negligible.
 
     With `ranks` it is the part of one rank in a tensor-parallel group of that size: its share of
     the heads, of each expert's `hidden` and of the vocabulary, without the collectives. Keys and

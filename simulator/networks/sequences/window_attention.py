@@ -33,7 +33,7 @@ def attend_in_window(q: Tensor, k: Tensor, v: Tensor, window: int) -> Tensor:
 
 def _mask(blocks: int, window: int, device: torch.device) -> Tensor:
     """True where a query of a block sees a key, [blocks, 1, window, 2 · window]: the keys begin
-    `window` before the block, which for the first block is before the sequence."""
+    `window` positions before the block; those of the first block begin before the sequence."""
     query = torch.arange(window, device=device)[:, None]
     key = torch.arange(2 * window, device=device)
     seen = (key > query) & (key <= query + window)

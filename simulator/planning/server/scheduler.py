@@ -15,6 +15,7 @@ import heapq
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +128,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     tick = coming = preempted = 0
 
     def whole(request: int) -> int:
-        """The tokens of cache that a request reserves."""
+        """The number of cache tokens that a request reserves."""
         return rules.in_blocks(prompts[request] + outputs[request])
 
     def retire() -> None:
@@ -283,5 +284,5 @@ def percentile(values: Floats, weights: Floats | None, percent: float) -> float:
         return float("nan")
     order = np.argsort(values)
     mass = np.cumsum(np.ones(values.size) if weights is None else weights[order])
-    at = np.searchsorted(mass, mass[-1] * percent / 100)
+    at = cast("int", np.searchsorted(mass, mass[-1] * percent / 100))
     return float(values[order][min(int(at), values.size - 1)])

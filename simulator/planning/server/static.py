@@ -7,6 +7,8 @@ complete, as in `generate` of Hugging Face's transformers. The tokens of each re
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from simulator.planning.server.requests import Requests
@@ -70,7 +72,8 @@ def serve_static(load: Requests, step: StepTime, rules: Rules) -> Served:
         gaps.append(decodes_s[alive > 0])
         decoded.append(alive[alive > 0].astype(float))
         took = float(ends[-1] - clock)
-        waiting = int(np.searchsorted(load.arrival_s, ends[-1], side="right")) - coming
+        arrived = cast("int", np.searchsorted(load.arrival_s, ends[-1], side="right"))
+        waiting = int(arrived) - coming
         waiting_area += max(waiting, 0) / 2 * took
         cached_area += size * (prompt + output / 2) * took
         busy += took

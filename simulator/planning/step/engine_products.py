@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def products_saved_s(
         if batch > fit["tokens"][-1]:
             saved.append(0.0)
             continue
-        share = float(np.interp(np.log2(batch), tokens, fit["share"]))
+        share = float(cast("float", np.interp(np.log2(batch), tokens, fit["share"])))
         rate = gpu.bandwidth_bytes_per_s * share
         kernels = layer_kernels(scenario, batch, seq)
         saved.append(sum(_layers(scenario, k) * _saved_s(k, rate) for k in kernels))

@@ -153,7 +153,7 @@ def base_scenario(
 def engine_scenario(
     network: str, gpu: GPU, precision: str, engine: str, host: str | None = None
 ) -> Scenario:
-    """The scenario of a step in an engine; servers run mixtures of experts by fused kernels."""
+    """The scenario of a step in an engine; servers run mixtures of experts with fused kernels."""
     mode = "eager" if engine == "eager" else "cuda_graph"
     scenario = base_scenario(network, gpu, precision, mode, host)
     if engine in SERVERS and "experts" in sizes_of(network):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
@@ -39,4 +39,8 @@ def as_command(scenario: Scenario, command: str = "predict") -> str:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return (
+        ",".join(map(str, cast("Iterable[object]", value)))
+        if isinstance(value, tuple | list)
+        else str(value)
+    )

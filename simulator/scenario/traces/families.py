@@ -42,11 +42,12 @@ def expecting(batches: int, seqs: int = 1) -> Generator[None]:
     """Announce the number of distinct batches and sequences of each network: within this context,
     families are fitted at once if that takes fewer traces. A context inside another one adds to
     it."""
-    axes = (_BATCH if batches > 1 else frozenset()) | (_SEQ if seqs > 1 else frozenset())
+    no_axes = frozenset[Axis]()
+    axes = (_BATCH if batches > 1 else no_axes) | (_SEQ if seqs > 1 else no_axes)
     pays = batches * seqs > COSTS.get(axes, batches * seqs)
     if not pays and batches > COSTS[_BATCH]:
         axes, pays = _BATCH, True
-    token = _EXPECTED.set(_EXPECTED.get() | (axes if pays else frozenset()))
+    token = _EXPECTED.set(_EXPECTED.get() | (axes if pays else no_axes))
     try:
         yield
     finally:

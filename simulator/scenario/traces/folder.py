@@ -1,4 +1,5 @@
-"""The folder in which this process stores traces, if any. Imports no slow module."""
+"""The folder in which this process stores traces, if any. Imports no module that is slow to
+load."""
 
 from __future__ import annotations
 

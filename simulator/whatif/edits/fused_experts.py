@@ -111,7 +111,7 @@ def _before(trace: Trace, index: int) -> Iterator[Op]:
 
 
 def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator[Op]:
-    """The ops that replace an op from the first product on; none if the fused kernels do its
+    """The ops that replace an op at or after the first product; none if the fused kernels do its
     work."""
     op = trace.ops[index]
     if _is_grouped(op):

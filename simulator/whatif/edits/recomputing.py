@@ -1,7 +1,7 @@
-"""Activation checkpointing: a block's forward runs again before its backward.
+"""Activation checkpointing: a block's forward pass runs again before its backward pass.
 
 As in non-reentrant `torch.utils.checkpoint`, a block keeps its inputs, not its activations. The
-second forward stops once it has recomputed everything that the backward reads.
+second forward pass stops once it has recomputed everything that the backward pass reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.scenario.module_pattern import block
 class Block:
     """A module's forward ops [first, stop); the ops [first, until) run again.
 
-    resumes   the first op of its backward, before which they run
+    resumes   the first op of its backward pass, before which they run
     backward  its backward ops
     """
 

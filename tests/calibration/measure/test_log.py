@@ -152,8 +152,9 @@ def test_another_gpu_or_version_is_refused(tmp_path: Path, key: str, value: Any)
     filled(path, 1)
     with pytest.raises(InputError) as caught:
         Log(path, {**HEADER, key: value})
-    assert f"measured with {key} {HEADER[key]!r}, here is {value!r}: expected one" in str(
-        caught.value
+    assert (
+        f"measured with {key} {HEADER[key]!r}, but this process has {value!r}: expected one"
+        in str(caught.value)
     )
     assert "name another folder" in str(caught.value)
 
@@ -162,7 +163,7 @@ def test_another_cpu_matters_only_where_the_host_is_measured(tmp_path: Path) -> 
     filled(tmp_path / "gpu.jsonl", 1)
     Log(tmp_path / "gpu.jsonl", {**HEADER, "cpu": "two"}).close()
     Log(tmp_path / "host.jsonl", {"gpu": None, "cpu": "one"}).close()
-    with pytest.raises(InputError, match="measured with cpu 'one', here is 'two'"):
+    with pytest.raises(InputError, match="measured with cpu 'one', but this process has 'two'"):
         Log(tmp_path / "host.jsonl", {"gpu": None, "cpu": "two"})
 
 

@@ -101,7 +101,7 @@ def test_another_version_is_named(body: str, said: str) -> None:
         step, refusal = (msgspec.json.decode(x, type=Message) for x in child.stdout.readlines())
     assert step.step == "preparing a device"
     assert refusal.refused.startswith("torch 2.") and " with triton " in refusal.refused
-    assert refusal.refused.endswith(f"{said}; install torch 2.11 to 2.13 with its triton")
+    assert refusal.refused.endswith(f"{said}; install torch 2.11 to 2.13 with the matching triton")
 
 
 def test_a_question_that_waits_is_ended_with_its_asker() -> None:

@@ -184,4 +184,6 @@ def test_internals_that_are_not_there_are_of_another_version() -> None:
         exec(code)
     text = reason(raised.value)
     assert text.startswith(f"torch {version('torch')} with triton ")
-    assert text.endswith("has no attribute 'nowhere'; install torch 2.11 to 2.13 with its triton")
+    assert text.endswith(
+        "has no attribute 'nowhere'; install torch 2.11 to 2.13 with the matching triton"
+    )

@@ -264,7 +264,7 @@ def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
     ({"lora_rank": 4, "network": "mine.py:make"}, "workload.lora_rank: mine.py:make is not in the "
      "catalogue: expected a network of `ridgepoint networks`; choose one, or add the adapters in "
      "your own network"),
-    ({"lora_rank": 4, "kind": "inference", "tokens": 1}, "workload.lora_rank means nothing for "
+    ({"lora_rank": 4, "kind": "inference", "tokens": 1}, "workload.lora_rank does not apply to "
      "inference: expected no such key; remove it"),
 ])  # fmt: skip
 def test_adapters_that_mean_nothing_are_refused(changed: dict[str, Any], message: str):

@@ -131,10 +131,10 @@ def test_an_overloaded_service_names_the_cards_that_it_needs():
 
 
 @pytest.mark.parametrize(("changed", "message"), [
-    ({"load": {}}, "workload.batch_window means nothing without load.rate, since batches are then "
+    ({"load": {}}, "workload.batch_window has no effect without load.rate, since batches are then "
      "always full: expected both keys or neither; add load.rate, or remove workload.batch_window"),
     ({"workload": {"kind": "serving", "network": "llama3-8b", "batch_window": "1 ms"}},
-     "workload.batch_window means nothing for serving: expected no such key; remove it"),
+     "workload.batch_window does not apply to serving: expected no such key; remove it"),
 ])  # fmt: skip
 def test_a_window_without_a_queue_is_refused(changed: dict[str, Any], message: str):
     own = {"workload": SERVICE["workload"] | {"batch_window": "5 ms"}}

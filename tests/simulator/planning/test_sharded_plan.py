@@ -80,7 +80,7 @@ def test_a_card_without_room_for_a_replica_says_how_to_shard_it():
 
 def test_only_training_is_sharded():
     served = {"kind": "inference", "network": "resnet18"}
-    with pytest.raises(InputError, match=r"candidates\.parallel means nothing for inference"):
+    with pytest.raises(InputError, match=r"candidates\.parallel does not apply to inference"):
         read({"workload": served, "candidates": {"parallel": ["fsdp"]}})
 
 

@@ -143,7 +143,7 @@ def test_a_spec_is_read():
     (("workload", "kind"), "magic", "workload.kind = 'magic': expected one of serving, inference, "
      "training; choose one"),
     (("workload", "promt"), 3, "workload: unknown key 'promt': did you mean 'prompt'? expected"),
-    (("limits", "deadline"), "1 h", "limits.deadline means nothing for serving: expected "
+    (("limits", "deadline"), "1 h", "limits.deadline does not apply to serving: expected "
      "first_token, per_token, latency; remove it"),
     (("limits", "percentile"), 100, "limits.percentile = 100: expected at least 1 and less than"),
     (("candidates", "counts"), [0], "candidates.counts = [0]: expected whole numbers from 1"),
@@ -278,9 +278,9 @@ def test_traces_that_cannot_be_used(tmp_path: Path, text: str, message: str):
      "100; write 99"),
     ("limits", "ttft", "1 s", "limits: unknown key 'ttft': did you mean 'first_token'? expected "
      "first_token, per_token, percentile, latency, deadline, cost, budget; correct it"),
-    ("limits", "budget", "10 USD", "limits.budget means nothing for serving: expected no such "
+    ("limits", "budget", "10 USD", "limits.budget does not apply to serving: expected no such "
      "key; remove it"),
-    ("workload", "batch", 8, "workload.batch means nothing for serving: expected no such key; "
+    ("workload", "batch", 8, "workload.batch does not apply to serving: expected no such key; "
      "remove it"),
     ("prices", "pue", 0.5, "prices.pue = 0.5: expected at least 1, the power of the whole "
      "building over that of its computers; write 1.2"),

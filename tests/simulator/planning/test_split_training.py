@@ -98,5 +98,5 @@ def test_the_network_is_read_for_training_alone() -> None:
     candidates = SPEC["candidates"] | {"network": "200 Gb/s"}
     assert read(SPEC | {"candidates": candidates}).candidates.network_bytes_per_s == 25e9
     served = {"kind": "inference", "network": "resnet18"}
-    with pytest.raises(InputError, match=r"candidates\.network means nothing for inference"):
+    with pytest.raises(InputError, match=r"candidates\.network does not apply to inference"):
         read({"workload": served, "candidates": {"network": "200 Gb/s"}})

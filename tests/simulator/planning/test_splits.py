@@ -293,6 +293,6 @@ def test_splits_mean_nothing_for_training() -> None:
     with pytest.raises(InputError) as error:
         read(table)
     assert str(error.value) == (
-        "candidates.splits means nothing for training: expected no such key, since each GPU is a "
+        "candidates.splits does not apply to training: expected no such key, since each GPU is a "
         "separate replica; remove it"
     )

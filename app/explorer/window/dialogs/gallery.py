@@ -49,11 +49,15 @@ class Gallery(QDialog):
         return card
 
     def _open(self, example: Example) -> None:
-        opened, self._opened = self._opened, lambda _: None
+        opened, self._opened = self._opened, _nothing
         self.close()
         opened(example)
 
     def closeEvent(self, event: object) -> None:
         """Release the callback that opens an example, because it holds a reference to the
         window."""
-        self._opened = lambda _: None
+        self._opened = _nothing
+
+
+def _nothing(example: Example) -> None:
+    pass

@@ -139,7 +139,7 @@ class CommandPalette(QDialog):
         self.list.setAccessibleName("Commands found")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setItemDelegate(CommandRows(self.list))
-        self.list.itemClicked.connect(lambda _: self.run())
+        self.list.itemClicked.connect(lambda: self.run())
         column.addWidget(self.line)
         column.addWidget(self.list)
         self._shown: list[Command] = []

@@ -1,4 +1,4 @@
 """Networks as users write them by hand; none of them is fitted.
 
-Imports the simulator's `Output` alone.
+Imports only the simulator's `Output`.
 """

@@ -1,4 +1,4 @@
-"""Networks that generate pictures, as users write them by hand."""
+"""Networks that generate images, as users write them by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TimedBlock(nn.Module):
 
 
 class DDPM(Own):
-    """A training step of a small diffusion model, which predicts the noise added to a picture."""
+    """A training step of a small diffusion model, which predicts the noise added to an image."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class DDPM(Own):
 
 
 class Generator(Own):
-    """The generator's step of a DCGAN, which generates pictures and runs the discriminator on
+    """The generator's step of a DCGAN, which generates images and runs the discriminator on
     them."""
 
     def __init__(self, width: int = 64) -> None:

@@ -1,4 +1,4 @@
-"""Networks of pictures and sound as users write them by hand."""
+"""Networks of images and sound as users write them by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.networks.output import Output
 
 
 class HandUNet(Own):
-    """Segmentation of pictures of `side`, with four levels and skip connections."""
+    """Segmentation of images of `side`, with four levels and skip connections."""
 
     def __init__(self, width: int = 32, side: int = 256) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class HandUNet(Own):
 
 
 class Siamese(Own):
-    """One network applied to both pictures of each pair, with a contrastive loss over all pairs."""
+    """One network applied to both images of each pair, with a contrastive loss over all pairs."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Siamese(Own):
 
 
 class Mixup(Own):
-    """A plain convolutional network with mixup: pictures and classes are mixed in pairs."""
+    """A plain convolutional network with mixup: images and classes are mixed in pairs."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from simulator.costs import works
 from simulator.records import Op, Signature, Tensor, Trace
 
-_NODES = 300  # graph nodes per convolution from which on convolutions are ignored
+_NODES = 300  # minimum number of graph nodes per convolution at which convolutions are ignored
 _GROUPED, _DEFAULT, _WIDENING, _SMALL = 1.358, 0.823, 0.725, 0.783
 """Time in channels-last layout divided by time in row-major layout, as measured by Inductor's
 authors."""

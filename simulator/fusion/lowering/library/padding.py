@@ -17,7 +17,7 @@ from simulator.timing.roofline import roofs
 
 Seconds = Callable[[Signature], float]
 _BYTES = 16
-_PAYS = 1.1  # ratio of unpadded to padded time from which padding pays
+_PAYS = 1.1  # minimum ratio of unpadded to padded time at which padding pays
 PRODUCTS = ("aten.mm.default", "aten.addmm.default")
 
 

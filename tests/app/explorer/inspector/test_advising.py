@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.answers.advice_words import GROUPS, group, sentence
 from app.examples import FIRST
-from app.explorer.background.advising import Advising, FoundAdvice
+from app.explorer.background.advising import AdviceResult, Advising
 from app.explorer.background.worker import Worker
 from app.explorer.inspector.advice_panel import AdvicePanel, Gain, effect
 from app.explorer.inspector.goals import Goals
@@ -51,7 +51,7 @@ def wait(advising: Advising) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(advising: Advising) -> FoundAdvice:
+def found(advising: Advising) -> AdviceResult:
     """Advice while no trial on an AMD card is traced."""
 
     def only_nvidia(scenario: Scenario) -> Prediction:
@@ -59,8 +59,8 @@ def found(advising: Advising) -> FoundAdvice:
             raise UntracedError(scenario, None)
         return predict(scenario)
 
-    got: list[FoundAdvice] = []
-    advising.advice_found.connect(got.append)
+    got: list[AdviceResult] = []
+    advising.advice_ready.connect(got.append)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.explorer.background.advising.predict", only_nvidia)
         advising.set_scenario(FIRST)
@@ -68,7 +68,7 @@ def found(advising: Advising) -> FoundAdvice:
     return got[-1]
 
 
-def test_advice_is_the_simulators_and_untraced_trials_are_counted(found: FoundAdvice):
+def test_advice_is_the_simulators_and_untraced_trials_are_counted(found: AdviceResult):
     assert found.scenario == FIRST and found.missing > 0
     best = found.advised.advice[0]
     base, after = predict(FIRST), predict(best.scenario)
@@ -78,10 +78,10 @@ def test_advice_is_the_simulators_and_untraced_trials_are_counted(found: FoundAd
     assert len(waiting) == found.missing
 
 
-def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
+def test_a_button_applies_its_advice_as_a_step(found: AdviceResult):
     session = Session(State((NamedScenario("Today", FIRST),)))
     panel = AdvicePanel(session, DARK)
-    panel.show_found(found)
+    panel.show_advice(found)
     labels = [w.text() for w in panel.findChildren(QLabel)]
     for name in GROUPS:
         count = sum(group(advice) == name for advice in found.advised.advice)
@@ -101,7 +101,7 @@ def test_a_button_applies_its_advice_as_a_step(found: FoundAdvice):
     assert panel.rows.count() == 0 and panel.more.isHidden()
 
 
-def test_words_of_advice(found: FoundAdvice):
+def test_words_of_advice(found: AdviceResult):
     advice = {sentence(a): a for a in found.advised.advice}
     base = found.advised.baseline
     assert effect(base, advice["Use tensor cores twice as fast."]).startswith("5.6 to ")
@@ -113,7 +113,7 @@ def test_words_of_advice(found: FoundAdvice):
 def test_goals_are_found_and_applied(advising: Advising):
     session = Session(State((NamedScenario("Today", FIRST),)))
     goals = Goals(session, DARK)
-    advising.goal_found.connect(goals.show_result)
+    advising.goal_ready.connect(goals.show_result)
     goals.requested.connect(advising.seek)
     advising.set_scenario(FIRST)
     goals.buttons["regime"].click()
@@ -177,7 +177,7 @@ def test_the_step_of_a_goal_is_named_by_its_question():
     assert session.history.undoText() == "largest batch with step alone under 10 ms: 38"
 
 
-def test_advice_says_what_makes_a_step_fit(found: FoundAdvice):
+def test_advice_says_what_makes_a_step_fit(found: AdviceResult):
     base, advice = found.advised.baseline, found.advised.advice[0]
     assert base.fits and advice.fits
     assert not Gain(DARK, base, advice, 1.0).accessibleName().endswith("then fits")
@@ -188,12 +188,12 @@ def test_advice_says_what_makes_a_step_fit(found: FoundAdvice):
     assert not Gain(DARK, full, still, 1.0).accessibleName().endswith("then fits")
 
 
-def test_the_first_advice_is_above_the_fold_of_a_small_window(found: FoundAdvice):
+def test_the_first_advice_is_above_the_fold_of_a_small_window(found: AdviceResult):
     """A window of 1280 × 800 pixels leaves the inspector 304 × 604."""
     running = application()
     inspector = Inspector(Session(State((NamedScenario("Today", FIRST),))), DARK)
     inspector.setStyleSheet(sheet(DARK))
-    inspector.advice.show_found(found)
+    inspector.advice.show_advice(found)
     inspector.resize(304, 604)
     inspector.show()
     for _ in range(5):

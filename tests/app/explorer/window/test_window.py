@@ -81,7 +81,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
         for label in (status.counted, status.sources, window.head.subject):
             assert not label.isEnabled()
         assert all(not panel.subtitle.isEnabled() for panel in seen if panel.inside.follows)  # pyright: ignore
-        assert window.inspector.advice.found_advice is None
+        assert window.inspector.advice.shown_advice is None
         assert window.inspector.batch.slider.shift is None
         assert verdict.answer is not None and verdict.answer.scenario == FIRST
         lit = [
