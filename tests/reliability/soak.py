@@ -114,7 +114,7 @@ def slider(seconds: float, every_s: float = 0.0) -> list[Sample]:
     from app.examples import FIRST  # Qt: only for this run
     from app.explorer.background.garbage import keep_one_heap
     from simulator.caches.garbage import collect_seldom
-    from tests.benchmarks.explorer_runs import loop_for, opened
+    from tests.benchmarks.explorer_windows import loop_for, opened
 
     collect_seldom()  # as the command does, and the next line
     keep_one_heap()
