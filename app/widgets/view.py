@@ -85,7 +85,7 @@ class View(QWidget):
     def fail(self, reason: str) -> None:
         """Show the reason why `question` has no result."""
 
-    def stop(self, reason: str) -> None:
+    def show_cancelled(self, reason: str) -> None:
         """Show that the user cancelled `question`."""
         self.fail(reason)
 

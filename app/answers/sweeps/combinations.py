@@ -145,7 +145,9 @@ def _blocks(scenario: Scenario, axes: Axes) -> Iterator[Axes]:
         leading.append(order[len(leading)])
     counts = [len(axes[name]) for name in leading]
     for at in np.ndindex(*counts):
-        own = {name: (axes[name][i],) for name, i in zip(leading, at, strict=True)}
+        own: dict[str, tuple[Value, ...]] = {
+            name: (axes[name][i],) for name, i in zip(leading, at, strict=True)
+        }
         yield {**axes, **own}
 
 

@@ -104,7 +104,7 @@ class ViewPanels(QObject):
                 self.worker.cancel(_key(offered))
                 self._cancelled.add(offered)
                 panel.say(_CANCELLED)
-                self.views[offered].stop(_CANCELLED)
+                self.views[offered].show_cancelled(_CANCELLED)
 
     def _shown(self, offered: Offered, shown: bool) -> None:
         if not shown:

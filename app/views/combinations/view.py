@@ -106,7 +106,7 @@ class Combinations(StripView):
         self.answer(result)
         self.part = self.canvas.stale = True
 
-    def stop(self, reason: str) -> None:
+    def show_cancelled(self, reason: str) -> None:
         """Keep the scenarios so far; the others are predicted on request."""
         if not self.part:
             self.fail(reason)

@@ -75,6 +75,7 @@ class Workload(PlanView):
         self.count = QLabel()
         self.count.setProperty("tone", "quiet")
         self.reveal = QPushButton("Details")
+        self.reveal.setAccessibleName("Show the other fields of the plan")
         self.reveal.setToolTip("Show the other fields of the plan, below the candidates")
         self.reveal.clicked.connect(self._show_details)
         self.add = AddGpu()

@@ -127,11 +127,11 @@ def test_a_prediction_between_two_ticks_postpones_long_searches(
         now_s[0] += 0.2
         collector.collect()
     assert generations == []
+    wait(worker)
     for _ in range(3):
         now_s[0] += 0.2
         collector.collect()
     assert generations == [2]
-    wait(worker)
     assert worker.close()
     trace_source.trace_elsewhere(False)
 

@@ -92,7 +92,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     window.session.history.undo()
     wait(window.worker)
     assert not verdict.stale and status.counted.isEnabled() and window.head.subject.isEnabled()
-    assert not any(panel.veil.isVisible() for panel in in_view(window))
+    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))
 
 
 def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest.MonkeyPatch):
@@ -111,7 +111,7 @@ def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest
         assert follow and all(panel.veil.isVisible() for panel in follow)
     window.session.history.undo()
     wait(window.worker)
-    assert not any(panel.veil.isVisible() for panel in in_view(window))
+    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))
 
 
 def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(

@@ -129,7 +129,7 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     view.show_part(part_of(whole, 100))
     assert view.canvas.stale and view.more.isHidden()
     assert view.subtitle() == "100 of 432 scenarios, one line each"
-    view.stop("cancelled")
+    view.show_cancelled("cancelled")
     assert not view.canvas.stale and not view.canvas.failure and not view.more.isHidden()
     assert view.status.text().startswith("100 of 100 match, 332 to predict")
     assert view.table is not None and np.array_equal(view.table.regimes, whole.regimes[:100])
@@ -149,10 +149,10 @@ def test_lines_of_an_earlier_question_do_not_stay_after_cancel(
     whole = view.table
     assert whole is not None
     view.draw((side,), 0)
-    view.stop("cancelled")  # before any part of the new question
+    view.show_cancelled("cancelled")  # before any part of the new question
     assert view.canvas.failure == "No combinations.\ncancelled" and view.table is None
     view.show_part(part_of(whole, 100))
-    view.stop("cancelled")
+    view.show_cancelled("cancelled")
     view.axes.axes["bandwidth"].trigger()  # another question
-    view.stop("cancelled")
+    view.show_cancelled("cancelled")
     assert view.canvas.failure and view.more.isHidden()
