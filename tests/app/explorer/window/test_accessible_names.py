@@ -111,11 +111,12 @@ def test_each_control_of_each_page_has_a_name(window: Window):
 def test_each_control_of_two_scenarios_with_what_ifs_has_a_name(window: Window, page: str):
     applied = apply(apply(FIRST, "power_limit"), "precision", {"modules": "layers.0.**"})
     window.session.add("B", apply(applied, "bandwidth"), page)
-    window.beside[1].show()  # hidden in other tests
     wait(window.worker)
+    window.beside[1].show()  # hidden in other tests; it asks for advice, which takes long
     boxes = [spoken(w) for w in controls(window.inspector.applied)]
     assert not nameless(window, in_sight=True)
     window.beside[1].hide()
+    window.advising.stop()
     assert any("bandwidth" in name for name in boxes), boxes
 
 
