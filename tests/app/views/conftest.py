@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.answers.side import Side
 from app.theme import DARK, LIGHT, Theme
+from app.widgets import drawing
 from app.widgets.view import View
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
@@ -23,7 +24,7 @@ from simulator.scenario.scenario import Scenario, predict
 
 @pytest.fixture(scope="session")
 def application() -> Any:
-    return QApplication.instance() or QApplication([])
+    return drawing.application()  # with the app's fonts
 
 
 @pytest.fixture(scope="session")
