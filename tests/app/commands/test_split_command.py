@@ -18,7 +18,7 @@ def test_the_fastest_split_comes_first(run: Run) -> None:
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
             "  best: dp=2 ddp, 1.33 ms a step of batch 2 over all GPUs",
             "   1.00×    1.33 ms  dp=2 ddp: 0 GB",
-            "   2.00×    2.66 ms  tp=2: 2% exposed communication, 0 GB",
+            "   2.10×    2.79 ms  tp=2: 2% exposed communication, 0 GB",
             "  pruned: 1 by speed",
             "    dp=2 fsdp: estimated 3.63 times as slow as the best",
         )
@@ -29,8 +29,8 @@ def test_a_batch_that_does_not_divide_is_pruned_by_shape(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO, "--batch", "3", "--top", "1")) == "\n".join(
         (
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  best: tp=2, 2.66 ms a step of batch 3 over all GPUs",
-            "   1.00×    2.66 ms  tp=2: 2% exposed communication, 0 GB",
+            "  best: tp=2, 2.79 ms a step of batch 3 over all GPUs",
+            "   1.00×    2.79 ms  tp=2: 2% exposed communication, 0 GB",
             "  pruned: 1 by shape",
             "    dp=2 ddp: dp = 2 does not divide the batch 3 of all GPUs: expected a",
             "multiple; change the batch",
