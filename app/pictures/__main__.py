@@ -12,12 +12,12 @@ from app.answers.subject import Scenario, predict, subject
 from app.progress import shown
 from app.report.render import show
 
-TITLE = "ridgepoint predict llama3-1b --batch 1 --seq 1024 --dtype bf16 --train"
+TITLE = "ridgepoint predict llama3-1b --batch 2 --seq 1024 --dtype bf16 --train"
 
 
 def main() -> None:
     """Predict and draw."""
-    scenario = Scenario(network="llama3-1b", batch=1, seq=1024, dtype="bf16", training=True)
+    scenario = Scenario(network="llama3-1b", batch=2, seq=1024, dtype="bf16", training=True)
     with shown() as step:
         traced = subject(scenario, step)
         p = predict(scenario, traced, step)
