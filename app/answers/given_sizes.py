@@ -35,9 +35,8 @@ def check_sizes(resolved: ResolvedScenario) -> None:
     entry = CATALOGUE.get(resolved.request.network)
     if entry is None or not resolved.request.sizes:
         return
-    from simulator.whatif.shape import (
-        sizes,
-    )  # only now: it loads all what-ifs
+    # imported only if a size is given: this loads all what-ifs
+    from simulator.whatif.shape import sizes
 
     defaults = sizes(replace(resolved, request=replace(resolved.request, sizes=())))
     for name, value in dict(resolved.request.sizes).items():

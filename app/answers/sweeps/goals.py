@@ -40,8 +40,8 @@ class Search:
 
     @property
     def retraced(self) -> str:
-        """The values at which the search traced the network again, with the reasons; "" if there
-        are none."""
+        """The values at which the search traced the network again, with the reasons; empty if it
+        traced it nowhere else."""
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 

@@ -171,7 +171,7 @@ class Lessons(View):
         self._show_index()
 
     def report(self, errors: tuple[str, ...], intro: str = "") -> None:
-        """Show errors above the page, or hide the previous ones if there are none."""
+        """Show the errors above the page; an empty list hides the label."""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         self.error_label.setText(f"{intro}{errors[0]}{more}" if errors else "")
         self.error_label.setToolTip("\n".join(errors))

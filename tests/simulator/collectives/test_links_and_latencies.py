@@ -56,11 +56,11 @@ def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
     assert _latency_us(protocol, "all_reduce", FOUR_NODES) == pytest.approx(base + 8 * network)
     assert _latency_us(protocol, "all_gather", FOUR_NODES) == pytest.approx(base + 4 * network)
     # 16 ranks in 4 nodes: 2 · 15 − 8 = 22, and 15 − 4 = 11
-    many = replace(FOUR_NODES, ranks=16)
-    assert _latency_us(protocol, "all_reduce", many) == pytest.approx(
+    sixteen = replace(FOUR_NODES, ranks=16)
+    assert _latency_us(protocol, "all_reduce", sixteen) == pytest.approx(
         base + 22 * inside + 8 * network
     )
-    assert _latency_us(protocol, "all_gather", many) == pytest.approx(
+    assert _latency_us(protocol, "all_gather", sixteen) == pytest.approx(
         base + 11 * inside + 4 * network
     )
     # one node crosses nothing

@@ -133,10 +133,10 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     assert not view.canvas.stale and not view.canvas.failure and not view.more.isHidden()
     assert view.status.text().startswith("100 of 100 match, 332 to predict")
     assert view.table is not None and np.array_equal(view.table.regimes, whole.regimes[:100])
-    asked: list[bool] = []
-    view.question_changed.connect(lambda: asked.append(True))
+    questions: list[bool] = []
+    view.question_changed.connect(lambda: questions.append(True))
     view.more.click()
-    assert asked == [True] and view.canvas.stale and view.more.isHidden()
+    assert questions == [True] and view.canvas.stale and view.more.isHidden()
     view.show_part(part_of(whole, 200))
     view.answer(whole)
     assert not view.canvas.stale and view.more.isHidden()
