@@ -19,6 +19,7 @@ from calibration.cases.networks.packages import SIZED
 from calibration.cases.networks.packages_fifth import SIZED_FIFTH
 from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
+from calibration.cases.networks.packages_seventh import SIZED_SEVENTH
 from calibration.cases.networks.packages_sixth import SIZED_SIXTH
 from calibration.cases.networks.packages_small import PACKAGED
 from calibration.cases.networks.packages_third import SIZED_THIRD
@@ -74,7 +75,7 @@ COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **SIZED_FOURTH,
-    **SIZED_FIFTH, **SIZED_SIXTH, **MIXTURES, **OWN, **STACKS,
+    **SIZED_FIFTH, **SIZED_SIXTH, **SIZED_SEVENTH, **MIXTURES, **OWN, **STACKS,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""
 

@@ -16,6 +16,7 @@ from calibration.cases.steps.packages import PACKAGES, PACKAGES_COMPILED
 from calibration.cases.steps.packages_fifth import PACKAGES_FIFTH
 from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
+from calibration.cases.steps.packages_seventh import PACKAGES_SEVENTH, PACKAGES_SEVENTH_COMPILED
 from calibration.cases.steps.packages_sixth import PACKAGES_SIXTH, PACKAGES_SIXTH_COMPILED
 from calibration.cases.steps.packages_third import (
     PACKAGES_FURTHER,
@@ -34,6 +35,8 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "packages_third": PACKAGES_THIRD,
           "packages_fourth": PACKAGES_FOURTH, "packages_fifth": PACKAGES_FIFTH,
           "packages_sixth": PACKAGES_SIXTH, "packages_sixth_compiled": PACKAGES_SIXTH_COMPILED,
+          "packages_seventh": PACKAGES_SEVENTH,
+          "packages_seventh_compiled": PACKAGES_SEVENTH_COMPILED,
           "packages_third_compiled": PACKAGES_THIRD_COMPILED,
           "packages_further": PACKAGES_FURTHER,
           "packages_further_compiled": PACKAGES_FURTHER_COMPILED,
