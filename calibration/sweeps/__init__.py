@@ -38,6 +38,7 @@ from calibration.sweeps.spatial import (
     awkward_convolutions,
     convolutions,
     grouped_convolutions,
+    network_layers,
     pooling,
     resized_tables,
     shaped_convolutions,
@@ -61,7 +62,8 @@ FAMILIES = (
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
     *(elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
-    *(awkward_convolutions, convolutions, grouped_convolutions, pooling),
+    *(awkward_convolutions, convolutions, grouped_convolutions),
+    *(network_layers, pooling),
     *(resized_tables, shaped_convolutions, uneven_groups, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""

@@ -1,0 +1,67 @@
+"""Convolutions with the sizes that layers of networks have.
+
+The other sweeps draw each size on its own, so that few points have small images, many channels and
+few images at once, as the last layers of mobile networks do. `calibration.measure.network_layers`
+draws the points; none is registered here.
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from calibration.sweeps.operands import backward, channels_last, random
+from calibration.sweeps.registry import Call, Params, operation
+
+_CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+
+
+def _none() -> list[Params]:
+    return []
+
+
+def _operands(
+    dtype: str, last: bool, image: list[int], weight: list[int], bias: bool, grad: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    x, w = random(*image, dtype=dtype, grad=grad), random(*weight, dtype=dtype, grad=grad)
+    if last:
+        x, w = channels_last(x, grad), channels_last(w, grad)
+    return x, w, random(weight[0], dtype=dtype, grad=grad) if bias else None
+
+
+@operation(_none)
+def layer_convolution(
+    dtype: str,
+    last: bool,
+    image: list[int],
+    weight: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+    bias: bool,
+) -> Call:
+    """Convolve an image [batch, channels, *sides] with a weight [outputs, channels of a group,
+    *taps]; `last` is channels last in memory."""
+    x, w, b = _operands(dtype, last, image, weight, bias, False)
+    convolve = _CONVOLVE[len(image) - 2]
+    return lambda: convolve(x, w, b, stride, padding, dilation, groups)
+
+
+@operation(_none)
+def layer_convolution_backward(
+    dtype: str,
+    last: bool,
+    image: list[int],
+    weight: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+    bias: bool,
+) -> Call:
+    """Gradients of weights and bias, and of the input unless it is an image of up to 3 channels."""
+    x, w, b = _operands(dtype, last, image, weight, bias, True)
+    y = _CONVOLVE[len(image) - 2](x, w, b, stride, padding, dilation, groups)
+    parameters = [t for t in (w, b) if t is not None]
+    return backward(y, parameters if image[1] <= 3 else [x, *parameters])
