@@ -4,7 +4,8 @@
 machine, then one line per point, for each number of GPUs. Each protocol is forced by `NCCL_PROTO`
 in separate processes; "auto" leaves the choice to NCCL. NVLink multicast stays off. `message_bytes`
 is what nccl-tests calls size: the whole array of an all-reduce, the gathered array of an
-all-gather, the input of a reduce-scatter.
+all-gather, the input of a reduce-scatter. `--odd` times each collective at sizes drawn by hash
+instead, without forced protocols and kernels.
 
     stream_s   back to back on a stream, per call, the slowest rank's median
     graph_s    the same calls replayed from a CUDA graph
@@ -20,6 +21,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,12 +38,25 @@ from calibration.measure.instruments.timing import period
 SIZES = [1024 * 4**i for i in range(11)]
 """Bytes of a message: 1 KiB to 1 GiB."""
 FINE = [2**i for i in range(10, 31)]
+
+
+def odd_sizes(count: int = 14) -> list[int]:
+    """Multiples of 16 bytes from 1 KiB to 512 MiB, one drawn by hash from each of `count` equal
+    parts of the logarithm."""
+    sizes: list[int] = []
+    for i in range(count):
+        drawn = int.from_bytes(sha256(f"odd sizes {i}".encode()).digest()[:4]) / 2**32
+        sizes.append(16 * round(2 ** (6 + 19 * (i + drawn) / count)))
+    return sizes
+
+
 SHARES = {"auto": 4.0, "LL": 1.0, "LL128": 1.0, "Simple": 1.0}
 """Protocols, each with its share of the time."""
 PROTOCOLS = tuple(SHARES)
 BESIDE_S = 0.02
 """Seconds for which kernels and collectives run at the same time."""
 PORT = 29541
+KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_receive")
 Call = Callable[[], Any]
 
 
@@ -113,8 +128,11 @@ def graph_s(call: Call, repeats: int) -> float:
     return seconds / repeats
 
 
-def points(protocol: str) -> Iterator[tuple[str, int]]:
+def points(protocol: str, odd: bool = False) -> Iterator[tuple[str, int]]:
     """Collectives and sizes, the most informative first."""
+    if odd:
+        yield from ((name, size) for size in odd_sizes() for name in KINDS)
+        return
     if protocol != "auto":
         yield from ((name, size) for name in ("all_reduce", "all_gather") for size in SIZES)
         yield from (("reduce_scatter", size) for size in SIZES)
@@ -185,7 +203,7 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
             )
 
 
-def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> None:
+def measure(rank: int, ranks: int, protocol: str, path: str, until: float, odd: bool) -> None:
     """Run as one process, which holds one GPU and one rank."""
     if protocol != "auto":
         os.environ["NCCL_PROTO"] = protocol
@@ -208,7 +226,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
     if rank == 0:
         host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
         say({"part": "host", "protocol": protocol, "ranks": ranks, "host_reference_s": host_s})
-    for name, size in points(protocol):
+    for name, size in points(protocol, odd):
         if slowest(float(time.time() > until)):
             break
         row: dict[str, Any] = {
@@ -226,7 +244,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float) -> No
             row["graph_s"] = graph_s(call, repeats)
         say(row)
         del call
-    if protocol == "auto":
+    if protocol == "auto" and not odd:
         overlaps(say, rank, ranks)
     dist.destroy_process_group()
 
@@ -239,6 +257,7 @@ def main() -> None:
     parser.add_argument(
         "--ranks", type=int, nargs="*", help="numbers of GPUs, one after another; default: all"
     )
+    parser.add_argument("--odd", action="store_true", help="sizes drawn by hash")
     arguments = parser.parse_args()
     until = time.time() + arguments.seconds
     gpus = torch.cuda.device_count()
@@ -249,15 +268,17 @@ def main() -> None:
         "nccl": ".".join(map(str, nccl.version())),
     }
     arguments.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
-    runs = [(ranks, protocol) for ranks in arguments.ranks or [gpus] for protocol in PROTOCOLS]
+    protocols = ("auto",) if arguments.odd else PROTOCOLS
+    runs = [(ranks, protocol) for ranks in arguments.ranks or [gpus] for protocol in protocols]
     for i, (ranks, protocol) in enumerate(runs):
         left_s = until - time.time()
         if left_s < 8:
             break
         weights = [SHARES[each] for _, each in runs[i:]]
         share_s = left_s * weights[0] / sum(weights)
+        end = time.time() + share_s
         multiprocessing.spawn(  # pyright: ignore
-            measure, (ranks, protocol, str(arguments.file), time.time() + share_s), ranks
+            measure, (ranks, protocol, str(arguments.file), end, arguments.odd), ranks
         )
 
 

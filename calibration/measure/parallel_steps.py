@@ -2,14 +2,15 @@
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
 machine, then one line per step of `calibration.cases.steps.parallel`, beginning at that index, and
-then the earlier ones. A step that fails or hangs is recorded as failed, and the next one begins in
-new processes. In the remaining time, the same steps run again under the profiler, which slows all
-later launches of its process; their lines hold only `rank_kernels_s`.
+then the earlier ones unless `--only` leaves them out. A step that fails or hangs is recorded as
+failed, and the next one begins in new processes. In the remaining time, some steps run again under
+the profiler, which slows all later launches of its process; their lines hold only `rank_kernels_s`.
 
     period_s, periods_s     the slowest rank's seconds per step, the median of three blocks, and
                             each
     rank_periods_s          each rank's own median, without its wait for other ranks at the end of a
                             block
+    rank_issued_s           each rank's host seconds per step until the last call of a block returns
     peak_bytes              each rank's peak of allocated memory
     one_gpu                 the same figures of the twin on one GPU, all ranks at once, or
                             `one_gpu_failed`
@@ -18,6 +19,7 @@ later launches of its process; their lines hold only `rank_kernels_s`.
     host_reference_s        the host's fixed work on the CPU, timed next to the step
     probes                  the host's fixed work before the twin, between it and the step, and
                             after the step (`calibration.measure.instruments.host_probes`), rank 0
+    rank_probes             the same of all ranks, which run it at the same time
 """
 
 from __future__ import annotations
@@ -92,12 +94,14 @@ def timed(call: Call) -> dict[str, Any]:
     count = max(4, min(60, int(agreed(0.4 / (time.perf_counter() - began)))))
     periods: list[float] = []
     own: list[float] = []
+    issued: list[float] = []
     for _ in range(3):
         dist.barrier()
         torch.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(count):
             call()
+        issued.append((time.perf_counter() - began) / count)
         torch.cuda.synchronize()
         own.append((time.perf_counter() - began) / count)
         periods.append(agreed(own[-1]))
@@ -105,6 +109,7 @@ def timed(call: Call) -> dict[str, Any]:
         "period_s": sorted(periods)[1],
         "periods_s": periods,
         "rank_periods_s": of_each(sorted(own)[1]),
+        "rank_issued_s": of_each(sorted(issued)[1]),
         "peak_bytes": of_each(torch.cuda.max_memory_allocated()),
     }
 
@@ -136,7 +141,11 @@ def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     row |= timed(together(lambda: spread(split_step, rank, ranks)))
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
     each.append(probes.seconds())
-    return row | {"host_reference_s": float(f"{host_s:.5g}"), "probes": each}
+    return row | {
+        "host_reference_s": float(f"{host_s:.5g}"),
+        "probes": each,
+        "rank_probes": of_each(each),
+    }
 
 
 def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
@@ -155,7 +164,15 @@ def emptied() -> None:
     torch.cuda.empty_cache()
 
 
-def measure(rank: int, ranks: int, path: str, until: float, places: list[int], port: int) -> None:
+def measure(
+    rank: int,
+    ranks: int,
+    path: str,
+    until: float,
+    places: list[int],
+    profiled_places: list[int],
+    port: int,
+) -> None:
     """Run as one process, which holds one GPU and one rank."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
     torch.cuda.set_device(rank)
@@ -166,7 +183,7 @@ def measure(rank: int, ranks: int, path: str, until: float, places: list[int], p
         device_id=torch.device("cuda", rank),
         timeout=timedelta(seconds=HUNG_S),
     )
-    for figures, those in ((measured, places), (profiled, PROFILED)):
+    for figures, those in ((measured, places), (profiled, profiled_places)):
         for place in those:
             if agreed(float(time.time() > until - LEAST_S)):
                 break
@@ -197,6 +214,9 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
+    parser.add_argument(
+        "--only", action="store_true", help="leave out the steps before --from, and profile all"
+    )
     options = parser.parse_args()
     ranks, until, path = torch.cuda.device_count(), time.time() + options.seconds, str(options.file)
     machine = {
@@ -206,12 +226,15 @@ def main() -> None:
         "nccl": ".".join(map(str, nccl.version())),
     }
     options.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
-    places, port = [*range(options.first, len(STEPS)), *range(options.first)], PORT
+    places, port = [*range(options.first, len(STEPS))], PORT
+    profiled_places = [*places] if options.only else [*PROFILED]
+    if not options.only:
+        places += range(options.first)
     while places and time.time() < until - LEAST_S:
         before = len(options.file.read_text("utf-8").splitlines())
         try:
             multiprocessing.spawn(  # pyright: ignore
-                measure, (ranks, path, until, places, port), ranks
+                measure, (ranks, path, until, places, profiled_places, port), ranks
             )
             break
         except Exception as error:  # a process died: its step has failed

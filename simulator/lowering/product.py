@@ -81,7 +81,11 @@ def product(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if _shares_depth(work):
         return _depth_kernels(work)
     hopper = (gpu.compute_capability or (0, 0)) >= (9, 0)
-    if hopper and _uses_bulk_loads(work) and _blocks(work, units) > _WAVES_BY_COUNTER * units:
+    if (
+        hopper
+        and _uses_bulk_loads(work)
+        and product_blocks(work, units) > _WAVES_BY_COUNTER * units
+    ):
         return Work("fill", write_bytes=4, dtype="int32"), work  # a counter distributes the tiles
     return (work,)
 
@@ -138,7 +142,7 @@ def _splits(work: Work, units: int) -> bool:
     return d["k"] >= rule.least and d["k"] * idle > rule.a_block * blocks
 
 
-def _blocks(work: Work, units: int) -> float:
+def product_blocks(work: Work, units: int) -> float:
     """Number of blocks of the fastest tile, the one with the smallest waves · (area + operand
     loads)."""
     d = work.dims

@@ -179,7 +179,6 @@ class _Simulation:
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         queue, pending, count = rank.queues[stream], rank.pending, rank.count
         parts, after, seconds = plan.parts, plan.after, plan.seconds
-        rate = rank.speed(machine.units)
         while queue:
             k = queue[0]
             local = k % count
@@ -193,7 +192,7 @@ class _Simulation:
             rank.start[k] = now
             if rank.host_waits == k:
                 self.wake(r, k, now, False)
-            end = now + seconds[local] / rate
+            end = now + seconds[local] / rank.speed(k, machine.units)
             if rank.watched[local] or (pending and end >= pending[0]):
                 return now
             queue.popleft()
@@ -204,15 +203,30 @@ class _Simulation:
 
     def transfer(self, arrived: list[tuple[int, int]], seconds: float, now: float) -> None:
         """Start a transfer for which all ranks have arrived."""
-        for r, _ in arrived:
-            if self.ranks[r].left:
-                seconds *= self.machine.beside
-                break
+        if any(self.computes(self.ranks[r], now) for r, _ in arrived):
+            seconds *= self.machine.beside
         for r, k in arrived:
             rank = self.ranks[r]
             rank.moved[k] = max(rank.moved[k], now)
             rank.absent -= 1
             self.push(now + seconds, 2, r, k)
+
+    def computes(self, rank: RankState, now: float) -> bool:
+        """Whether a kernel without collective runs, or begins as soon as a gap is over."""
+        if rank.left:
+            return True
+        soon = now + self.machine.gap_s + 1e-12
+        for stream, queue in rank.queues.items():
+            if not queue or stream in rank.running:
+                continue
+            k = queue[0]
+            if (
+                not rank.plan.parts[k % rank.count]
+                and rank.issue[k] + self.machine.latency_s <= soon
+                and rank.ready(k)
+            ):
+                return True
+        return False
 
     def retime(self, r: int, now: float) -> None:
         """Set the speed of the running kernels, and schedule the end of the kernel that ends
@@ -221,15 +235,18 @@ class _Simulation:
         rank.version += 1
         if not rank.left:
             return
-        rank.rate = rank.speed(self.machine.units) / len(rank.left)
-        self.push(now + max(0.0, min(rank.left.values())) / rank.rate, 1, r, rank.version)
+        sharing = len(rank.left)
+        rank.rates = {k: rank.speed(k, self.machine.units) / sharing for k in rank.left}
+        until = min(left / rank.rates[k] for k, left in rank.left.items())
+        self.push(now + max(0.0, until), 1, r, rank.version)
 
     def progress(self, r: int, now: float) -> None:
         """End the kernels with the least work left."""
         rank = self.ranks[r]
         rank.advance(now)
-        least = min(rank.left.values())
-        for k in [k for k, left in rank.left.items() if left <= least + 1e-13]:
+        least = min(rank.left[k] / rank.rates[k] for k in rank.left)
+        done = [k for k, left in rank.left.items() if left <= (least + 1e-13) * rank.rates[k]]
+        for k in done:
             del rank.left[k]
             self.finish(r, k, now)
         self.retime(r, now)

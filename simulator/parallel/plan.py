@@ -12,6 +12,7 @@ from simulator.collectives.group import group_of
 from simulator.collectives.price import CollectiveTime, priced, profile
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as default_host
+from simulator.lowering.product import product_blocks
 from simulator.prediction import Columns
 from simulator.records import Collective
 from simulator.schedule.launch_plan import LaunchPlan
@@ -39,6 +40,8 @@ class RankPlan:
     after       kernels that end before it begins; −1 − k is kernel k of the previous step
     parts       transfers of a collective, () of others
     channels    multiprocessors that a collective takes
+    blocks      blocks of a product on tensor cores, one on each multiprocessor at a time; 0 for
+                other kernels, whose blocks are many
     """
 
     rank: int
@@ -48,6 +51,7 @@ class RankPlan:
     after: list[tuple[int, ...]]
     parts: list[tuple[Transfer, ...]]
     channels: list[int]
+    blocks: list[float]
     sync_after: list[bool]
     tail_s: float
     times: dict[int, CollectiveTime] = field(default_factory=dict[int, CollectiveTime])
@@ -68,13 +72,15 @@ def plan(
     launches = run.by(host)
     host_s, durations_s = launches.host_s.tolist(), columns.duration_s.tolist()
     sync_after = launches.sync_after.tolist()
+    blocks = _blocks(run, cluster.gpu.units or 108)
     issue = profile().issue
     slower = host.seconds["op"] / default_host().seconds["op"]
     counted: dict[Key, int] = {}
     kernel_of: dict[int, int] = {}
     batches: dict[tuple[int, int], int] = {}
-    out = RankPlan(rank, [], [], [], [], [], [], [], 0.0)
+    out = RankPlan(rank, [], [], [], [], [], [], [], [], 0.0)
     owed: dict[int, set[int]] = {}  # waits of ops that launch nothing, by stream
+    on_communicator: dict[tuple[int, ...], int] = {}  # the last kernel of each group
     newest: dict[int, int] = {}  # the last kernel of each stream so far
     carried_s = 0.0
     place = 0
@@ -105,10 +111,18 @@ def plan(
                 out.times[k] = time
             out.parts.append(parts)
             out.channels.append(channels)
+            out.blocks.append(blocks[place] if what is None else 0.0)
             out.seconds.append(seconds)
             out.stream.append(stream)
             out.host_s.append(spent)
-            out.after.append(_waits(owed.pop(stream, None), kernel_of, last_on))
+            after = _waits(owed.pop(stream, None), kernel_of, last_on)
+            if what is not None and what.kind not in ("send", "recv"):
+                # NCCL runs the kernels of a communicator in the order of their launches
+                before = on_communicator.get(what.ranks)
+                if before is not None and out.stream[before] != stream and before not in after:
+                    after = (*after, before)
+                on_communicator[what.ranks] = k
+            out.after.append(after)
             out.sync_after.append(sync_after[place])
             kernel_of[number] = newest[stream] = k
             place += 1
@@ -127,6 +141,17 @@ def _waits(
     now = {kernel_of[i] for i in owed if i in kernel_of}
     before = {-1 - last_on[-1 - i] for i in owed if i < 0 and -1 - i in last_on}
     return tuple(sorted(now | before))
+
+
+def _blocks(run: LaunchPlan, units: int) -> list[float]:
+    """The blocks of each lowered kernel that is a product on tensor cores; 0 for others."""
+    of_work = [
+        float(product_blocks(work, units))
+        if work.family == "gemm" and work.engine == "tensor"
+        else 0.0
+        for work in run.lowered.works
+    ]
+    return [of_work[i] for i in run.lowered.work_of.tolist()]
 
 
 def launched(run: LaunchPlan) -> list[int]:

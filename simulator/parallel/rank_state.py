@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import ceil
 
 from simulator.parallel.plan import RankPlan
 
@@ -44,7 +45,7 @@ class RankState:
         self.running: dict[int, int] = {}  # stream -> kernel
         self.free_s: dict[int, float] = {}
         self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
-        self.rate = 1.0
+        self.rates: dict[int, float] = {}  # of the kernels in `left`
         self.at = 0.0
         self.version = 0
         self.issued = 0
@@ -72,17 +73,21 @@ class RankState:
                 return False
         return True
 
-    def speed(self, units: int) -> float:
-        """The speed of kernels while collectives occupy some of the multiprocessors, at most half
-        of them."""
-        return (units - min(self.held, units // 2)) / units
+    def speed(self, k: int, units: int) -> float:
+        """The speed of kernel k while collectives occupy some of the multiprocessors, at most half
+        of them: the inverse of its number of waves, or of the time of many small blocks."""
+        if not self.held:
+            return 1.0
+        free = units - min(self.held, units // 2)
+        blocks = self.plan.blocks[k % self.count]
+        return ceil(blocks / units) / ceil(blocks / free) if blocks else free / units
 
     def advance(self, now: float) -> None:
         """Account for the work done since the last change of speed."""
         if self.left and now > self.at:
-            done = (now - self.at) * self.rate
+            spent = now - self.at
             for k in self.left:
-                self.left[k] -= done
+                self.left[k] -= spent * self.rates[k]
         self.at = now
 
     def times(self, steps: int) -> RankTimes:

@@ -52,6 +52,9 @@ def parallel_step(row: dict[str, Any]) -> ParallelStep:
     )
 
 
+FIRST_DRAWN = 48
+"""The index of the first step that `parallel_pool` has drawn."""
+
 STEPS = (
     ParallelStep("ddp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
     ParallelStep("fsdp", Case("gpt2", "autocast", "training", 8, 1024, "adamw")),
@@ -103,4 +106,35 @@ STEPS = (
     ParallelStep("fsdp", Case("gpt2-xl", "bf16", "training", 8, 1024, "adamw")),
     ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 4, 2048, "adamw")),
     ParallelStep("ddp", Case("llama3-1b", "bf16", "training", 2, 2048, "adamw")),
+    # steps 48 and later are those that `parallel_pool` draws by hash
+    ParallelStep("ddp", Case("bert-large", "bf16", "training", 16, 256, "adamw")),
+    ParallelStep("ddp", Case("bert-base", "bf16", "training", 32, 128, "sgd")),
+    ParallelStep("ddp", Case("gpt2", "bf16", "training", 4, 512, "adamw")),
+    ParallelStep("ddp", Case("t5-base", "bf16", "training", 4, 512, "adamw")),
+    ParallelStep("ddp", Case("llama3-1b", "bf16", "training", 1, 3072, "adamw")),
+    ParallelStep("ddp", Case("convnext-t", "autocast", "training", 32, 0, "sgd")),
+    ParallelStep("ddp", Case("mlp-wide", "bf16", "training", 8192, 0, "adamw")),
+    ParallelStep("ddp", Case("vit-b16", "bf16", "training", 32, 0, "adamw")),
+    ParallelStep("fsdp", Case("bert-large", "autocast", "training", 8, 256, "adamw")),
+    ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 2, 3072, "adamw")),
+    ParallelStep("fsdp", Case("bert-base", "bf16", "training", 32, 256, "adamw")),
+    ParallelStep("fsdp", Case("t5-base", "autocast", "training", 4, 512, "adamw")),
+    ParallelStep("fsdp", Case("vit-b16", "autocast", "training", 96, 0, "adamw")),
+    ParallelStep("fsdp", Case("vit-l16", "autocast", "training", 32, 0, "adamw")),
+    ParallelStep("fsdp", Case("gpt2", "autocast", "training", 16, 1024, "adamw")),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 2, 768)),
+    ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 6, 768)),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 1, 768)),
+    ParallelStep("tensor", Case("llama3-8b-decode", "bf16", "inference", 8, 512), graph=True),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 2, 1536)),
+    ParallelStep("tensor", Case("llama3-8b-decode", "bf16", "inference", 32, 3072), graph=True),
+    ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 6, 1536)),
+    ParallelStep("tensor", Case("llama3-1b-decode", "bf16", "inference", 8, 512)),
+    ParallelStep("pipeline", Case("vit-b16", "bf16", "training", 4, 256), 4),
+    ParallelStep("pipeline", Case("gpt2-xl", "bf16", "training", 4, 768), 4),
+    ParallelStep("pipeline", Case("gpt2", "bf16", "training", 12, 256, None, MEDIUM), 6),
+    ParallelStep("pipeline", Case("vit-b16", "bf16", "training", 16, 768), 4),
+    ParallelStep("experts", Case("mlp-wide", "fp32", "inference", 2048)),
+    ParallelStep("experts", Case("mlp-wide", "bf16", "inference", 16384)),
+    ParallelStep("experts", Case("mlp-wide", "fp32", "inference", 16384)),
 )

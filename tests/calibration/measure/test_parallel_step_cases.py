@@ -8,7 +8,9 @@ from unittest.mock import MagicMock
 import pytest
 import torch
 
-from calibration.cases.steps.parallel import STEPS, parallel_step
+from calibration.cases.steps.parallel import FIRST_DRAWN, STEPS, parallel_step
+from calibration.cases.steps.parallel_pool import drawn
+from calibration.measure.collectives import odd_sizes
 from calibration.measure.parallel_steps import PROFILED
 from calibration.measure.programs.parallel_programs import captured
 
@@ -34,7 +36,7 @@ def test_the_first_measurement_holds_the_first_twelve_steps_in_order():
 
 def test_pipelines_cut_their_batch_into_equal_micro_batches():
     pipelines = [step for step in STEPS if step.how == "pipeline"]
-    assert {4, 8, 16} == {step.microbatches for step in pipelines}
+    assert {4, 6, 8, 16} == {step.microbatches for step in pipelines}
     assert all(step.case.batch % step.microbatches == 0 for step in pipelines)
 
 
@@ -69,3 +71,16 @@ def test_a_replay_holds_its_step_whose_tensors_the_graph_reads(
     del replay
     gc.collect()
     assert alive() is None
+
+
+def test_drawn_steps_are_those_with_the_smallest_hashes():
+    """48 steps were chosen; 8 + 7 + 8 + 4 + 3 = 30 are drawn."""
+    assert list(STEPS[FIRST_DRAWN:]) == drawn()
+    assert len(STEPS) == 48 + 30
+
+
+def test_odd_sizes_can_be_split_among_eight_ranks_and_cover_the_range():
+    sizes = odd_sizes(14)
+    assert sizes == sorted(sizes) and all(size % (2 * 8) == 0 for size in sizes)
+    assert 1024 <= sizes[0] < 2560 and 2**28 < sizes[-1] <= 2**29
+    assert not any(size & (size - 1) == 0 for size in sizes)  # no power of two
