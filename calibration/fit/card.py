@@ -1,8 +1,9 @@
 """Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks, and next to them `alone.json.gz`, a profile that is fitted only to them and uses
-no measurement of the H200. The accuracy table predicts the H200 by this profile.
+calls and networks (some of transformers and timm, which must be installed). Next to the
+measurements it writes `alone.json.gz`, a profile that is fitted only to the H100 and uses no
+measurement of the H200. The accuracy table predicts the H200 by this profile.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from statistics import median
 import msgspec
 import numpy as np
 
+from calibration.fit.captured import on_packages
 from calibration.fit.gpu import base, fit, written
 from calibration.record.library_samples import samples, swept
 from calibration.record.read import MEASUREMENTS, Recording, recordings
 from calibration.record.samples import Pair, Sample, merged, recorded
-from calibration.validate import crossing
-from calibration.validate.blind_steps import measured, predicted_before
 from calibration.validate.trace_fidelity import retrace
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
@@ -27,9 +27,6 @@ from simulator.timing.card import CARDS, Card
 from simulator.timing.profile import VERSION, Profile, profile
 from simulator.timing.roofline import curve, roofs
 
-OTHER_CARDS = "4xh100"
-_GPU_BOUND = 0.13
-"""Below this predicted share of overhead, a step of a busy host is still GPU-bound."""
 _SHORT_S = 3e-6
 """Below this time in seconds, the fixed part dominates a kernel; the error of a longer kernel comes
 from its rates."""
@@ -84,17 +81,6 @@ def card(gpu: GPU, name: str, known: Profile, samples: Sequence[Sample]) -> Card
     )
 
 
-def on_other_cards() -> list[float]:
-    """Measured over predicted periods of the GPU-bound steps that four other H100s ran one by one.
-    The predictions were made before the measurement."""
-    before = predicted_before(OTHER_CARDS)
-    return [
-        row["one_gpu"]["period_s"] / twin["period_s"]
-        for row in measured(before, OTHER_CARDS)
-        if (twin := before[row["step"]]["one_gpu"])["shares"]["overhead"] < _GPU_BOUND
-    ]
-
-
 def alone(pairs: Sequence[Pair], samples: Sequence[Sample], gpu: GPU) -> Profile:
     """A profile fitted only to this GPU's measurements."""
     known = profile()
@@ -121,9 +107,7 @@ def main() -> None:
     calls = merged(samples(swept(gpu)))
     fitted = card(gpu, "h100", profile(), calls)
     write(fitted)
-    held_out = [(r, retrace(r.case)) for r in recordings("validation", gpu.id)]
-    outcomes = crossing.networks(held_out, gpu, profile("h100"))
-    ratios = [*(1 / o.ratio for o in outcomes), *on_other_cards()]
+    ratios = [*on_packages(gpu)]
     low, high = np.quantile(ratios, [0.1, 0.9]).tolist()
     write(msgspec.structs.replace(fitted, interval=(round(low, 3), round(high, 3))))
     pairs = [(recording, retrace(recording.case)) for recording in recordings(gpu=gpu.id)]

@@ -17,13 +17,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.fit.captured import on_packages
 from calibration.fit.curve import fit_curve
 from calibration.generated import kernels
 from calibration.record import fusion_samples
 from calibration.record.library_samples import Swept, samples, swept
 from calibration.record.read import Recording, recordings
 from calibration.record.samples import L2_REACH, Pair, Sample, convolutions, merged, recorded
-from calibration.validate.report import compiled, host_of, interval, outcomes
+from calibration.validate.report import compiled, interval
 from calibration.validate.trace_fidelity import retrace
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
@@ -227,34 +228,30 @@ def main() -> None:
     """Fit to the recorded networks and the sweep, report, write the profile and its interval."""
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
-    held_out = [(recording, retrace(recording.case)) for recording in recordings("validation")]
     fused = [
         *fusion_samples.samples(fusion_samples.gains(card)),
         *kernels.samples(kernels.calls(card), card),
     ]
-    refit(pairs, held_out, list(swept(card)), fused)
+    refit(pairs, list(swept(card)), fused)
 
 
-def refit(
-    pairs: Sequence[Pair], held_out: Sequence[Pair], ops: Sequence[Swept], fused: Sequence[Sample]
-) -> None:
-    """Fit to `pairs`, `ops` and `fused` kernels, take the interval from `held_out`, and write
-    `h200.json`."""
+def refit(pairs: Sequence[Pair], ops: Sequence[Swept], fused: Sequence[Sample]) -> None:
+    """Fit to `pairs`, `ops` and `fused` kernels, and write `h200.json` with its intervals."""
     card = find_gpu("h200")
     between = gaps([*(recording for recording, _ in pairs), *recordings("host")])
     measured = merged([*recorded(pairs, card), *convolutions(card), *samples(ops), *fused])
     fitted = fit(measured, card, base(*between))
     print(report(measured, card, fitted))
     write(fitted)
-    judge(fitted, held_out)
+    judge(fitted)
 
 
-def judge(fitted: Profile, held_out: Sequence[Pair]) -> None:
-    """Compute the intervals of a profile from steps that were never fitted, with the current host,
-    and write the profile."""
-    host = host_of("validation")
-    measured = [o for recording, trace in held_out for o in outcomes(recording, trace, host)]
-    judged = msgspec.structs.replace(fitted, interval=interval(measured))
+def judge(fitted: Profile) -> None:
+    """Compute the intervals of a profile from steps that were never fitted, and write the profile.
+    The interval of the GPU's work comes from CUDA graphs of packages' networks."""
+    write(fitted)
+    low, high = np.quantile([*on_packages(find_gpu(fitted.gpu))], [0.1, 0.9]).tolist()
+    judged = msgspec.structs.replace(fitted, interval=(round(low, 3), round(high, 3)))
     judged = msgspec.structs.replace(judged, compiled=interval(compiled()))
     captured = [o for o in compiled("compiled_modes") if replays(o.group.rpartition(" ")[2])]
     write(msgspec.structs.replace(judged, replayed=interval(captured)))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from calibration.measure.log import Row, read
 from calibration.record.read import MEASUREMENTS
-from calibration.record.samples import Launched, Sample, dirty, match, merged
+from calibration.record.samples import Launched, Sample, alone, dirty, match, merged
 from calibration.sweeps import Point, points
 from simulator.costs import Work
 from simulator.costs.curves import curve
@@ -79,17 +79,29 @@ FURTHER = (
     "resized",
 )
 """Further points of the draws of sweeps and of blind calls."""
+LAYERS = "network_layers"
+"""Convolutions with the sizes of networks' layers. They come before further points where a curve
+has more samples than its fit uses, since people run these sizes."""
 
 
 def further(gpu: GPU) -> Iterator[Swept]:
     """Every further point that was measured, traced again."""
     importlib.import_module("calibration.blind")  # the import registers its calls
     for name in FURTHER:
-        path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
-        for row in read(path).samples.values() if path.is_file() else ():
-            if row.get("kernels"):
-                point = Point(**row["point"])
-                yield lowered(point, trace_call(point.make), row, gpu)
+        yield from _of_file(name, gpu)
+
+
+def layers(gpu: GPU) -> Iterator[Swept]:
+    """Every measured layer of a network, traced again."""
+    yield from _of_file(LAYERS, gpu)
+
+
+def _of_file(name: str, gpu: GPU) -> Iterator[Swept]:
+    path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
+    for row in read(path).samples.values() if path.is_file() else ():
+        if row.get("kernels"):
+            point = Point(**row["point"])
+            yield lowered(point, trace_call(point.make), row, gpu)
 
 
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
@@ -112,7 +124,9 @@ def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     launches: list[tuple[Work, float, float]] = []
     for cold, works in costs:
         warm = round(cold + (1 - cold) * share, 2)
-        launches += [(replace(work), warm, cold) for work in works]  # each op is a separate record
+        launches += [
+            (replace(alone(work)), warm, cold) for work in works
+        ]  # each op is a separate record
     return launches
 
 

@@ -56,6 +56,13 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
     ]
 
 
+def alone(work: Work) -> Work:
+    """The same work without others beside it: the time of a recorded kernel is its own, though the
+    kernels of other groups of a convolution ran at the same time."""
+    dims = {name: value for name, value in work.dims.items() if name != "separate_groups"}
+    return work if len(dims) == len(work.dims) else msgspec.structs.replace(work, dims=dims)
+
+
 def dirty(works: Iterable[Work]) -> float:
     """The share of L2 full of written lines if these works run repeatedly, in tenths."""
     every = list(works)
@@ -86,8 +93,9 @@ class Launched:
         works: list[int] = lowered.work_of.tolist()
         self.dirty = dirty(lowered.works[work] for work in works)
         self._works: dict[int, list[Work]] = {}
+        each_alone = [alone(work) for work in lowered.works]
         for work, op in zip(works, lowered.op_of.tolist(), strict=True):
-            self._works.setdefault(op, []).append(lowered.works[work])
+            self._works.setdefault(op, []).append(each_alone[work])
 
     def works(self, op: int) -> list[Work]:
         """The launches of the op at this index."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise, grouped_direct
-from simulator.lowering.convolution_grouped import run_together, together
+from simulator.lowering.convolution_grouped import one_by_one, run_together, together
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.convolution_widened import (
     has_direct_kernel,
@@ -88,21 +88,21 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif is_widened(c) and c.direction == "wgrad":
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif groups > 1 and runs_on_lanes(c):
-        yield from [c.direct_of_group()] * groups
+        yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
         yield grouped_direct(c.work, c.sources[1])
     elif c.long and groups == 1:
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last:
         # these groups are too thin for tensor cores and run one by one
-        yield from [c.direct_of_group()] * groups
+        yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
         yield from (*before, *_main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or _few_thin(c)) and forward:
-        yield from [c.direct_of_group()] * groups
+        yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 1 and _one_by_one(c):
-        yield from list(_on_tensor_cores(c.of_one_group())) * groups
+        yield from one_by_one(c, _on_tensor_cores(c.of_one_group()))
     elif d["channels_last"]:
         yield from _nhwc(c)
     elif c.unit and not c.strided and groups == 1 and not c.sliced:

@@ -9,17 +9,19 @@ and wide ones over many positions, run together; the others run one after the ot
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import ceil, prod
 
 import msgspec
 
 from simulator.costs import Work
-from simulator.lowering.implicit_gemm import Product
+from simulator.lowering.implicit_gemm import TAPS, Product
 from simulator.lowering.layouts import nhwc_conversion, padded_zeros, padding_copy
 from simulator.lowering.single_pixel import has_one_pixel
 from simulator.records import Tensor
 
+_FEWEST_TAPS = 7
 _TILE, _TILE_TF32 = 64, 32
 """Channels that a kernel multiplies with each other."""
 _MANY_GROUPS, _SOME_GROUPS = 8, 4
@@ -43,6 +45,8 @@ def run_together(c: Product) -> bool:
         if not forward:
             return width >= _TILE_TF32 and positions >= _POSITIONS_BACKWARD
         return width <= 8 if c.half else width >= _TILE
+    if _is_sequence(c) and (not c.half or width == _TILE):
+        return True
     if not c.half:
         return side < 7
     if width <= 16:
@@ -53,6 +57,27 @@ def run_together(c: Product) -> bool:
     if max(d["cin"], d["cout"]) // groups == width:
         return positions >= _POSITIONS
     return positions >= (_POSITIONS_PADDED if forward else _POSITIONS_BACKWARD)
+
+
+def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
+    """The kernels of each group in turn, given those of one group. In the forward pass, groups run
+    side by side in several streams."""
+    groups = c.work.dims["groups"]
+    own = list(kernels)
+    if c.direction == "fwd":
+        own = [
+            msgspec.structs.replace(work, dims=work.dims | {"separate_groups": groups})
+            for work in own
+        ]
+    yield from own * groups
+
+
+def _is_sequence(c: Product) -> bool:
+    """Whether the forward pass convolves along one dimension with more taps than small squares
+    have: groups of 48 channels and 19 taps, as in data2vec's position embedding, run together at
+    48 to 1,984 positions in every precision, and groups of 44 channels and 7 taps at 290."""
+    kernel = c.work.dims["kernel"]
+    return c.direction == "fwd" and len(kernel) == 1 and _FEWEST_TAPS <= kernel[0] <= TAPS
 
 
 def together(c: Product) -> tuple[list[Work], Product, list[Work]]:

@@ -16,7 +16,7 @@ from simulator.timing.rates import UNITS_SEEN
 
 _FEW = 8
 _LOAD_BYTES = 16
-_TAPS = 32
+TAPS = 32
 """The largest number of taps for which Hopper's kernels were observed. For more taps older kernels
 run the forward pass and the gradient of the weight, if no side of the kernel has more taps than
 this. A 32-bit mask of the taps would explain both limits."""
@@ -88,7 +88,7 @@ class Product:
         """Whether the forward pass has more taps along a side than were observed in half precision
         on tensor cores: in float16, wav2vec 2.0's 128 taps ran on vector lanes. In TF32, SEW-D's
         128 taps ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
-        return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > _TAPS
+        return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > TAPS
 
     @property
     def pixels(self) -> int:
@@ -100,7 +100,7 @@ class Product:
         width of one load."""
         d = self.work.dims
         columns, depth = self.columns, self.depth
-        many_taps = prod(d["kernel"]) > _TAPS and self.direction != "dgrad"
+        many_taps = prod(d["kernel"]) > TAPS and self.direction != "dgrad"
         if self.joined:
             extra_dims["variant"] = f"{self.direction}_joined"
         elif self.direction == "dgrad":  # strides leave gaps that are not multiplied

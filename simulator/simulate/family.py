@@ -31,10 +31,10 @@ from simulator.symbols.peaks import peak_bytes
 from simulator.symbols.reuse import tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
+from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.power import Load, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import NO_SLOWDOWN, Slowdown
 
 _TOGETHER = 1 << 17  # maximum size (kernels × points) of a chunk's array: it fits in a cache
 _CLASSES = 1 << 17  # maximum size (classes × points) before equal classes are merged

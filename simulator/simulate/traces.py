@@ -27,10 +27,11 @@ from simulator.schedule.timeline import Clock, Floats, Ints, Launches, Run
 from simulator.simulate.step import as_run, host_schedule, nudged, shares
 from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.timing.intervals import interval
+from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import NO_SLOWDOWN, Slowdown, roofs
+from simulator.timing.roofline import roofs
 
 _AT_ONCE = 1 << 18  # numbers of kernels that are scheduled together: they fit in a cache
 

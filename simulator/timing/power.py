@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import Energies, Interval, energies, is_measured
-from simulator.timing.roofline import NO_SLOWDOWN, KernelTimes, Roofs, Slowdown, TimeParts
+from simulator.timing.kernel_times import NO_SLOWDOWN, KernelTimes, Slowdown, TimeParts
+from simulator.timing.roofline import Roofs
 
 Floats = NDArray[np.float64]
 _TURNS = 80

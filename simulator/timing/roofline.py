@@ -16,11 +16,11 @@ from simulator.hardware.gpu import GPU
 from simulator.timing.energies import ChipJoules, chip_joules, energies
 from simulator.timing.kernel_models import (
     RooflineTerms,
-    duration_s,
     overlap_slowdown,
     roofline_terms,
     smooth,
 )
+from simulator.timing.kernel_times import KernelTimes, TimeParts, at_once
 from simulator.timing.offset_access import least_s
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
@@ -34,53 +34,6 @@ Floats = NDArray[np.float64]
 ALL_HOT = 0.995  # shares of L2 are rounded to hundredths in the fit
 
 
-class Slowdown(NamedTuple):
-    """Slowdown at a lower clock, relative to the clock at which kernels were timed: of vector lanes
-    and L2, and of tensor cores [points]."""
-
-    vector: Floats | float
-    tensor: Floats | float
-
-
-NO_SLOWDOWN = Slowdown(1.0, 1.0)
-
-
-class TimeParts(NamedTuple):
-    """The seconds of kernels by part [kernels, ...]."""
-
-    compute_s: Floats
-    memory_s: Floats
-    fixed_s: Floats
-
-    @property
-    def duration_s(self) -> Floats:
-        """max(compute, memory) + fixed."""
-        return duration_s(self.compute_s, self.memory_s, self.fixed_s)
-
-
-@dataclass(frozen=True)
-class KernelTimes:
-    """The seconds of kernels with a known share of their operands in L2, at any clock: compute,
-    bytes from DRAM and from L2, and fixed. `tensor` is 1 for kernels on tensor cores. `smooth` is
-    None if compute and memory time overlap fully in every kernel."""
-
-    compute_s: Floats
-    dram_s: Floats
-    l2_s: Floats
-    fixed_s: Floats
-    tensor: Floats
-    smooth: Floats | None
-
-    def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
-        """The times at a lower clock, which slows computing and L2 but not DRAM."""
-        each = slowdown.vector + self.tensor * (slowdown.tensor - slowdown.vector)
-        compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slowdown.vector
-        if self.smooth is None:
-            return TimeParts(compute, moved, self.fixed_s)
-        overlap = overlap_slowdown(compute, moved) ** self.smooth
-        return TimeParts(compute * overlap, moved * overlap, self.fixed_s)
-
-
 @dataclass(frozen=True)
 class Roofs:
     """Seconds by distinct work. `cold_s` is the memory time from DRAM, `hot_s` from L2; `latency_s`
@@ -88,7 +41,8 @@ class Roofs:
     full of lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured
     over roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is
     1 if compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores.
-    `chip_j` and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
+    `beside` is how many such kernels run at once. `chip_j` and `tensor_j` are the joules of
+    `ChipJoules`; NaN if unknown.
     """
 
     compute_s: Floats
@@ -103,6 +57,7 @@ class Roofs:
     write_bytes: Floats
     smooth: Floats
     tensor: Floats
+    beside: Floats
     chip_j: Floats
     tensor_j: Floats
 
@@ -124,6 +79,7 @@ class Roofs:
             fixed_s=(self.fixed_s + self.latency_s * (hot < ALL_HOT)) * over,
             tensor=self.tensor,
             smooth=self.smooth if self.smooth.any() else None,
+            beside=self.beside if (self.beside > 1).any() else None,
         )
 
     def parts(self, hot: Floats, dirty: Floats | float) -> TimeParts:
@@ -198,6 +154,7 @@ def roofs_of(
             "write_bytes": stacked([work.write_bytes for work in works], curve_counts),
             "smooth": smooth(name),
             "tensor": stacked([work.engine == "tensor" for work in works], curve_counts),
+            "beside": stacked([at_once(work) for work in works], curve_counts),
         }
         residual = profile.residuals.get(name) if same_kernels else None
         if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.power import Load
-from simulator.timing.roofline import NO_SLOWDOWN, Roofs, Slowdown
+from simulator.timing.roofline import Roofs
 from tests.simulator.timing.test_power import load, made_up
 
 

@@ -22,8 +22,9 @@ from simulator.timing.energies import (
     energies,
     features,
 )
+from simulator.timing.kernel_times import NO_SLOWDOWN
 from simulator.timing.power import Load, SettledClock, Supply, supply
-from simulator.timing.roofline import NO_SLOWDOWN, Roofs
+from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
