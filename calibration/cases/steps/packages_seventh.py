@@ -14,7 +14,7 @@ _DRAW = Draw(
     waves=("wav2vec2-conformer",),
     cut=("hyperclovax", "minicpm3", "jais2", "ministral3"),
     untrained=("switch",),
-    longest={},
+    longest={"ibert": 256},
 )
 _TRAINED, _COMPILED = 22, {"inference": 14, "training": 4}
 
