@@ -21,7 +21,7 @@ from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import NETWORK_BYTES_PER_S, NODE_GPUS, SERVERS, Spec, adapted
-from simulator.planning.step.tables import base_scenario
+from simulator.planning.step.scenarios import base_scenario
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario

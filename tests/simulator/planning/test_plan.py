@@ -22,8 +22,9 @@ from simulator.planning.server.replica import factor
 from simulator.planning.server.scheduler import percentile
 from simulator.planning.spec import Lengths, Prices, Workload
 from simulator.planning.spec_file import read
+from simulator.planning.step.scenarios import weight_only
 from simulator.planning.step.step_time import constant
-from simulator.planning.step.tables import machine, weight_only
+from simulator.planning.step.tables import machine
 from simulator.planning.verdict import front, ranked
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.power import supply
