@@ -17,6 +17,7 @@ from simulator.planning.nearest import Shortage
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
+from simulator.planning.step.scenarios import precisions_on
 from simulator.planning.step.tables import Machine, machine, network_size
 from simulator.planning.step.traced_step import NetworkSize
 from simulator.planning.wording import Currency
@@ -65,12 +66,12 @@ def search(
     size = network_size(spec.workload)
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
-    precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
+    precisions = dict.fromkeys(p for c in cards for p in precisions_on(spec.candidates, c))
     groups = [
         (precision, card)
         for precision in precisions
         for card in cards
-        if precision in spec.candidates.precisions_of(card.id)
+        if precision in precisions_on(spec.candidates, card)
     ]
 
     order = _sharing_traces(groups, f"{spec.workload.network}-decode")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import network as entry_of
-from simulator.planning.spec import SERVERS
+from simulator.planning.spec import SERVERS, Candidates
 from simulator.planning.step.traced_step import sizes_of
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
@@ -19,6 +19,12 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
     if precision in ("fp16", "fp32"):
         return precision
     return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
+
+
+def precisions_on(candidates: Candidates, gpu: GPU) -> tuple[str, ...]:
+    """The precisions of a card to try, each once: a card without bf16 products runs fp16."""
+    tried = candidates.precisions_of(gpu.id)
+    return tuple(dict.fromkeys(plain_dtype(gpu, p) if p == "bf16" else p for p in tried))
 
 
 def weight_only(gpu: GPU, precision: str) -> bool:

@@ -63,7 +63,7 @@ def test_a_served_network_has_a_verdict(served: Any):
 
 
 def test_skipped_candidates_have_reasons(served: Any):
-    assert served.pruned["T4, bf16"].startswith(
+    assert served.pruned["T4, fp16"].startswith(
         "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
     )
     assert "do not fit" in served.pruned["GeForce RTX 4060 Ti 8GB, bf16"]
