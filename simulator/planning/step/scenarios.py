@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import network as entry_of
-from simulator.planning.spec import SERVERS, Candidates
+from simulator.planning.spec import SERVERS
 from simulator.planning.step.traced_step import sizes_of
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
@@ -21,10 +21,9 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
     return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
 
 
-def precisions_on(candidates: Candidates, gpu: GPU) -> tuple[str, ...]:
-    """The precisions of a card to try, each once: a card without bf16 products runs fp16."""
-    tried = candidates.precisions_of(gpu.id)
-    return tuple(dict.fromkeys(plain_dtype(gpu, p) if p == "bf16" else p for p in tried))
+def run_precision(gpu: GPU, precision: str) -> str:
+    """The precision that a card runs: fp16 instead of bf16 without products of bf16."""
+    return plain_dtype(gpu, precision) if precision == "bf16" else precision
 
 
 def weight_only(gpu: GPU, precision: str) -> bool:
