@@ -54,7 +54,7 @@ _PROMPT, _ANSWER = 778, 128
 class Compared:
     """A figure of a published run: its predicted value, the ends that follow from the step's
     interval, and its measured value. `case` is common to runs that differ only in their card;
-    `split` is the number of GPUs that share a replica."""
+    `split` is the number of GPUs that share a replica, `release` that of the engine."""
 
     table: str
     figure: str
@@ -65,6 +65,7 @@ class Compared:
     high: float
     measured: float
     split: int = 1
+    release: str = ""
 
     @property
     def error(self) -> float:
@@ -154,7 +155,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         ):
             yield Compared(
                 table, figure, case, row["system"], values[0], min(values), max(values), truth,
-                shared.gpus,
+                shared.gpus, row.get("backend_version", ""),
             )  # fmt: skip
 
 
@@ -188,11 +189,25 @@ def _submitted(step: StepTime, rules: Rules, rate: float, offline: bool) -> floa
     return count * _ANSWER / served.end_s if offline else float(np.mean(served.last_s))
 
 
-def kendall(rows: list[Compared]) -> tuple[float, int]:
+def repeated(rows: list[Compared]) -> float:
+    """The 80th percentile of |ln(a/b)| between measured runs with the same network, case, card and
+    release; NaN without such runs."""
+    differences = [
+        abs(np.log(a.measured / b.measured))
+        for a, b in combinations(rows, 2)
+        if (a.table, a.case, a.card, a.release) == (b.table, b.case, b.card, b.release)
+    ]
+    return float(np.quantile(differences, 0.8)) if differences else float("nan")
+
+
+def kendall(rows: list[Compared], beyond: float = 0.0) -> tuple[float, int]:
     """The rank correlation of cards (concordant minus discordant pairs, over all pairs of cards
-    with the same case of the same network), and the number of pairs."""
+    with the same case of the same network whose measured values differ by more than `beyond` in
+    their logarithm), and the number of pairs."""
     signs: list[float] = []
     for a, b in combinations(rows, 2):
         if (a.table, a.case) == (b.table, b.case) and a.card != b.card:
+            if beyond and abs(np.log(a.measured / b.measured)) <= beyond:
+                continue
             signs.append(np.sign((a.predicted - b.predicted) * (a.measured - b.measured)))
     return (float(np.mean(signs)) if signs else float("nan")), len(signs)

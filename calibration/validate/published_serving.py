@@ -17,7 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from calibration.validate.published_loops import Compared, kendall, loops, read, submissions
+from calibration.validate.published_loops import (
+    Compared,
+    kendall,
+    loops,
+    read,
+    repeated,
+    submissions,
+)
 from simulator.hardware.gpu import gpu
 from simulator.planning.server.requests import Requests
 from simulator.planning.server.scheduler import Rules, serve
@@ -71,11 +78,18 @@ def summary(rows: list[Compared], left_out: dict[str, int]) -> Iterator[str]:
         if own:
             inside = np.mean(own)
             yield f"vLLM 70B, time per token, half {half}: {inside:.0%} of {len(own)} runs inside"
+    spread = repeated([row for row in rows if row.figure == "tokens/s"])
     for name, split in (("", False), (", tp", True)):
         own = [row for row in rows if row.figure == "tokens/s" and (row.split > 1) == split]
         if own or not split:
             tau, pairs = kendall(own)
             yield f"ranking of cards by tokens/s{name}: Kendall's tau {tau:.2f} of {pairs} pairs"
+            if spread > 0:
+                tau, pairs = kendall(own, spread)
+                yield (
+                    f"… of pairs that differ by more than {spread:.1%}, the 80th percentile "
+                    f"between runs of one release on one card: {tau:.2f} of {pairs} pairs"
+                )
     for why, count in sorted(left_out.items()):
         yield f"left out, {count} runs: {why}"
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.hardware.gpu import GPU
 from simulator.timing.power import supply
 
 MODELLED = "the power model: steps while busy, an idle process between them"
 LIMIT = "an upper bound, the card's limit × its busy share: its power was not measured"
+
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,3 +37,15 @@ def mean_power(gpu: GPU, busy_w: float, utilisation: float) -> MeanPower:
     if gpu.tdp_w is None:
         return MeanPower(None, "unknown: its file gives no power limit")
     return MeanPower(gpu.tdp_w * utilisation, LIMIT)
+
+
+def served_w(gpu: GPU, joules: Floats, traced_s: Floats, served_s: Floats) -> Floats:
+    """Watts of iterations of `served_s` seconds in an engine, whose traced kernels draw `joules` in
+    `traced_s` seconds: a card that waits for the host draws the power of an idle process, and an
+    engine that reads the same weights in less time draws more, up to the card's limit. NaN if
+    unknown."""
+    card = supply(gpu)
+    if card is None:
+        return np.full_like(joules, np.nan)
+    waiting_w = card.known.idle_w + card.known.clocked_w
+    return np.minimum((joules + waiting_w * (served_s - traced_s)) / served_s, card.limit_w)

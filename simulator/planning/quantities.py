@@ -64,8 +64,9 @@ def quantity(where: str, value: Any, kind: Kind, currencies: dict[str, float]) -
         if counted.removeprefix(scale) in _COUNTED:
             times, unit = _COUNTS[scale], f"/{per}"
     if unit not in units:
+        problem = f"unknown unit {unit!r}" if unit else "no unit"
         raise InputError(
-            f"{where} = {shown(value)}: unknown unit {unit!r}: expected {expected}; "
+            f"{where} = {shown(value)}: {problem}: expected {expected}; "
             f"known are {', '.join(filter(None, units))}"
         )
     result = number * units[unit] * times

@@ -9,7 +9,7 @@ from simulator.planning.batches.search import batch_scenario
 from simulator.planning.result import Row
 from simulator.planning.server.replica import lengths
 from simulator.planning.spec import Spec
-from simulator.planning.step.tables import WHATIFS, engine_scenario
+from simulator.planning.step.scenarios import WHATIFS, engine_scenario
 from simulator.planning.step.traced_step import of_rank
 from simulator.scenario.scenario import Scenario
 

@@ -17,6 +17,7 @@ from simulator.planning.nearest import Shortage
 from simulator.planning.result import Row
 from simulator.planning.serve_plan import MIDDLE, candidate, refined
 from simulator.planning.spec import Candidates, Spec
+from simulator.planning.step.scenarios import run_precision
 from simulator.planning.step.tables import Machine, machine, network_size
 from simulator.planning.step.traced_step import NetworkSize
 from simulator.planning.wording import Currency
@@ -66,12 +67,14 @@ def search(
     cards = listed(spec.candidates)
     result = SearchResult([], {}, {})
     precisions = dict.fromkeys(p for c in cards for p in spec.candidates.precisions_of(c.id))
-    groups = [
-        (precision, card)
+    by_name = {
+        (run, card.id): (run, card)
         for precision in precisions
         for card in cards
         if precision in spec.candidates.precisions_of(card.id)
-    ]
+        for run in (run_precision(card, precision),)
+    }
+    groups = list(by_name.values())
 
     order = _sharing_traces(groups, f"{spec.workload.network}-decode")
 

@@ -10,7 +10,7 @@ from simulator.planning.result import Assumption, Row
 from simulator.planning.server.replica import WARM_UP
 from simulator.planning.server.requests import requests
 from simulator.planning.spec import SERVERS, Spec
-from simulator.planning.step.tables import weight_only
+from simulator.planning.step.scenarios import weight_only
 from simulator.planning.step.traced_step import sizes_of
 
 

@@ -30,6 +30,7 @@ from simulator.planning.spec import (
 from simulator.planning.spec_check import check
 from simulator.planning.spec_link import keys_of_link
 from simulator.planning.spec_values import (
+    check_amounts,
     check_keys,
     lengths,
     number,
@@ -237,6 +238,7 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     )
     for key, kind, into in tables:
         listed = section(f"prices.{key}", table.get(key, {}))
+        check_amounts(f"prices.{key}", listed)
         values[into] = {
             gpu(name).id: quantity(f"prices.{key}.{name}", value, kind, currencies)
             for name, value in listed.items()
@@ -244,9 +246,10 @@ def _prices(table: Mapping[str, Any], currencies: dict[str, float]) -> Prices:
     others = {name: rate for name, rate in currencies.items() if name != "USD"}
     own = table.get("currency", next(iter(others)) if len(others) == 1 else "USD")
     if not isinstance(own, str) or own not in currencies:
+        named = own if isinstance(own, str) and own.isidentifier() else "EUR"
         raise InputError(
             f"prices.currency = {shown(own)}: expected one of {', '.join(sorted(currencies))}; "
-            "give the rate of another one as prices.rates.EUR = USD each"
+            f"give the rate of another one as prices.rates.{named} = USD each"
         )
     values |= {"rates_usd": others, "currency": Currency(own, currencies[own])}
     return Prices(**values)

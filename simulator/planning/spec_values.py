@@ -59,6 +59,16 @@ def section(name: str, table: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", table)
 
 
+def check_amounts(where: str, listed: Mapping[str, Any]) -> None:
+    """Raise InputError if an entry is a table: what belongs to all entries has keys of its own."""
+    for name, value in listed.items():
+        if isinstance(value, Mapping):
+            raise InputError(
+                f"{where}.{name} is a table: expected the amount alone, as text; give prices.term "
+                "for all reservations, and prices.lifetime and prices.utilisation for all purchases"
+            )
+
+
 def check_keys(where: str, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in table:
         if name not in names:

@@ -132,10 +132,12 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Energy of a chip's work, relative to the measured Hopper."""
+    """Energy of a chip's work, relative to the measured Hopper. `tensor` is that of tensor cores,
+    if their design saves more than the process does."""
 
     times: float
     source: str
+    tensor: float | None = None
 
 
 class Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,6 +190,7 @@ def _carried(
     like = find_gpu(others.like)
     share = limit_w / (like.tdp_w or limit_w)
     t = logic.times
+    on_tensor = t if logic.tensor is None else logic.tensor
     return msgspec.structs.replace(
         base,
         gpu=gpu_id,
@@ -196,7 +199,7 @@ def _carried(
         idle_w=base.idle_w * share,
         clocked_w=base.clocked_w * share,
         busy_w=base.busy_w * share,
-        tensor_j_per_flop={d: j * t for d, j in base.tensor_j_per_flop.items()},
+        tensor_j_per_flop={d: j * on_tensor for d, j in base.tensor_j_per_flop.items()},
         vector_j_per_flop={d: j * t for d, j in base.vector_j_per_flop.items()},
         tensor_w=base.tensor_w * share,
         instruction_j=base.instruction_j * t,

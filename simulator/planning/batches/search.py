@@ -21,7 +21,7 @@ from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.serve_search import Progress, SearchResult, SoFar, listed
 from simulator.planning.spec import NETWORK_BYTES_PER_S, NODE_GPUS, SERVERS, Spec, adapted
-from simulator.planning.step.tables import base_scenario
+from simulator.planning.step.scenarios import base_scenario, run_precision
 from simulator.planning.step.traced_step import trace_at
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
@@ -63,7 +63,8 @@ def search(
         engines = dict.fromkeys(
             "compiled+graph" if e in SERVERS else e for e in spec.candidates.engines_of(card.id)
         )
-        for precision in spec.candidates.precisions_of(card.id):
+        tried = spec.candidates.precisions_of(card.id)
+        for precision in dict.fromkeys(run_precision(card, p) for p in tried):
             for engine in engines:
                 name = f"{card.name}, {engine}, {precision}"
                 try:

@@ -18,7 +18,7 @@ from simulator.planning.money import bill
 from simulator.planning.result import Row
 from simulator.planning.spec import NODE_GPUS, Spec
 from simulator.planning.step.rank_step import node
-from simulator.planning.step.tables import WHATIFS, plain_dtype
+from simulator.planning.step.scenarios import WHATIFS, plain_dtype
 
 if TYPE_CHECKING:
     from simulator.parallel.prediction import ParallelPrediction

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
+from simulator.planning.step.scenarios import WHATIFS
 from simulator.planning.step.traced_step import few_layers, layer_kernels, sizes_of
 from simulator.scenario.scenario import Scenario
 from simulator.timing.profile import learned
@@ -31,6 +33,7 @@ Floats = NDArray[np.float64]
 
 _ENGINES = Path(__file__).with_name("engine_kernels.toml")
 _TILE = 64  # heads
+_ATTENTION = "scaled_dot_product"  # in the names of its kernels
 
 
 class Attention(NamedTuple):
@@ -77,6 +80,25 @@ def measured_attention(engine: str, network: str, gpu: GPU) -> Attention | None:
     return Attention(fit["fixed_s"], fit["share"]) if fit else None
 
 
+def cached_tokens_s(
+    engine: str,
+    network: str,
+    gpu: GPU,
+    ranks: int,
+    cache_bytes: float,
+    dtype: str,
+    traced: Sequence[Floats],
+) -> list[Floats]:
+    """Seconds for each cached token by batch in the engine's kernel, for each of the `traced`
+    times: its own time, but at most the traced one on cards without a fit, and for networks in
+    which some layers attend to a window."""
+    own_s = cached_token_s(engine, network, gpu, ranks, cache_bytes, dtype)
+    fit = measured_attention(engine, network, gpu)
+    if fit is None or sizes_of(network).get("window"):
+        return [np.minimum(each, own_s) for each in traced]
+    return [np.full_like(each, own_s) for each in traced]
+
+
 def cached_token_s(
     engine: str, network: str, gpu: GPU, ranks: int, cache_bytes: float, dtype: str
 ) -> float:
@@ -116,9 +138,33 @@ def fixed_difference_s(engine: str, decode: Scenario, gpu: GPU, batches: Sequenc
     fit = measured_attention(engine, decode.network, gpu)
     if fit is None:
         return np.zeros(len(batches))
-    traced_s = [
-        sum(k.duration_s for k in layer_kernels(decode, b, 1) if k.family == "attention")
-        for b in batches
+    layers = sizes_of(decode.network)["layers"]
+    return layers * (fit.fixed_s - _traced_s(decode, [(b, 1) for b in batches]))
+
+
+def _traced_s(scenario: Scenario, points: Sequence[tuple[int, int]]) -> Floats:
+    """Seconds of the traced kernels of attention in one layer, at points (batch, sequence): of all
+    kernels of the op, which on some cards also fills or sums partial results."""
+    seconds = [
+        sum(k.duration_s for k in layer_kernels(scenario, b, n) if _ATTENTION in k.name)
+        for b, n in points
     ]
-    few, layers = few_layers(decode)[1], sizes_of(decode.network)["layers"]
-    return layers * (fit.fixed_s - np.array(traced_s) / few)
+    return np.array(seconds) / few_layers(scenario)[1]
+
+
+def linear_prompts_s(
+    engine: str, prefill: Scenario, gpu: GPU, lengths: Sequence[int], period_s: Floats
+) -> Floats | None:
+    """Seconds of prefills of one prompt of each length, which take `period_s` with the traced
+    kernels, without the products of attention: the traced kernels of attention are left out, and
+    the engine's kernel adds its fixed time in each layer. None without a fit, and for networks
+    in which some layers attend to a window, because `prompt_attention_s` leaves these out."""
+    fit = measured_attention(engine, prefill.network, gpu)
+    sizes = sizes_of(prefill.network)
+    if fit is None or sizes.get("window"):
+        return None
+    # whatever the precision of the products, attention is computed in the plain dtype
+    others = tuple(a for a in prefill.whatifs if a.name not in WHATIFS.values())
+    plain = replace(prefill, whatifs=others)
+    traced_s = _traced_s(plain, [(1, n) for n in lengths])
+    return period_s + sizes["layers"] * (fit.fixed_s - traced_s)

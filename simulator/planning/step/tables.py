@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import CATALOGUE
-from simulator.networks.catalogue import network as entry_of
+from simulator.planning.power import served_w
 from simulator.planning.spec import SERVERS, Workload
 from simulator.planning.step.engine_attention import (
-    cached_token_s,
+    cached_tokens_s,
     check_card,
     engine_kernels,
     fixed_difference_s,
+    linear_prompts_s,
     prompt_attention_s,
 )
 from simulator.planning.step.engine_experts import experts_saved_s
@@ -30,6 +31,7 @@ from simulator.planning.step.rank_step import (
     node,
     with_communication,
 )
+from simulator.planning.step.scenarios import engine_scenario, plain_dtype
 from simulator.planning.step.step_interval import Parts, ends
 from simulator.planning.step.step_time import StepTime
 from simulator.planning.step.traced_step import (
@@ -44,10 +46,8 @@ from simulator.planning.step.traced_step import (
     weight_bytes,
 )
 from simulator.prediction import REGIMES
-from simulator.scenario.module_pattern import ALL
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
-from simulator.whatif import apply
 
 Floats = NDArray[np.float64]
 
@@ -65,8 +65,6 @@ experts grows less and less with the batch."""
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the prompt pieces that give the cost of attention within a prompt
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}
-WHATIFS = {"fp8": "fp8", "int8": "weights", "int4": "weights", "nvfp4": "nvfp4"}
-"""Precisions that apply a what-if to the plain one, with the name of that what-if."""
 
 
 @dataclass(frozen=True)
@@ -121,46 +119,6 @@ class Machine:
         return max(int(room / self.cache_bytes_per_token), 0)
 
 
-def plain_dtype(gpu: GPU, precision: str) -> str:
-    """The dtype of activations: a card without bf16 products serves in fp16."""
-    if precision in ("fp16", "fp32"):
-        return precision
-    return "bf16" if gpu.peak("tensor", "bf16") else "fp16"
-
-
-def weight_only(gpu: GPU, precision: str) -> bool:
-    """Whether a card only stores weights in this precision, because it cannot multiply in it."""
-    return precision == "nvfp4" and not gpu.peak("tensor", "fp4")
-
-
-def base_scenario(
-    network: str, gpu: GPU, precision: str, mode: str, host: str | None = None
-) -> Scenario:
-    """The scenario of a precision; low precisions are what-ifs on the plain one."""
-    dtype = plain_dtype(gpu, precision)
-    scenario = Scenario(network, gpu=gpu.id, mode=mode, dtype=dtype, host=host)
-    name = WHATIFS.get(precision)
-    if name is None:
-        return scenario
-    if weight_only(gpu, precision):
-        name = "weights"
-    entry = entry_of(network)
-    modules = entry.quantised_4bit if precision in ("nvfp4", "int4") else entry.quantised
-    parameters = {} if modules == ALL else {"modules": modules}
-    return apply(scenario, name, parameters | ({"dtype": precision} if name == "weights" else {}))
-
-
-def engine_scenario(
-    network: str, gpu: GPU, precision: str, engine: str, host: str | None = None
-) -> Scenario:
-    """The scenario of a step in an engine; servers run mixtures of experts with fused kernels."""
-    mode = "eager" if engine == "eager" else "cuda_graph"
-    scenario = base_scenario(network, gpu, precision, mode, host)
-    if engine in SERVERS and "experts" in sizes_of(network):
-        return apply(scenario, "fused_experts", {})
-    return scenario
-
-
 def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 1) -> Machine:
     """The replica that serves the workload: one GPU, or `split` of them. Raises InputError if the
     GPU, its links or the precision cannot serve it."""
@@ -169,6 +127,7 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
         raise InputError(_unserved(work.network))
     check_card(engine, gpu)
     group = node(gpu, split) if split > 1 else None
+    heads_ranks = 1 if work.attention_dp else split
     mode = "eager" if engine == "eager" else "cuda_graph"
     budget = max(work.token_budget, _CUT)
     longs = (*(n for n in _PREFILLS if n < budget), budget)
@@ -201,6 +160,12 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     cut = period[-1] / period[longest]
     quadratic = max(0.0, 1 - cut) * period[longest] / float(budget) ** 2
     linear = period[:-1] - quadratic * np.array(longs, float) ** 2
+    if engine in SERVERS:
+        within_prompts = prompt_attention_s(engine, decode_network, gpu, heads_ranks)
+        if within_prompts is not None:
+            quadratic = within_prompts
+            without = linear_prompts_s(engine, prefill, gpu, longs, period[:-1])
+            linear = linear if without is None else without
     tokens = np.arange(budget + 1, dtype=float)
     forward = np.interp(tokens, longs, np.maximum.accumulate(linear))
     batches = np.arange(work.max_requests + 1, dtype=float)
@@ -220,11 +185,8 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     traced = near * times
     if engine in SERVERS:
         kept_in = work.kv_precision or plain
-        heads_ranks = 1 if work.attention_dp else split
-        paged = cached_token_s(engine, decode_network, gpu, heads_ranks, cache, kept_in)
-        near, far = np.minimum(near, paged), np.minimum(far, paged)
-        within_prompts = prompt_attention_s(engine, decode_network, gpu, heads_ranks)
-        quadratic = quadratic if within_prompts is None else within_prompts
+        own = engine, decode_network, gpu, heads_ranks, cache, kept_in
+        near, far = cached_tokens_s(*own, (near, far))
     else:
         near, far = traced, far * times
     attention = np.maximum(traced - near, 0.0) * KNEE * batches
@@ -260,8 +222,10 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
     shares = {regime: float(getattr(middle, regime)) for regime in REGIMES}
     if group is not None:
         shares["communication"] = decode_moves
-    decode_w = (decodes.joules / decodes.period_s)[row]
-    prefill_w = (prefills.joules / period)[: len(longs)]
+    decode_s = np.array([step.decode(b, b * KNEE) for b in sizes])
+    prefill_s = np.array([step.mixed(n, n * n, 0, 0.0) for n in longs])
+    decode_w = served_w(gpu, decodes.joules[row], decodes.period_s[row], decode_s)
+    prefill_w = served_w(gpu, prefills.joules[:-1], period[:-1], prefill_s)
     return Machine(
         step,
         weights,

@@ -10,7 +10,7 @@ import pytest
 
 from calibration.validate import published_loops
 from calibration.validate.closed_loop import closed_loop
-from calibration.validate.published_loops import Compared, kendall, loops
+from calibration.validate.published_loops import Compared, kendall, loops, repeated
 from calibration.validate.published_rows import Layout, layout
 from calibration.validate.published_serving import summary
 from simulator.planning.server.scheduler import Rules
@@ -44,6 +44,22 @@ def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
     assert kendall([a, b, c]) == (pytest.approx(1 / 3), 3)  # a<b, a<c hold; b<c does not
     assert kendall([a, compared("b", 0.5, 20, case="other")])[1] == 0
     assert kendall([a, replace(b, table="another network")])[1] == 0
+
+
+def test_pairs_within_the_spread_of_repeated_runs_are_left_out() -> None:
+    """Two runs of one card differ by ln 1.1; cards of 10 and 10.5 differ by less, of 10 and 20 by
+    more. Runs of another release are no repetition."""
+    runs = [compared("a", 1, 10), compared("b", 0.9, 10.5), compared("c", 2, 20)]
+    assert np.isnan(repeated(runs))
+    again = [*runs, compared("c", 2, 22), replace(runs[2], measured=44, release="2")]
+    assert repeated(again) == pytest.approx(np.log(1.1))
+    assert kendall(runs) == (pytest.approx(1 / 3), 3)
+    assert kendall(runs, repeated(again)) == (pytest.approx(1.0), 2)
+    lines = [line for line in summary(again, {}) if line.startswith("…")]
+    assert lines == [
+        "… of pairs that differ by more than 9.5%, the 80th percentile between runs of one "
+        "release on one card: 1.00 of 6 pairs"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_prices_in_another_currency_are_listed_with_their_rate():
     listed = {a.name: a for a in answer.assumptions}
     assert listed["price"].value == "2.00 EUR an hour for each GPU"
     paid = answer.best.watts / 1000 * 0.24
-    assert listed["energy"].value == f"{short(paid / 1.2, 2)} EUR an hour for all GPUs"
+    assert listed["energy"].value == f"{paid / 1.2:.2f} EUR an hour for all GPUs"
     assert listed["energy"].source == "0.20 EUR per kWh, your spec"
     assert listed["exchange rate"].value == "1 EUR = 1.2 USD"
     assert answer.best.usd_per_h == pytest.approx(2.4 + paid)

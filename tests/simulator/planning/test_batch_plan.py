@@ -271,3 +271,13 @@ def test_adapters_that_mean_nothing_are_refused(changed: dict[str, Any], message
     with pytest.raises(InputError) as error:
         read(LORA | {"workload": {**TUNED, **changed}})
     assert str(error.value) == message
+
+
+def test_a_card_without_bf16_products_is_listed_in_fp16() -> None:
+    """A T4 multiplies in fp16; bf16 and fp16 are one candidate there, and two on an L4."""
+    tried = {"gpus": ["t4", "l4"], "engines": ["eager"], "precisions": ["bf16", "fp16"]}
+    rows = plan(RESNET | {"candidates": tried}).rows
+    named = {(row.gpu, row.precision) for row in rows}
+    assert named == {("t4", "fp16"), ("l4", "bf16"), ("l4", "fp16")}
+    scenarios = {row.gpu: scenario_of(read(RESNET), row) for row in rows if row.gpu == "t4"}
+    assert scenarios["t4"].dtype == "fp16"

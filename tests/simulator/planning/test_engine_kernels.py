@@ -8,11 +8,16 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.planning.spec import Workload
 from simulator.planning.step import rank_step
-from simulator.planning.step.engine_attention import fixed_difference_s, measured_attention
+from simulator.planning.step.engine_attention import (
+    fixed_difference_s,
+    linear_prompts_s,
+    measured_attention,
+)
 from simulator.planning.step.engine_experts import experts_saved_s
 from simulator.planning.step.rank_step import communication, node
+from simulator.planning.step.scenarios import engine_scenario
 from simulator.planning.step.step_time import StepTime
-from simulator.planning.step.tables import engine_scenario, machine
+from simulator.planning.step.tables import machine
 from simulator.planning.step.traced_step import few_layers, layer_kernels
 from simulator.timing.profile import learned
 
@@ -45,6 +50,42 @@ def test_attention_without_a_cache_takes_a_fixed_time_in_each_layer() -> None:
     assert few_layers(decode)[1] == 2
     assert difference_s == pytest.approx(32 * (9.5e-6 - np.array(traced)))
     assert difference_s[0] > 0 > difference_s[1]
+
+
+def test_the_cache_is_read_at_the_share_of_the_engine_for_every_batch() -> None:
+    """Llama 3 8B on an H200: 2 · 2 bytes · 32 layers · 8 heads · 128 = 131 kB per token, at 0.85 of
+    4.8 TB/s. PyTorch's kernel, which has a tile for each sequence, seems to read faster, because it
+    takes longer without a cache."""
+    step = machine(Workload("serving", "llama3-8b"), gpu("h200"), "bf16", "vllm").step
+    own_s = 2 * 2 * 32 * 8 * 128 / (0.85 * gpu("h200").bandwidth_bytes_per_s)
+    assert step.near_s == pytest.approx(own_s, rel=1e-6)
+    assert step.far_s == pytest.approx(own_s, rel=1e-6)
+
+
+def test_a_b300_serves_no_slower_than_a_b200() -> None:
+    """Their bandwidth and their products are the same, and PyTorch's attention, which differs, is
+    replaced in decodes and in prompts; fused kernels around it differ by up to 0.5%."""
+    work = Workload("serving", "llama3-8b")
+    b200, b300 = (machine(work, gpu(c), "fp8", "vllm").step for c in ("b200", "b300"))
+    assert (b300.decode_s <= b200.decode_s * 1.005).all()
+    assert b300.mixed(8192, 8192.0**2, 0, 0.0) < 0.99 * b200.mixed(8192, 8192.0**2, 0, 0.0)
+    at = [64, 256, 2048, 4096, 8192]
+    assert (b300.forward_s[at] <= b200.forward_s[at] * 1.002).all()
+
+
+def test_the_linear_part_of_prompts_has_the_engine_s_fixed_time_of_attention() -> None:
+    """Llama 3 8B in bf16 on an H200: without the traced kernels of attention, the op's fill
+    included, and with 9.5 µs in each of 32 layers."""
+    card = gpu("h200")
+    prefill = engine_scenario("llama3-8b", card, "bf16", "vllm")
+    name = "_scaled_dot_product_cudnn_attention.default"
+    traced = [k for k in layer_kernels(prefill, 1, 512) if k.name == name]
+    assert [k.family for k in traced] == ["fill", "attention"] * 2
+    traced_s = sum(k.duration_s for k in traced) / 2
+    linear = linear_prompts_s("vllm", prefill, card, (512,), np.array([0.1]))
+    assert linear is not None
+    assert linear[0] == pytest.approx(0.1 + 32 * (9.5e-6 - traced_s))
+    assert linear_prompts_s("vllm", prefill, gpu("mi300x"), (512,), np.array([0.1])) is None
 
 
 def test_cards_without_measured_attention_keep_the_traced_kernels() -> None:

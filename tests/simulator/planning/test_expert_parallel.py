@@ -15,7 +15,7 @@ from simulator.planning.spec_file import read
 from simulator.planning.step.engine_attention import cached_token_s
 from simulator.planning.step.expert_exchange import exchange, reached
 from simulator.planning.step.rank_step import node
-from simulator.planning.step.tables import engine_scenario
+from simulator.planning.step.scenarios import engine_scenario
 from simulator.planning.step.traced_step import (
     cache_bytes,
     few_layers,

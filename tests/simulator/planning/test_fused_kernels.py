@@ -10,7 +10,8 @@ from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
 from simulator.planning.spec import Workload
 from simulator.planning.step.fused_kernels import plain_and_fused_s, saved_s
-from simulator.planning.step.tables import base_scenario, machine
+from simulator.planning.step.scenarios import base_scenario
+from simulator.planning.step.tables import machine
 from simulator.scenario.predict import predict
 from simulator.whatif import apply
 

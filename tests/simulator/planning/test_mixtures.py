@@ -7,7 +7,7 @@ import pytest
 from simulator.hardware.gpu import gpu
 from simulator.planning.bounds import bound, products_bound
 from simulator.planning.spec_file import read
-from simulator.planning.step.tables import engine_scenario
+from simulator.planning.step.scenarios import engine_scenario
 from simulator.planning.step.traced_step import NetworkSize, few_layers, of_rank, parts
 
 TOTAL, USED = 116.8e9, 5.1e9

@@ -22,8 +22,9 @@ from simulator.planning.server.replica import factor
 from simulator.planning.server.scheduler import percentile
 from simulator.planning.spec import Lengths, Prices, Workload
 from simulator.planning.spec_file import read
+from simulator.planning.step.scenarios import weight_only
 from simulator.planning.step.step_time import constant
-from simulator.planning.step.tables import machine, weight_only
+from simulator.planning.step.tables import machine
 from simulator.planning.verdict import front, ranked
 from simulator.scenario.scenario import Scenario, predict
 from simulator.timing.power import supply
@@ -62,7 +63,7 @@ def test_a_served_network_has_a_verdict(served: Any):
 
 
 def test_skipped_candidates_have_reasons(served: Any):
-    assert served.pruned["T4, bf16"].startswith(
+    assert served.pruned["T4, fp16"].startswith(
         "weights of 15.0 GiB do not fit in 14.4 GiB (90% of the memory); "
     )
     assert "do not fit" in served.pruned["GeForce RTX 4060 Ti 8GB, bf16"]

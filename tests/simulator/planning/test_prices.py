@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from simulator import plan
+from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.planning.prices import age, price
 from simulator.planning.spec_file import read
@@ -60,3 +61,13 @@ def test_the_age_stands_in_the_source_of_a_listed_price():
     listed = price(gpu("h100"), read(TRAIN).prices)
     assert listed and listed.source.startswith("list, 2026: Nebius")
     assert listed.source.endswith(" old") or listed.source.endswith("this month's")
+
+
+def test_a_table_of_one_purchase_is_refused_with_the_keys_of_all():
+    table = {"price": "2000 USD", "lifetime": "3 years"}
+    with pytest.raises(InputError) as error:
+        read(TRAIN | {"prices": {"purchase": {"h100": table}}})
+    assert str(error.value) == (
+        "prices.purchase.h100 is a table: expected the amount alone, as text; give prices.term "
+        "for all reservations, and prices.lifetime and prices.utilisation for all purchases"
+    )

@@ -41,6 +41,7 @@ def test_units_in_words(text: Any, kind: Any, value: float):
 @pytest.mark.parametrize(("text", "kind", "message"), [
     (5, "time", "x = 5: expected a time above 0 with its unit"),
     ("5 parsecs", "time", "x = '5 parsecs': unknown unit 'parsecs'"),
+    ("20 USD", "price", "x = '20 USD': no unit: expected a price above 0 by the hour"),
     ("-5 ms", "time", "x = '-5 ms': expected a time above 0"),
     ("0 ms", "time", "x = '0 ms': expected a time above 0"),
     ("4 GBP/h", "price", "x = '4 GBP/h': unknown currency 'GBP': expected one of USD; give its "
@@ -166,7 +167,8 @@ def test_a_spec_is_read():
     (("simulation", "seed"), inf, "simulation.seed = inf: expected a whole number from 0"),
     (("simulation", "seed"), -0.5, "simulation.seed = -0.5: expected a whole number from 0"),
     (("prices", "pue"), inf, "prices.pue = inf: expected a number above 0; correct it"),
-    (("prices", "currency"), "EUR", "prices.currency = 'EUR': expected one of USD; give the rate"),
+    (("prices", "currency"), "CHF", "prices.currency = 'CHF': expected one of USD; give the rate "
+     "of another one as prices.rates.CHF = USD each"),
     (("prices", "rates"), {"EUR": inf}, "prices.rates.EUR = inf: expected a number above 0"),
     (("workload", "prompt"), {"mean": 10, "sigma": inf},
      "workload.prompt.sigma = inf: expected a number above 0 and at most 4; correct it"),

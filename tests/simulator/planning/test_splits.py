@@ -29,8 +29,9 @@ from simulator.planning.step.rank_step import (
     node,
     with_communication,
 )
+from simulator.planning.step.scenarios import base_scenario
 from simulator.planning.step.step_time import constant
-from simulator.planning.step.tables import Machine, base_scenario, machine
+from simulator.planning.step.tables import Machine, machine
 from simulator.planning.step.traced_step import NetworkSize, of_rank, parts, steps
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns

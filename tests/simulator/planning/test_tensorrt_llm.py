@@ -18,8 +18,9 @@ from simulator.planning.step.engine_attention import prompt_attention_s
 from simulator.planning.step.engine_products import products_saved_s
 from simulator.planning.step.engine_reduce import engine_reduce
 from simulator.planning.step.rank_step import node
+from simulator.planning.step.scenarios import engine_scenario
 from simulator.planning.step.step_time import StepTime, constant
-from simulator.planning.step.tables import engine_scenario, machine
+from simulator.planning.step.tables import machine
 from simulator.planning.step.traced_step import layer_kernels
 
 
@@ -89,12 +90,15 @@ def test_all_reduces_are_the_engines_own() -> None:
     assert other.seconds == pytest.approx(4.8e-6, rel=0.1)
 
 
-def test_prompts_attend_as_fast_on_every_blackwell() -> None:
+def test_prompts_attend_faster_with_more_exponentials_per_second() -> None:
     """PyTorch calls cuDNN's attention on a B200, and FlashAttention 2 on a B300; engines have
     kernels for both. 64 heads of 128 in 80 layers: 2 · 64 · 128 · 80 FLOPs for each squared token,
-    at 0.53 of 2,250 TFLOP/s."""
-    seconds = [prompt_attention_s("vllm", "llama3-70b", gpu(c), 1) for c in ("b200", "b300")]
-    assert seconds == pytest.approx([2 * 64 * 128 * 80 / (0.53 * 2250e12)] * 2, rel=1e-3)
+    at 0.53 of 2,250 TFLOP/s. A B300 has 10.7 instead of 5 · 10¹² exponentials per second: the sum
+    of products and exponentials is (1.30 + 0.41) / (1.30 + 0.88) = 0.79 of a B200's."""
+    b200, b300 = (prompt_attention_s("vllm", "llama3-70b", gpu(c), 1) for c in ("b200", "b300"))
+    assert b200 == pytest.approx(2 * 64 * 128 * 80 / (0.53 * 2250e12), rel=1e-3)
+    assert b300 is not None and b200 is not None
+    assert b300 / b200 == pytest.approx(0.79, abs=0.01)
     windowed = prompt_attention_s("vllm", "gpt-oss-120b", gpu("b200"), 2)  # 18 of 36 layers
     assert windowed == pytest.approx(2 * 32 * 64 * 18 / (0.33 * 2250e12), rel=1e-3)
     assert prompt_attention_s("vllm", "deepseek-v3", gpu("b200"), 1) is None

@@ -20,19 +20,25 @@ def known(name: str) -> Energies:
 
 
 @pytest.mark.parametrize(
-    ("name", "limit_w", "logic", "dram"),
+    ("name", "limit_w", "logic", "tensor", "dram"),
     [
-        ("a100_sxm_80", 400, 1.4, 1.1),  # Ampere GA100, HBM2e
-        ("a10", 150, 2.2, 1.3),  # Ampere GA102 is another process than GA100
-        ("b200_sxm", 1000, 0.53, 1.0),  # Blackwell, HBM3e
-        ("rtx5090", 575, 1.3, 1.2),  # the longer name of Blackwell GB202, GDDR7
-        ("p40", 250, 1.5, 1.9),  # GDDR5
-        ("jetson_agx_orin", 60, 2.2, 1.3),  # LPDDR5 is not listed
-        ("gh200", 1000, 1.0, 1.0),
+        ("a100_sxm_80", 400, 1.4, 1.4, 1.1),  # Ampere GA100, HBM2e
+        ("a10", 150, 2.2, 2.2, 1.3),  # Ampere GA102 is another process than GA100
+        (
+            "b200_sxm",
+            1000,
+            1.0,
+            0.53,
+            1.0,
+        ),  # Blackwell: Hopper's process, newer tensor cores; HBM3e
+        ("rtx5090", 575, 1.3, 1.3, 1.2),  # the longer name of Blackwell GB202, GDDR7
+        ("p40", 250, 1.5, 1.5, 1.9),  # GDDR5
+        ("jetson_agx_orin", 60, 2.2, 2.2, 1.3),  # LPDDR5 is not listed
+        ("gh200", 1000, 1.0, 1.0, 1.0),
     ],
 )
 def test_energies_are_carried_by_process_memory_and_limit(
-    name: str, limit_w: float, logic: float, dram: float
+    name: str, limit_w: float, logic: float, tensor: float, dram: float
 ) -> None:
     base, carried = known("h200"), known(name)
     share = limit_w / 700  # of an H200
@@ -41,7 +47,7 @@ def test_energies_are_carried_by_process_memory_and_limit(
     for field in ("instruction_j", "lane_j", "l2_j_per_byte"):
         assert getattr(carried, field) == pytest.approx(logic * getattr(base, field))
     assert carried.tensor_j_per_flop["bf16"] == pytest.approx(
-        logic * base.tensor_j_per_flop["bf16"]
+        tensor * base.tensor_j_per_flop["bf16"]
     )
     assert carried.vector_j_per_flop["fp32"] == pytest.approx(
         logic * base.vector_j_per_flop["fp32"]
