@@ -5,10 +5,20 @@ GPUs.
 import gc
 import os
 import tempfile
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("RIDGEPOINT_TRACES", "off")
 _CONFIG = tempfile.TemporaryDirectory(prefix="ridgepoint-tests-")
 os.environ["XDG_CONFIG_HOME"] = _CONFIG.name
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of this folder itself first: they start processes of several seconds, and at
+    the end of a worker's queue the other worker would wait for them.
+    """
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 
 def pytest_collection_finish() -> None:

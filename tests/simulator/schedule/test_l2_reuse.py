@@ -79,6 +79,11 @@ def test_stated_traffic_is_spread_over_an_op(stated: dict[str, int], sizes: list
     assert _sizes(Signature("mine.op", (small,), (large,), ("x",), stated)) == sizes
 
 
+def test_stated_traffic_is_spread_over_a_single_byte() -> None:
+    byte = Tensor((1,), "int8", (1,))
+    assert _sizes(Signature("mine.op", (byte,), (), ("x",), {"stated_bytes": 64})) == [64]
+
+
 def test_an_op_of_no_bytes_has_none_to_spread() -> None:
     none = Tensor((0,), "float32", (1,))
     assert _sizes(Signature("mine.op", (none,), (none,), ("x",), {"stated_bytes": 64})) == [0, 0]

@@ -76,11 +76,15 @@ def test_static_batches_are_those_of_an_independent_simulation(rate: float, room
 def test_one_at_a_time_is_an_m_d_1_queue():
     """Answers of three tokens on a machine of 0.2 s a step: s = 0.6, and at one request a second
     W = s + ρ·s / (2·(1 − ρ)) = 0.6 + 0.36 / 0.8 = 1.05 s (Pollaczek-Khinchine)."""
-    count = 60_000
-    arrivals = np.cumsum(np.random.default_rng(3).exponential(1.0, count))
-    requests = Requests(arrivals, np.full(count, 10), np.full(count, 3))
+    gaps = np.random.default_rng(3).exponential(1.0, 60_000)
+    waited = [0.0]
+    for gap in gaps[1:]:  # Lindley: a request waits for what is left of the one before
+        waited.append(max(0.0, waited[-1] + 0.6 - gap))
+    assert np.mean(waited) + 0.6 == pytest.approx(1.05, rel=0.01)
+    count = 6_000
+    requests = Requests(np.cumsum(gaps[:count]), np.full(count, 10), np.full(count, 3))
     served = serve_static(requests, constant(0.2, 1), Rules(4096, 1, 1000))
-    assert served.last_s.mean() == pytest.approx(1.05, rel=0.01)
+    assert served.last_s == pytest.approx(np.array(waited[:count]) + 0.6, abs=1e-6)
 
 
 def test_the_largest_rate_of_static_batches_is_where_their_queue_begins_to_grow():
