@@ -129,8 +129,6 @@ class CardWidget(QWidget):
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             new = event.modifiers() & Qt.KeyboardModifier.ControlModifier
             self.applied.emit(self.card, NEW if new else -1)
-        elif key == Qt.Key.Key_Menu:
-            self.menu(self.mapToGlobal(QPoint(20, HEIGHT)))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.focusNextPrevChild(key == Qt.Key.Key_Down)
         else:

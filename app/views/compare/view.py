@@ -22,7 +22,9 @@ from app.views.compare.nothing_to_compare import NothingToCompare
 from app.views.compare.parts import Regimes, part_name, saved_by_rate
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
+from app.views.op_entries import op_entries
 from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.view import View
 from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
@@ -139,6 +141,13 @@ class Compare(View):
         self.nothing.restyle(theme)
         for canvas in self.findChildren(Canvas):
             canvas.restyle(theme)
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        over, side = self.kernels.over, self.current
+        if canvas is not self.kernels or not isinstance(over, Moved) or side is None:
+            return super().entries(canvas)
+        own = op_entries(self, side, ops_of(side.prediction, over), self.chosen)
+        return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
         fall, over = self.fall, self.waterfall.over

@@ -129,8 +129,6 @@ class CandidateWidget(QFrame):
             self.removed.emit(self.card.id)
         elif key == Qt.Key.Key_Space:
             self.switched.emit(self.card.id, not self.card.use)
-        elif key == Qt.Key.Key_Menu:
-            self._menu(self.mapToGlobal(QPoint(20, 20)))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.focusNextPrevChild(key == Qt.Key.Key_Down)
         else:
