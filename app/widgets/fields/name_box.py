@@ -1,0 +1,81 @@
+"""A text field that offers existing names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QModelIndex, QStringListModel, Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QCompleter, QLineEdit
+
+_SHOWN = 12
+
+
+class _Parts(QCompleter):
+    """Completes the last of several names joined by `+`, such as gelu+add."""
+
+    def splitPath(self, path: str) -> list[str]:
+        return [path.rpartition("+")[2]]
+
+    def pathFromIndex(self, index: QModelIndex) -> str:
+        box = self.widget()
+        text = box.text() if isinstance(box, QLineEdit) else ""
+        before, plus, _ = text.rpartition("+")
+        return f"{before}{plus}{super().pathFromIndex(index)}"
+
+
+class NameBox(QLineEdit):
+    """Names that contain the typed text appear below; Down, or a click on the empty field, shows
+    all of them. Other text can be entered too. `names` is called when the field gets the focus."""
+
+    def __init__(self, text: str, names: Callable[[], Sequence[str]]) -> None:
+        super().__init__(text)
+        self._names = names
+        self._model = QStringListModel(self)
+        completer = _Parts(self._model, self)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setMaxVisibleItems(_SHOWN)
+        completer.activated.connect(self._finish)
+        self.setCompleter(completer)
+
+    def offered(self) -> list[str]:
+        """The names that fit the text."""
+        completer = self.completer()
+        model = completer.completionModel()
+        return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
+
+    def offer_all(self) -> None:
+        """Show all names."""
+        self._load()
+        if not self._model.rowCount():
+            return
+        completer = self.completer()
+        completer.setCompletionPrefix("")
+        popup = completer.popup()
+        assert popup is not None
+        popup.setAccessibleName(f"Names for {self.accessibleName()}")
+        completer.complete()
+
+    def _finish(self, text: str) -> None:
+        self.editingFinished.emit()
+
+    def _load(self) -> None:
+        names = list(self._names())
+        if names != self._model.stringList():
+            self._model.setStringList(names)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._load()
+        super().focusInEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down:
+            self.offer_all()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        if not self.text():
+            self.offer_all()
