@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QModelIndex, QStringListModel, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QStringListModel, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QCompleter, QLineEdit
 
@@ -17,7 +17,7 @@ class _Parts(QCompleter):
     def splitPath(self, path: str) -> list[str]:
         return [path.rpartition("+")[2]]
 
-    def pathFromIndex(self, index: QModelIndex) -> str:
+    def pathFromIndex(self, index: QModelIndex | QPersistentModelIndex) -> str:
         box = self.widget()
         text = box.text() if isinstance(box, QLineEdit) else ""
         before, plus, _ = text.rpartition("+")
