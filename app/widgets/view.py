@@ -16,6 +16,7 @@ from app.scenes.timeline.pins import Pins
 from app.theme import Theme
 from app.widgets.canvas import Canvas
 from app.widgets.context_menu import Entry, copy_entries
+from app.widgets.elided_label import clauses
 
 
 class View(QWidget):
@@ -116,6 +117,10 @@ class View(QWidget):
     def subtitle(self) -> str:
         """The main figure of the view in a few words, shown beside the title."""
         return ""
+
+    def subtitles(self) -> tuple[str, ...]:
+        """The subtitle, then shorter texts that replace it if it does not fit."""
+        return clauses(self.subtitle())
 
     def formula(self, at: QPoint) -> Formula | None:
         """The formula of the figure at a screen position, else of the main figure, else None."""

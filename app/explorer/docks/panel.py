@@ -132,9 +132,9 @@ class Panel(QDockWidget):
         self.veil.put(stale)
         self.subtitle.setEnabled(not stale)
 
-    def say(self, words: str) -> None:
-        """Set the subtitle."""
-        self.subtitle.say(words)
+    def say(self, words: str, *shorter: str) -> None:
+        """Set the subtitle, and shorter texts that replace it if it does not fit."""
+        self.subtitle.say(words, *shorter)
 
 
 def export(view: View, path: Path) -> None:

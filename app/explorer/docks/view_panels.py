@@ -243,7 +243,7 @@ class ViewPanels(QObject):
         sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
-        self.panels[offered].say(view.subtitle())
+        self.panels[offered].say(*view.subtitles())
         self._request(offered, view)
         waits = view.waits and self.worker.busy(_key(offered))
         self.panels[offered].dim(view.follows and (waits or not self.answering.up_to_date))
@@ -260,7 +260,7 @@ class ViewPanels(QObject):
 
         def done(result: Any) -> None:
             view.answer(result)
-            self.panels[offered].say(view.subtitle())
+            self.panels[offered].say(*view.subtitles())
             self.panels[offered].dim(view.follows and not self.answering.up_to_date)
 
         def failed(error: RidgepointError) -> None:
@@ -269,7 +269,7 @@ class ViewPanels(QObject):
 
         def on_part(result: Any) -> None:
             view.show_part(result)
-            self.panels[offered].say(view.subtitle())
+            self.panels[offered].say(*view.subtitles())
 
         self.worker.ask(key, question, done, failed, SLOW, True, on_part)
 

@@ -162,6 +162,10 @@ class Compare(View):
         a, b = self.pair
         return f"{a.letter} {a.name} to {b.letter} {b.name}: {self.verdicts.ratio()[0]}"
 
+    def subtitles(self) -> tuple[str, ...]:
+        short = self.verdicts.ratio()[0] if self.pair else ""
+        return self.subtitle(), short
+
     def rows(self) -> list[list[str]]:
         if self.pair is None:
             return self.nothing.rows() if self.current else []
