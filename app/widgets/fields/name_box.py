@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QStringListModel, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QCompleter, QLineEdit
+from PySide6.QtWidgets import QCompleter, QLineEdit, QWidget
 
 _SHOWN = 12
 
@@ -61,6 +61,13 @@ class NameBox(QLineEdit):
         self.editingFinished.emit()
 
     def _load(self) -> None:
+        """Read the names, and style the list, which is a window of its own, as the field."""
+        popup = self.completer().popup()
+        assert popup is not None
+        sheet = _sheet_of(self)
+        if popup.styleSheet() != sheet:
+            popup.setStyleSheet(sheet)
+        popup.setFont(self.font())
         names = list(self._names())
         if names != self._model.stringList():
             self._model.setStringList(names)
@@ -79,3 +86,11 @@ class NameBox(QLineEdit):
         super().mousePressEvent(event)
         if not self.text():
             self.offer_all()
+
+
+def _sheet_of(widget: QWidget) -> str:
+    """The style sheet that applies to a widget."""
+    at: QWidget | None = widget
+    while at is not None and not at.styleSheet():
+        at = at.parentWidget()
+    return at.styleSheet() if at is not None else ""

@@ -70,6 +70,19 @@ def test_typing_narrows_the_names_and_a_click_takes_one():
     dialog.close()
 
 
+def test_the_list_looks_like_the_field():
+    dialog = dialog_of("gpu")
+    dialog.setStyleSheet("QListView { color: #123456; }")
+    box = dialog.controls.boxes["to"]
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Down)
+    popup = box.completer().popup()
+    assert popup is not None and popup.styleSheet() == dialog.styleSheet()
+    assert popup.font().family() == box.font().family()
+    popup.hide()
+    dialog.close()
+
+
 def test_down_shows_all_names_and_the_list_has_a_name():
     dialog = dialog_of("gpu")
     box = dialog.controls.boxes["to"]
