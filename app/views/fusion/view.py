@@ -162,7 +162,8 @@ class FusionView(View):
         if not shown.blocks:
             return ""
         fewer = sum(fused.launches_removed for fused in shown.sets)
-        return f"{shown.name}: {len(shown.blocks)} ops, {shown.launches - fewer} kernels"
+        ops, kernels = len(shown.blocks), shown.launches - fewer
+        return f"{shown.name}: {ops} op{'s' * (ops != 1)}, {kernels} kernel{'s' * (kernels != 1)}"
 
     def rows(self) -> list[list[str]]:
         shown = self.canvas.scene
