@@ -88,6 +88,7 @@ class CardWidget(QWidget):
     def menu(self, at: QPoint) -> None:
         """Show the menu of scenarios that the card can be applied to."""
         menu, names = QMenu(self), self.sides()
+        menu.setAccessibleName(f"Menu of {self.card.title}")
         places = [(f"Apply to {name}", place) for place, name in enumerate(names)]
         if len(names) < len(LETTERS):
             places.append((f"New scenario {LETTERS[len(names)]} with {self.card.title}", NEW))
