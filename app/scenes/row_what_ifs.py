@@ -19,11 +19,14 @@ _MOST = 8
 
 
 def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
-    """The parts of the network that a row represents, one per pattern of modules (`patterns`). A
-    part is a whole module in two cases: the table is grouped by module, or the row contains every
-    op of the row's passes that reads the module's weights. Otherwise a part is an op in the module.
-    """
-    ops = groups.ops_of([group])
+    """The parts of the network that a row of the op table represents."""
+    return parts_of_ops(groups.ops_of([group]), p, groups.by == "module")
+
+
+def parts_of_ops(ops: frozenset[int], p: Prediction, of_modules: bool = False) -> list[ModuleNode]:
+    """The parts of the network that contain `ops`, one per pattern of modules (`patterns`). A part
+    is a whole module in two cases: `of_modules`, or `ops` contain every op of their passes that
+    reads the module's weights. Otherwise a part is an op in the module."""
     owners: dict[str, list[int]] = {}
     for at in sorted(ops):
         call = p.trace.ops[at]
@@ -34,7 +37,7 @@ def parts_of(groups: OpGroups, group: int, p: Prediction) -> list[ModuleNode]:
         own = {at for module in modules for at in owners[module]}
         below = {at for at, module in readers if _within(module, modules)}
         of = ModuleNode(path.rpartition(".")[2], path, 1, step, ops=below | own, modules=modules)
-        if groups.by != "module" and not (below and below <= ops):
+        if not of_modules and not (below and below <= ops):
             of.modules = set()
             call = p.trace.ops[min(own)]
             name = call.name.removeprefix("aten.").removesuffix(".default")

@@ -20,7 +20,9 @@ from app.quantities import seconds
 from app.report.measured import MeasuredGroup, groups, ratio, sentence, unmatched
 from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, Theme
+from app.views.op_entries import op_entries
 from app.widgets.canvas import Canvas, Card
+from app.widgets.context_menu import Entry
 from app.widgets.paint import Paint, pill_box
 from app.widgets.view import View
 from simulator.measured.overlay import Overlay, overlay
@@ -144,6 +146,7 @@ class MeasuredView(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self.side: Side | None = None
         self.overlay: Overlay | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -153,7 +156,7 @@ class MeasuredView(View):
         self.setFocusProxy(self.canvas)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        self.overlay = None
+        self.side, self.overlay = sides[current], None
         measured = sides[current].measured
         self._show(f"Reading {Path(measured).name} …" if measured else _EMPTY)
 
@@ -177,6 +180,12 @@ class MeasuredView(View):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        over = self.canvas.over
+        ops = self.canvas.groups[over].ops if over is not None else frozenset[int]()
+        own = op_entries(self, self.side, ops, self.canvas.picked)
+        return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
         if self.overlay is None:

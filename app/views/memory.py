@@ -15,7 +15,9 @@ from app.quantities import data, percent, trimmed
 from app.scenes.pixel_scale import Scale
 from app.scenes.ticks import linear_ticks
 from app.theme import CURVE_WIDTH, LABEL_PX, SUPPORT_PX, Theme, mixed
+from app.views.op_entries import op_entries
 from app.widgets.canvas import Canvas, Card
+from app.widgets.context_menu import Entry
 from app.widgets.paint import Paint
 from app.widgets.view import View
 from simulator.prediction import Prediction
@@ -187,6 +189,7 @@ class MemoryView(View):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self.side: Side | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         self.canvas = MemoryCanvas(theme)
@@ -195,7 +198,8 @@ class MemoryView(View):
         self.setFocusProxy(self.canvas)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        p = self.canvas.prediction = sides[current].prediction
+        self.side = sides[current]
+        p = self.canvas.prediction = self.side.prediction
         self.canvas.over = None
         self.canvas.setToolTip(peak(p).text)
         self.canvas.update()
@@ -207,6 +211,11 @@ class MemoryView(View):
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.canvas.restyle(theme)
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        ops = frozenset[int]() if self.canvas.over is None else frozenset([self.canvas.over])
+        own = op_entries(self, self.side, ops, self.canvas.picked)
+        return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
         p = self.canvas.prediction

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.drawing.colours import Mark
@@ -103,6 +110,11 @@ class Canvas(QWidget):
         """The card of `over`, or None."""
         return None
 
+    def item_rows(self) -> list[list[str]]:
+        """The card of `over` as rows of text, or none."""
+        card = self.card() if self.over is not None else None
+        return [] if card is None else [[card.head, card.note], *map(list, card.rows)]
+
     def card_at(self) -> QPointF:
         """The point beside which the card is painted."""
         return self.at
@@ -157,6 +169,13 @@ class Canvas(QWidget):
         self.at = event.position()
         if event.button() == Qt.MouseButton.LeftButton:
             self.pressed_on.emit(self.hit(self.at))
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Choose the item below the pointer; the view shows the menu."""
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            self.at = QPointF(event.pos())
+            self.show_over(self.hit(self.at))
+        event.ignore()
 
     def leaveEvent(self, event: QEvent) -> None:
         self.show_over(None)

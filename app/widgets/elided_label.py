@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
@@ -9,6 +11,13 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 _LEAST = 6
 """Minimum number of letters of an elided text; a shorter text is not shown."""
 _STEP_PX = 8
+
+
+def clauses(words: str) -> tuple[str, ...]:
+    """A text, then without its last clauses, then nothing: a text that is elided in the middle of
+    its clauses is hard to read."""
+    ends = [clause.start() for clause in re.finditer(r"[;,:] ", words)]
+    return words, *(words[:end] for end in reversed(ends)), ""
 
 
 class Steady(QLabel):

@@ -10,7 +10,8 @@ from PySide6.QtGui import QKeyEvent
 
 from app.theme import BODY_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
-from app.widgets.paint import Paint
+from app.widgets.elided_label import clauses
+from app.widgets.paint import Paint, width
 
 HEAD_PX = 32.0
 _SIDE, _MOST_PX = 12.0, 32.0
@@ -33,7 +34,8 @@ class Titled(Canvas):
         theme = self.theme
         after = paint.text(_SIDE, HEAD_PX / 2, self.title, theme.ink, BODY_PX, 600).right() + 10
         room = self.width() - after - _SIDE
-        paint.text(after, HEAD_PX / 2 + 1, self.about, theme.ink3, SUPPORT_PX, room=room)
+        about = next((a for a in clauses(self.about) if width(a, SUPPORT_PX) <= room), "")
+        paint.text(after, HEAD_PX / 2 + 1, about, theme.ink3, SUPPORT_PX)
         paint.line([(0, 0.5), (self.width(), 0.5)], theme.line)
         self.draw_body(paint)
 

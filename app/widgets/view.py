@@ -7,13 +7,16 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
-from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.scenes.timeline.pins import Pins
 from app.theme import Theme
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry, copy_entries
+from app.widgets.elided_label import clauses
 
 
 class View(QWidget):
@@ -38,6 +41,10 @@ class View(QWidget):
     """Name and Scenario: the user requested another side."""
     pin_requested = Signal(object)
     """Pin: the user pinned or unpinned a lane."""
+    menu_requested = Signal(object, QPoint)
+    """list[Entry] and a screen position: the user asked for the menu of an item or of the view."""
+    shown_in = Signal(str)
+    """The title of a view: the user asked for the selected ops there."""
     question_changed = Signal()
     """The result of `question` has changed, such as after a change of axis."""
 
@@ -56,6 +63,24 @@ class View(QWidget):
             still = QRect(event.pos() - QPoint(4, 4), event.pos() + QPoint(4, 4))
             QToolTip.showText(foot, formula.text, self, still)
         return True
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Request the menu of the item below the pointer or, by key, of the chosen item."""
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        widget = QApplication.focusWidget() if by_key else self.childAt(event.pos())
+        while widget is not None and widget is not self and not isinstance(widget, Canvas):
+            widget = widget.parentWidget()
+        canvas, at = widget if isinstance(widget, Canvas) else None, event.globalPos()
+        if by_key and canvas is not None:
+            chosen = canvas.over is not None
+            place = canvas.card_at().toPoint() if chosen else canvas.rect().center()
+            at = canvas.mapToGlobal(place)
+        self.menu_requested.emit(self.entries(canvas), at)
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        """What can be done with the item `over` of a canvas; None stands for the rest of the
+        view."""
+        return copy_entries(canvas)
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme. A view that stores colours elsewhere overrides this."""
@@ -92,6 +117,10 @@ class View(QWidget):
     def subtitle(self) -> str:
         """The main figure of the view in a few words, shown beside the title."""
         return ""
+
+    def subtitles(self) -> tuple[str, ...]:
+        """The subtitle, then shorter texts that replace it if it does not fit."""
+        return clauses(self.subtitle())
 
     def formula(self, at: QPoint) -> Formula | None:
         """The formula of the figure at a screen position, else of the main figure, else None."""

@@ -35,9 +35,10 @@ from simulator.symbols.sources import source_digests
 from simulator.symbols.symbolic import Symbolic
 
 _PACKAGE = Path(__file__).parent.parent
-_SUFFIX, _FAMILIES, _RECORD = ".trace", ".families", ".facts"
-_SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, PART)
-"""The suffixes of traces, families of traces, facts about a network, and unfinished files."""
+_SUFFIX, _FAMILIES, _RECORD, _BLOCKS = ".trace", ".families", ".facts", ".blocks"
+_SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, _BLOCKS, PART)
+"""The suffixes of traces, families of traces, facts about a network, blocks of predicted
+combinations, and unfinished files."""
 LIMIT_BYTES = 500 * 10**6
 
 T = TypeVar("T")
@@ -112,6 +113,23 @@ class TraceCache:
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(path, sealed(msgspec.json.encode(record)))
+
+    def blocks(self, name: str) -> bytes | None:
+        """The blocks stored under this key; None if none can be read."""
+        path = self.folder / f"{name}{_BLOCKS}"
+        with suppress(OSError, InputError):
+            content = _content(path)
+            path.touch()  # marks it as recently used
+            return content
+        return None
+
+    def put_blocks(self, name: str, content: bytes) -> None:
+        """Store blocks; errors of writing are ignored."""
+        path = self.folder / f"{name}{_BLOCKS}"
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, sealed(content))
+            self._evict(path)
 
     def families(self, name: str) -> Path:
         """The file of the families of this key, which need not exist."""

@@ -37,7 +37,12 @@ class Planned:
     @property
     def page(self) -> str:
         """The page that shows the candidate."""
-        return "Cluster" if self.row is not None and is_cluster_step(self.row) else "Explore"
+        return "Explore" if self.row is None else page_of(self.row)
+
+
+def page_of(row: Row) -> str:
+    """The page that shows the step of a row."""
+    return "Cluster" if is_cluster_step(row) else "Explore"
 
 
 def candidate_of(row: Row) -> Candidate:

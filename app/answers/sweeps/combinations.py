@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.answers.sweeps.in_parts import is_slow, sizes_of
 from app.time_left import running
-from simulator.analysis.sweep import Sweep, axis, sweep
+from simulator.analysis.sweep import axis, sweep
 from simulator.errors import InputError
 from simulator.scenario.traces.families import expecting
 from simulator.simulate.step_columns import COLUMNS, empty_table
@@ -26,7 +26,22 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario, Value
 
 Axes = Mapping[str, Sequence["Value"]]
-Known = dict[tuple[object, ...], Sweep]
+BlockKey = tuple[tuple[str, tuple["Value", ...]], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of a block in the order of `COLUMNS`, and those among them without an answer."""
+
+    table: NDArray[np.float64]
+    refused: tuple[int, ...]
+
+    def bytes(self) -> bytes:
+        """The table, row by row."""
+        return np.ascontiguousarray(self.table).tobytes()
+
+
+Known = dict[BlockKey, Block]
 """Blocks by their axes and values."""
 _SHARED, _SIZES = ("mode", "host_speed"), ("batch", "seq")
 _MOST, _MOST_SLOW = 1024, 32
@@ -63,7 +78,7 @@ def combine(
     calls, and receives the new ones."""
     known = {} if known is None else known
     answers = _Answers(axes)
-    missing: list[tuple[tuple[object, ...], Axes]] = []
+    missing: list[tuple[BlockKey, Axes]] = []
     with expecting(*sizes_of(axes)):
         for block in _blocks(scenario, axes):
             cancelled()
@@ -83,8 +98,10 @@ def combine(
                 if more:
                     running().count(done + more, answers.total, "points")
 
-            known[key] = sweep(scenario, block, counted=counted)
+            swept = sweep(scenario, block, counted=counted)
             cancelled()
+            table = np.stack([swept.columns[name] for name in COLUMNS], axis=1)
+            known[key] = Block(table, tuple(swept.refused))
             answers.add(block, known[key])
             running().count(answers.done, answers.total, "points")
             if answers.done < answers.total:
@@ -110,13 +127,13 @@ class _Answers:
         """The number of combinations that were predicted or refused."""
         return int(np.count_nonzero(self._state))
 
-    def add(self, block: Axes, swept: Sweep) -> None:
+    def add(self, block: Axes, answered: Block) -> None:
         """Fill in the combinations of a block."""
         places = [[self._place[name][value] for value in block[name]] for name in self.axes]
         rows = self._rows[np.ix_(*places)].ravel()
-        self._table[rows] = np.stack([swept.columns[name] for name in COLUMNS], axis=1)
+        self._table[rows] = answered.table
         self._state[rows] = 1
-        self._state[rows[list(swept.refused)]] = 2
+        self._state[rows[list(answered.refused)]] = 2
 
     def combined(self) -> Combined:
         """The combinations so far."""

@@ -31,7 +31,7 @@ class ChosenFactory(msgspec.Struct, frozen=True):
 
 class FileFactories(msgspec.Struct, frozen=True):
     """The factories of a file. `chosen` is the named factory, or the only one that needs no
-    arguments; `refused` is the reason why the file cannot be opened, or ""."""
+    arguments and has inputs; `refused` is the reason why the file cannot be opened, or ""."""
 
     factories: tuple[Factory, ...] = ()
     chosen: ChosenFactory | None = None
@@ -45,6 +45,8 @@ def list_factories(path: Path, name: str = "") -> FileFactories:
     try:
         listed = factories(path)
         ready = [factory.name for factory in listed if not factory.required]
+        whole = {factory.name for factory in listed if not factory.without_inputs}
+        ready = [each for each in ready if each in whole] or ready
         name = name or (ready[0] if len(ready) == 1 else "")
         if name:
             return FileFactories(listed, _choose(path, name))

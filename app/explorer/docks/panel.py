@@ -7,7 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QImage, QPainter, QPen, QPixmap
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QGuiApplication,
+    QIcon,
+    QImage,
+    QPainter,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
@@ -51,6 +60,9 @@ class Panel(QDockWidget):
         self.subtitle = Elided()
         self.subtitle.setProperty("tone", "quiet")
         self.menu = QMenu(self)
+        self._close = self.menu.addAction("Close panel")
+        self._close.setToolTip("The View menu shows it again")
+        self._close.triggered.connect(self.close)
         self.float_button = self._button(
             f"Float or dock {title}",
             lambda: self.setFloating(not self.isFloating()),
@@ -70,6 +82,16 @@ class Panel(QDockWidget):
         button.setFixedSize(26, 26)
         button.clicked.connect(lambda: clicked())
         return button
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the title bar, or of a part without a menu of its own."""
+        self.menu.popup(event.globalPos())
+
+    def add_entry(self, words: str, run: Callable[[], object]) -> None:
+        """Add an entry to the menu."""
+        action = QAction(words, self.menu)
+        action.triggered.connect(lambda: run())
+        self.menu.insertAction(self._close, action)
 
     def _open(self) -> None:
         self.menu.exec(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -110,9 +132,9 @@ class Panel(QDockWidget):
         self.veil.put(stale)
         self.subtitle.setEnabled(not stale)
 
-    def say(self, words: str) -> None:
-        """Set the subtitle."""
-        self.subtitle.say(words)
+    def say(self, words: str, *shorter: str) -> None:
+        """Set the subtitle, and shorter texts that replace it if it does not fit."""
+        self.subtitle.say(words, *shorter)
 
 
 def export(view: View, path: Path) -> None:
@@ -127,14 +149,23 @@ def export(view: View, path: Path) -> None:
         ) from error
 
 
+def copy_picture(view: View) -> None:
+    """Copy a view to the clipboard, as a picture at twice its size."""
+    QGuiApplication.clipboard().setImage(_image(view))
+
+
+def _image(view: View) -> QImage:
+    image = QImage(view.size() * PIXEL_RATIO, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(PIXEL_RATIO)
+    image.fill(view.theme.bg1)
+    view.render(image, QPoint())
+    return image
+
+
 def _render(view: View, path: Path) -> None:
     size = view.size()
     if path.suffix.lower() == ".png":
-        image = QImage(size * PIXEL_RATIO, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(PIXEL_RATIO)
-        image.fill(view.theme.bg1)
-        view.render(image, QPoint())
-        if not image.save(str(path)):
+        if not _image(view).save(str(path)):
             raise OSError(5, "the image could not be written")
         return
     buffer = QBuffer()  # Qt does not report why writing a file fails

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
-from app.explorer.docks.panel import Panel, export
+from app.explorer.docks.panel import Panel, copy_picture, export
 from app.explorer.docks.table_dialog import TableDialog, write_csv
 from app.explorer.state.session import LETTERS, Session, State
 from app.scenes.timeline.pins import Pin, Track
@@ -206,13 +206,12 @@ class ViewPanels(QObject):
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
         panel.visibilityChanged.connect(partial(self._shown, offered))
-        panel.menu.addAction("Show chart as table").triggered.connect(
-            lambda: TableDialog(self.view(offered)).show()
-        )
-        panel.menu.addAction("Enlarge chart").triggered.connect(lambda: self._enlarge(offered))
+        panel.add_entry("Show chart as table", lambda: TableDialog(self.view(offered)).show())
+        panel.add_entry("Enlarge chart", lambda: self._enlarge(offered))
+        panel.add_entry("Copy chart as picture", lambda: copy_picture(self.view(offered)))
         for suffix in ("png", "svg", "csv"):
-            action = panel.menu.addAction(f"Export as {suffix.upper()} …")
-            action.triggered.connect(lambda _=False, s=suffix: self._export(offered, s))
+            words = f"Export as {suffix.upper()} …"
+            panel.add_entry(words, partial(self._export, offered, suffix))
 
     def _create(self, offered: Offered) -> View:
         view = self.views[offered] = offered.kind()(self.theme)
@@ -244,7 +243,7 @@ class ViewPanels(QObject):
         sides, current = self.answering.sides()
         view.draw(sides, current)
         view.pick(self.session.state.picked)
-        self.panels[offered].say(view.subtitle())
+        self.panels[offered].say(*view.subtitles())
         self._request(offered, view)
         waits = view.waits and self.worker.busy(_key(offered))
         self.panels[offered].dim(view.follows and (waits or not self.answering.up_to_date))
@@ -261,7 +260,7 @@ class ViewPanels(QObject):
 
         def done(result: Any) -> None:
             view.answer(result)
-            self.panels[offered].say(view.subtitle())
+            self.panels[offered].say(*view.subtitles())
             self.panels[offered].dim(view.follows and not self.answering.up_to_date)
 
         def failed(error: RidgepointError) -> None:
@@ -270,7 +269,7 @@ class ViewPanels(QObject):
 
         def on_part(result: Any) -> None:
             view.show_part(result)
-            self.panels[offered].say(view.subtitle())
+            self.panels[offered].say(*view.subtitles())
 
         self.worker.ask(key, question, done, failed, SLOW, True, on_part)
 

@@ -47,7 +47,7 @@ class FactoryChoice(QDialog):
         hint.setProperty("tone", "support")
         self.list = QListWidget()
         self.list.setAccessibleName("Networks of the file")
-        for factory in sorted(factories, key=lambda factory: bool(factory.required)):
+        for factory in sorted(factories, key=lambda f: (bool(f.required), f.without_inputs)):
             needs = f"   needs {', '.join(factory.required)}" if factory.required else ""
             item = QListWidgetItem(f"{factory.name}{factory.signature}{needs}")
             item.setData(Qt.ItemDataRole.UserRole, factory.name)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -28,7 +30,8 @@ _CHECK_PX, _SOURCE_PX = 286, 352
 
 
 class Form(QWidget):
-    """Two scrolling columns, and the source of the figure that has the focus."""
+    """Two scrolling columns, or one if there is little room, and the source of the figure that has
+    the focus."""
 
     changed = Signal()
 
@@ -59,14 +62,14 @@ class Form(QWidget):
         return [peak for peak in peaks if peak is not None]
 
     def _columns(self) -> QWidget:
-        area = QScrollArea()
+        area = self.area = QScrollArea()
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inside = QWidget()
-        row = QHBoxLayout(inside)
+        row = self.columns = QBoxLayout(QBoxLayout.Direction.LeftToRight, inside)
         row.setContentsMargins(0, 0, 10, 0)
         row.setSpacing(28)
-        left, right = QVBoxLayout(), QVBoxLayout()
+        left, right = self.sides = QVBoxLayout(), QVBoxLayout()
         for side in (left, right):
             side.setSpacing(6)
             row.addLayout(side)
@@ -84,6 +87,16 @@ class Form(QWidget):
         right.addStretch(1)
         area.setWidget(inside)
         return area
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the peaks below the figures where they do not fit beside them."""
+        super().resizeEvent(event)
+        edges = self.columns.contentsMargins()
+        bar = self.area.verticalScrollBar().sizeHint().width()
+        needed = sum(side.sizeHint().width() for side in self.sides) + self.columns.spacing()
+        fits = needed + edges.left() + edges.right() + bar <= self.width()
+        way = QBoxLayout.Direction
+        self.columns.setDirection(way.LeftToRight if fits else way.TopToBottom)
 
     def _list(self, entries: list[str]) -> QGridLayout:
         grid = QGridLayout()

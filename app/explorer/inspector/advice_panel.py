@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -22,9 +22,11 @@ from app.explorer.state.session import Session
 from app.quantities import between, number, percent, seconds, seconds_unit
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.columns import empty
+from app.widgets.context_menu import add_actions
 from app.widgets.elided_label import Elided
 from app.widgets.paint import Paint, fitting
 from simulator.analysis.advice import Advice, sample_s
+from simulator.errors import InputError
 from simulator.prediction import REGIMES, Prediction, Regime
 
 _TOP, _ROW_PX, _TRACK = 3, 18, 30.0
@@ -93,6 +95,8 @@ class AdvicePanel(QWidget):
     """The best pieces of advice, and the progress of the search."""
 
     more_requested = Signal()
+    refused = Signal(str)
+    """The reason why no scenario can be added."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -175,6 +179,12 @@ class AdvicePanel(QWidget):
         button.setAccessibleName(f"Apply: {sentence(advice)}")
         button.setToolTip(advice.command)
         button.clicked.connect(lambda _=False, a=advice: self._apply(a))
+        add_actions(
+            row,
+            ("Apply", button.click),
+            ("Add as a scenario", lambda: self._add(advice)),
+            ("Copy as command", lambda: QGuiApplication.clipboard().setText(advice.command)),
+        )
         line.addLayout(column, 1)
         line.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         return row
@@ -195,6 +205,12 @@ class AdvicePanel(QWidget):
         self.more.hide()
         self.state.say("tracing …")
         self.more_requested.emit()
+
+    def _add(self, advice: Advice) -> None:
+        try:
+            self.session.add(to_full_text(advice.scenario.whatifs[-1]), advice.scenario)
+        except InputError as error:
+            self.refused.emit(str(error))
 
     def _apply(self, advice: Advice) -> None:
         self.session.set_scenario(advice.scenario, to_full_text(advice.scenario.whatifs[-1]))

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from app.answers.answer import Answer
 from app.answers.cards import display_name
 from app.answers.changes import with_arguments, without
+from app.answers.parameter_names import names_of
 from app.answers.subject import to_full_text
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.widgets.columns import empty, titled_column
+from app.widgets.context_menu import add_actions
 from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import InputError
+from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
 
@@ -31,6 +36,8 @@ class AppliedList(QWidget):
         self.session, self.theme = session, theme
         self.setAccessibleName("What-ifs applied")
         self.rows: list[Controls] = []
+        self.answer: Answer | None = None
+        """The last answer, whose names the fields offer."""
         self._names: tuple[str, ...] = ()
         column = titled_column(self, "What-ifs applied")
         self.column = QVBoxLayout()
@@ -76,11 +83,16 @@ class AppliedList(QWidget):
             head.addWidget(title, 1)
             head.addWidget(remove)
             inside.addLayout(head)
+            entries = [("Remove", remove.click)]
+            if whatif.parameters and all(p.default is not None for p in whatif.parameters):
+                entries.append(("Reset to its defaults", self._resetting(place)))
+            add_actions(box, *entries)
             row = Controls(
                 self.theme,
                 applied.name,
                 whatif.parameters,
                 _all_arguments(applied.name, applied.arguments),
+                partial(self._names_of, applied.name),
             )
             row.changed.connect(self._changing(place))
             row.drag_ended.connect(self.session.drag_ended)
@@ -88,6 +100,14 @@ class AppliedList(QWidget):
             inside.addWidget(row)
             self.column.addWidget(box)
             self.rows.append(row)
+
+    def _names_of(self, whatif: str, parameter: Parameter) -> tuple[str, ...]:
+        prediction = self.answer and self.answer.prediction
+        return names_of(whatif, parameter, self.session.state.scenario, prediction)
+
+    def _resetting(self, place: int) -> Callable[[], None]:
+        parameters = named(self.session.state.scenario.whatifs[place].name).parameters
+        return lambda: self._change(place, {p.name: p.default for p in parameters}, False)
 
     def _changing(self, place: int) -> Callable[[Mapping[str, Any], bool], None]:
         return lambda values, dragged: self._change(place, values, dragged)

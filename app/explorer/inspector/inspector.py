@@ -164,6 +164,7 @@ class Inspector(QScrollArea):
 
     def show_answer(self, answer: Answer) -> None:
         """Show the batch and the sequence that a network of a file chose itself."""
+        self.applied.answer = answer
         network = answer.scenario.network
         if network not in CATALOGUE and answer.scenario.trace_file is None:
             self._own = answer

@@ -88,6 +88,7 @@ class CardWidget(QWidget):
     def menu(self, at: QPoint) -> None:
         """Show the menu of scenarios that the card can be applied to."""
         menu, names = QMenu(self), self.sides()
+        menu.setAccessibleName(f"Menu of {self.card.title}")
         places = [(f"Apply to {name}", place) for place, name in enumerate(names)]
         if len(names) < len(LETTERS):
             places.append((f"New scenario {LETTERS[len(names)]} with {self.card.title}", NEW))
@@ -129,8 +130,6 @@ class CardWidget(QWidget):
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             new = event.modifiers() & Qt.KeyboardModifier.ControlModifier
             self.applied.emit(self.card, NEW if new else -1)
-        elif key == Qt.Key.Key_Menu:
-            self.menu(self.mapToGlobal(QPoint(20, HEIGHT)))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.focusNextPrevChild(key == Qt.Key.Key_Down)
         else:

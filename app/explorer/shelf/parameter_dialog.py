@@ -8,11 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.answers.cards import display_name, refuse_impossible
+from app.answers.parameter_names import names_of
 from app.theme import Theme
 from app.widgets.fields.parameter_controls import Controls
 from app.widgets.refusal import Refusal
 from simulator.errors import RidgepointError
-from simulator.records import Trace
+from simulator.prediction import Prediction
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
@@ -21,8 +22,8 @@ from simulator.whatif import apply
 
 class ParameterDialog(QDialog):
     """The controls of a what-if whose parameters have no useful defaults. Enter or Apply applies
-    it; after an error, the values stay. `trace` holds the ops before the change, if they are
-    known."""
+    it; after an error, the values stay. `prediction` is that of the scenario before the change, if
+    it is known; its names are offered."""
 
     def __init__(
         self,
@@ -31,10 +32,10 @@ class ParameterDialog(QDialog):
         before: Scenario,
         applied: Callable[[Scenario], None],
         parent: QWidget | None = None,
-        trace: Trace | None = None,
+        prediction: Prediction | None = None,
     ) -> None:
         super().__init__(parent)
-        self.trace = trace
+        self.prediction = prediction
         self.name, self.before, self.applied = name, before, applied
         whatif = named(name)
         title = display_name(name).capitalize()
@@ -50,7 +51,13 @@ class ParameterDialog(QDialog):
         help_.setProperty("tone", "support")
         column.addWidget(help_)
         values = {p.name: _initial(p) for p in whatif.parameters}
-        self.controls = Controls(theme, name, whatif.parameters, values)
+        self.controls = Controls(
+            theme,
+            name,
+            whatif.parameters,
+            values,
+            lambda parameter: names_of(name, parameter, before, prediction),
+        )
         column.addWidget(self.controls)
         self.refusal = Refusal()
         column.addWidget(self.refusal)
@@ -66,7 +73,8 @@ class ParameterDialog(QDialog):
         arguments = {name: value for name, value in self.controls.values.items() if value != ""}
         try:
             after = apply(self.before, self.name, arguments)
-            refuse_impossible(self.before, after, self.trace)
+            trace = self.prediction.trace if self.prediction else None
+            refuse_impossible(self.before, after, trace)
         except RidgepointError as error:
             self.refusal.say(str(error))
             return

@@ -157,8 +157,12 @@ class Dropping:
             if after.key != before.key:
                 done(after)
 
-        trace = self._trace(before)
-        ParameterDialog(self.window.theme, card.name, before, apply, self.window, trace).show()
+        answer = self.window.answering.answers.get(before.key)
+        prediction = answer and answer.prediction
+        dialog = ParameterDialog(
+            self.window.theme, card.name, before, apply, self.window, prediction
+        )
+        dialog.show()
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""

@@ -16,6 +16,7 @@ from app.explorer.window.comparison_export import export_comparison
 from app.explorer.window.copying import copy_command, copy_link
 from app.explorer.window.dialogs.gallery import Gallery
 from app.explorer.window.dialogs.history import HistoryDialog
+from app.widgets.context_menu import request_menu
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -77,6 +78,8 @@ class Menus(QMenuBar):
             menu.addAction(action)
             window.addAction(action)
         self._add(menu, "History …", lambda: HistoryDialog(history, window).show(), "Ctrl+H")
+        menu.addSeparator()
+        self._add(menu, "Menu of the item with the focus", request_menu, "Shift+F10")
 
     def _view(self, menu: QMenu) -> None:
         window = self.window_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -27,6 +28,8 @@ class SideCard(QWidget):
 
     chosen, removed, copied = Signal(), Signal(), Signal()
     renamed = Signal(str)
+    action_requested = Signal(str)
+    """The name of an action of the window, for this scenario."""
 
     def __init__(self, theme: Theme, place: int) -> None:
         super().__init__()
@@ -119,15 +122,19 @@ class SideCard(QWidget):
     def menu(self, at: QPoint) -> None:
         """Show the menu of the scenario."""
         menu = QMenu(self)
+        menu.setAccessibleName(f"Menu of {self.accessibleName()}")
         for words, done in self._actions():
             menu.addAction(words).triggered.connect(_without_arguments(done))
         menu.exec(at)
 
     def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        of_window = ("Go to Compare", "Copy as command", "Copy link")
         return (
+            ("Switch to it\tEnter", self.chosen.emit),
             ("Rename\tF2", self.rename),
             ("Duplicate scenario\tCtrl+D", self.copied.emit),
             ("Remove\tDel", self.removed.emit),
+            *((name, partial(self.action_requested.emit, name)) for name in of_window),
         )
 
     def event(self, event: QEvent) -> bool:
@@ -144,7 +151,6 @@ class SideCard(QWidget):
             Qt.Key.Key_Space: self.chosen.emit,
             Qt.Key.Key_F2: self.rename,
             Qt.Key.Key_Delete: self.removed.emit,
-            Qt.Key.Key_Menu: lambda: self.menu(self.mapToGlobal(QPoint(20, 20))),
         }.get(Qt.Key(event.key()))
         if self.box.isVisible() and event.key() == Qt.Key.Key_Escape:
             self.box.hide()

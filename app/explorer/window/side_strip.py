@@ -21,6 +21,8 @@ class SideStrip(QWidget):
     """The cards of scenarios A to D. `refused` carries the reason why a change is not possible."""
 
     refused = Signal(str)
+    action_requested = Signal(str)
+    """The name of an action of the window, for the current scenario."""
 
     def __init__(self, session: Session, answering: Answering, theme: Theme) -> None:
         super().__init__()
@@ -35,6 +37,7 @@ class SideStrip(QWidget):
             card.renamed.connect(partial(session.rename, place))
             card.copied.connect(lambda at=place: self.copy(at))
             card.removed.connect(lambda at=place: self.remove(at))
+            card.action_requested.connect(partial(self._act, place))
             row.addWidget(card, 1)
         self.more = QToolButton()
         self.more.setText("+")
@@ -84,6 +87,10 @@ class SideStrip(QWidget):
     def rename(self) -> None:
         """Rename the current scenario."""
         self.cards[self.session.state.current].rename()
+
+    def _act(self, place: int, name: str) -> None:
+        self.session.switch_to(place)
+        self.action_requested.emit(name)
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""

@@ -45,6 +45,7 @@ from app.explorer.window.status import Status
 from app.explorer.window.styling import Styling
 from app.explorer.window.tab_stops import step_to_visible
 from app.explorer.window.verdict.bar import VerdictBar
+from app.explorer.window.view_menus import ViewMenus
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 from app.widgets.tab_order import insert_after, tab_stops
 
@@ -86,8 +87,8 @@ class Window(QMainWindow):
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
         self.plan_page, self.cluster_page = self.pages = PlanPage(self), ClusterPage(self)
-        self.lessons = LessonsPage(self)
-        self.gpu_editing, self.explaining = GpuEditing(self), Explaining(self)
+        self.lessons, self.gpu_editing = LessonsPage(self), GpuEditing(self)
+        self.explaining, self.view_menus = Explaining(self), ViewMenus(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
         menus = Menus(self)
@@ -151,7 +152,7 @@ class Window(QMainWindow):
         self.buttons.chosen.connect(self.session.show)
         self.files.named.connect(self._show_subject)
         self.shelf.applied.connect(self.dropping.apply)
-        for refusing in (self.panels, self.strip, self.inspector.applied):
+        for refusing in (self.panels, self.strip, self.inspector.applied, self.inspector.advice):
             refusing.refused.connect(self.banner.say)
         self.panels.written.connect(self.opening.say_written)
         answering, inspector = self.answering, self.inspector
@@ -294,7 +295,6 @@ class Window(QMainWindow):
             self.strip,
             self.panels,
             self.dropping,
-            *(*self.pages, self.lessons),
-            *self.beside,
+            *(*self.pages, self.lessons, *self.beside),
         ):
             widget.restyle(theme)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.answers.side import Side
-from app.answers.sweeps.combinations import Combined, Known, combine
+from app.answers.sweeps.combinations import Axes, Combined, Known, combine
+from app.answers.sweeps.stored_blocks import StoredBlocks, name_of
 from app.quantities import count_of, data, percent, plain, scaled, seconds
 from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
@@ -24,8 +25,8 @@ from simulator.hardware.gpu import gpu
 from simulator.prediction import REGIMES, Regime
 from simulator.scenario.scenario import Scenario, Value
 
-_BLOCKS: LRUCache[Known] = LRUCache(4)
-"""The predicted blocks of recent questions, by what their combinations have in common."""
+_BLOCKS: LRUCache[tuple[StoredBlocks, Known]] = LRUCache(4)
+"""The predicted blocks of recent questions with their files, by name."""
 _PART_S = 0.25
 """Least time between two partial tables: drawing thousands of lines takes up to 0.1 s."""
 
@@ -101,8 +102,8 @@ def in_sentence(name: str) -> str:
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Predict every combination of these axes of a side. The rows are shown as they become
-    available, and are kept, so that a call after a cancelled one continues. Raises CancelledError
-    if cancelled."""
+    available, and are kept, on disk too, so that a call after a cancelled one continues. Raises
+    CancelledError if cancelled."""
     axes = axes_of(side, names)
     shown_s = -_PART_S
 
@@ -112,12 +113,27 @@ def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) ->
 
     def so_far(part: Combined) -> None:
         nonlocal shown_s
+        stored.write(known, at_once=False)
         if part.rows.size and time.monotonic() - shown_s >= _PART_S:
             running().show(_table(part))
             shown_s = time.monotonic()
 
-    known = _BLOCKS.get((elsewhere(side.scenario, *axes), tuple(axes)), Known)
-    return _table(combine(unscaled(side.scenario, *axes), axes, check, so_far, known))
+    stored, known = _blocks_of(side, axes)
+    try:
+        return _table(combine(unscaled(side.scenario, *axes), axes, check, so_far, known))
+    finally:
+        stored.write(known)
+
+
+def _blocks_of(side: Side, axes: Axes) -> tuple[StoredBlocks, Known]:
+    """The file of the blocks of a question, and the blocks so far."""
+    name = name_of(elsewhere(side.scenario, *axes), side.scenario, axes)
+
+    def read() -> tuple[StoredBlocks, Known]:
+        stored = StoredBlocks(name)
+        return stored, stored.read()
+
+    return _BLOCKS.get(name, read)
 
 
 def _table(answers: Combined) -> CombinationTable:

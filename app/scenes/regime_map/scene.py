@@ -54,6 +54,14 @@ class Chart:
     refused: str = ""
     done: bool = False
 
+    def ends(self) -> dict[str, tuple[float, float]]:
+        """The ends of the numeric axes."""
+        return {
+            line.name: (float(line.values[0]), float(line.values[-1]))  # pyright: ignore
+            for line in (self.x, self.y)
+            if line.numeric
+        }
+
     def figures(self, spot: Spot) -> dict[str, float]:
         """The columns of simulator.analysis.sweep at a point; NaN where it has no answer."""
         assert self.field is not None

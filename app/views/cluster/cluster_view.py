@@ -100,6 +100,11 @@ class ClusterCanvas(DrawingCanvas):
             return True
         return super().event(event)
 
+    def item_rows(self) -> list[list[str]]:
+        spots = self.drawn.spots if self.drawn and self.over is not None else ()
+        words = next((s.tooltip for s in spots if s.key == self.over and s.tooltip), "")
+        return [[line] for line in words.splitlines()]
+
     def drawing(self, width: float, height: float) -> Drawing | None:
         clustered = self.view.clustered
         if clustered is None:

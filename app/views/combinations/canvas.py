@@ -73,6 +73,11 @@ class LinesCanvas(LinesPicture):
             self._rebrushed()
         self.update()
 
+    def clear_brushes(self) -> None:
+        """Remove all brushes."""
+        for axis in list(self.brushes):
+            self.clear_brush(axis)
+
     def _rebrushed(self) -> None:
         self.over = None
         self.brushed.emit()
@@ -113,8 +118,7 @@ class LinesCanvas(LinesPicture):
             self.clear_brush(self.axis)
         elif key == Qt.Key.Key_Escape and (self.brushes or self.over is not None):
             self.show_over(None)
-            for axis in list(self.brushes):
-                self.clear_brush(axis)
+            self.clear_brushes()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.pressed_on.emit(self.over)
         else:

@@ -29,6 +29,8 @@ from app.views.combinations.axes_menu import AxesMenu
 from app.views.combinations.canvas import LinesCanvas
 from app.views.combinations.explain_menu import ExplainMenu
 from app.views.combinations.group_legend import GroupLegend
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES
 
@@ -126,6 +128,23 @@ class Combinations(StripView):
         rows = self.canvas.fastest_first
         matching = rows[self.canvas.matching[rows]]
         return int(matching[0]) if matching.size else None
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        table, over = self.canvas.table, self.canvas.over
+        if table is None or self.side is None or canvas is not self.canvas:
+            return super().entries(canvas)
+        own: list[Entry] = []
+        if over is not None:
+            after = table.scenario(self.side.scenario, int(over))
+            words = ", ".join(
+                c.value_text(float(c.values[int(over)])) for c in table.columns if c.words
+            )
+            own.append(Entry("Use this scenario\tEnter", lambda: self._take(int(over))))
+            own.append(Entry("Add it as a scenario", lambda: self.added.emit(words, after)))
+        if self.canvas.brushes:
+            own.append(Entry("Clear all brushes", self.canvas.clear_brushes))
+        own.append(Entry("Use the fastest that matches", self._take))
+        return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
         row = self.fastest() if self.canvas.over is None else int(self.canvas.over)

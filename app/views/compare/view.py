@@ -22,7 +22,9 @@ from app.views.compare.nothing_to_compare import NothingToCompare
 from app.views.compare.parts import Regimes, part_name, saved_by_rate
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
+from app.views.op_entries import op_entries
 from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.view import View
 from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
@@ -140,6 +142,13 @@ class Compare(View):
         for canvas in self.findChildren(Canvas):
             canvas.restyle(theme)
 
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        over, side = self.kernels.over, self.current
+        if canvas is not self.kernels or not isinstance(over, Moved) or side is None:
+            return super().entries(canvas)
+        own = op_entries(self, side, ops_of(side.prediction, over), self.chosen)
+        return [*own, *super().entries(canvas)]
+
     def formula(self, at: QPoint) -> Formula | None:
         fall, over = self.fall, self.waterfall.over
         if fall is None:
@@ -152,6 +161,10 @@ class Compare(View):
             return "one scenario"
         a, b = self.pair
         return f"{a.letter} {a.name} to {b.letter} {b.name}: {self.verdicts.ratio()[0]}"
+
+    def subtitles(self) -> tuple[str, ...]:
+        short = self.verdicts.ratio()[0] if self.pair else ""
+        return self.subtitle(), short
 
     def rows(self) -> list[list[str]]:
         if self.pair is None:

@@ -23,6 +23,9 @@ from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
 from app.views.fusion.panel import FusionPanel, saved_by_fusion
 from app.views.lessons.pieces import Rule
+from app.views.op_entries import op_entries
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip import Strip
 from app.widgets.view import View
 from simulator.analysis.block_diagram import BlockDiagram, Set, Trial
@@ -124,6 +127,30 @@ class FusionView(View):
         self.rule.theme = theme
         self.rule.update()
 
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        shown, over = self.canvas, self.canvas.over
+        block = shown.scene.blocks.get(over) if canvas is shown and over is not None else None
+        own: list[Entry] = []
+        if block is not None and over is not None:
+            verb = "Deselect" if over in shown.chosen else "Select"
+            own.append(
+                Entry(f"{verb} {block.name}\tSpace", lambda: shown.choose(shown.chosen ^ {over}))
+            )
+            fused = shown.scene.set_of(over)
+            if fused is not None:
+                by_hand = fused.choice is not None
+                why = "" if by_hand else "the compiler fuses these ops"
+                split = (lambda: self.split(fused)) if by_hand else None
+                own.append(Entry("Split this kernel\tDel", split, why))
+            own += op_entries(self, self.side, frozenset([over]), frozenset())[1:]
+        if len(shown.chosen) > 1:
+            ready = self.trial is not None and not self.trial.refused
+            why = "" if ready else self.trial.refused if self.trial else "not simulated yet"
+            own.append(Entry("Fuse the selected ops\tEnter", self.fuse if ready else None, why))
+        if shown.chosen:
+            own.append(Entry("Clear the selection\tEsc", lambda: shown.choose(frozenset())))
+        return [*own, *super().entries(canvas)]
+
     def formula(self, at: QPoint) -> Formula | None:
         shown = self.canvas.scene
         if not shown.blocks:
@@ -135,7 +162,8 @@ class FusionView(View):
         if not shown.blocks:
             return ""
         fewer = sum(fused.launches_removed for fused in shown.sets)
-        return f"{shown.name}: {len(shown.blocks)} ops, {shown.launches - fewer} kernels"
+        ops, kernels = len(shown.blocks), shown.launches - fewer
+        return f"{shown.name}: {ops} op{'s' * (ops != 1)}, {kernels} kernel{'s' * (kernels != 1)}"
 
     def rows(self) -> list[list[str]]:
         shown = self.canvas.scene

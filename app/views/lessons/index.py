@@ -27,6 +27,7 @@ from app.theme import SUPPORT_PX, Theme
 from app.views.lessons.explanation import sentence
 from app.views.lessons.tick import Tick
 from app.widgets.columns import empty
+from app.widgets.context_menu import add_actions
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 
 
@@ -99,6 +100,11 @@ class LessonRow(QFrame):
         grid.addWidget(self.button, 0, 3, 3, 1)
         grid.setColumnStretch(1, 1)
         self.setTabOrder(self.button, self.box)
+        add_actions(
+            self,
+            ("Open the lesson", self.button.click),
+            ("Select for handing out", self.box.toggle),
+        )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(

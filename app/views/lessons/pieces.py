@@ -13,6 +13,9 @@ from app.theme import BODY_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.paint import Paint, elided, faint, width
 from simulator.parallel.prediction import ParallelRegime
 
+_CIRCLE_PX, _GAP_PX = 22.0, 10.0
+"""The diameter of a step's circle, and the least space between two steps."""
+
 
 class Steps(QWidget):
     """The steps predict, reveal, explain and try, with the current one highlighted."""
@@ -30,7 +33,15 @@ class Steps(QWidget):
         self.step = step
         place = list(STEPS).index(step) + 1
         self.setAccessibleDescription(f"step {place} of {len(STEPS)}: {STEPS[step]}")
+        self.setToolTip(", ".join(f"{at} {words}" for at, words in enumerate(STEPS.values(), 1)))
         self.update()
+
+    def shown_words(self) -> list[str]:
+        """The name of each step; if not all fit, only that of the current step."""
+        room = self.width() - (len(STEPS) - 1) * _GAP_PX
+        if sum(_CIRCLE_PX + 6 + width(w, BODY_PX, 600) for w in STEPS.values()) <= room:
+            return list(STEPS.values())
+        return [words if step == self.step else "" for step, words in STEPS.items()]
 
     def sizeHint(self) -> QSize:
         return QSize(404, 32)
@@ -39,10 +50,11 @@ class Steps(QWidget):
         painter = Painter(self)
         paint, theme = Paint(painter, self.theme), self.theme
         current = list(STEPS).index(self.step)
-        free = self.width() - sum(34 + width(w, BODY_PX, 600) for w in STEPS.values())
-        gap = max(10.0, free / (len(STEPS) - 1) - 1)
+        shown = self.shown_words()
+        wide = [_CIRCLE_PX + (6 + width(w, BODY_PX, 600) if w else 0.0) for w in shown]
+        gap = max(_GAP_PX, (self.width() - sum(wide)) / (len(STEPS) - 1) - 1)
         x, y = 0.0, self.height() / 2
-        for index, words in enumerate(STEPS.values()):
+        for index, words in enumerate(shown):
             done, is_current = index < current, index == current
             ground = theme.b if done else theme.ink if is_current else theme.bg3
             ink = theme.on_accent if done else theme.bg1 if is_current else theme.ink3
@@ -52,7 +64,8 @@ class Steps(QWidget):
             else:
                 paint.text(x + 11, y, str(index + 1), ink, LABEL_PX, 600, 0.5)
             tone = theme.ink if done or is_current else theme.ink3
-            end = paint.text(x + 28, y, words, tone, BODY_PX, 600 if is_current else 400).right()
+            paint.text(x + 28, y, words, tone, BODY_PX, 600 if is_current else 400)
+            end = x + wide[index]
             x = end + gap
             if index < len(STEPS) - 1 and gap > 20:
                 paint.line([(end + 8, y), (x - 8, y)], theme.line2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QKeyEvent
 
 from app.answers.figures import causes
 from app.quantities import percent, seconds
@@ -21,9 +21,6 @@ _NAMED_PX, _CUT_PX = 26.0, 70.0  # minimum widths of a label, and of a shortened
 class IcicleCanvas(Canvas):
     """`shown` is the part with the full width, `over` the part under the pointer or selected by a
     key."""
-
-    menu_requested = Signal(object, QPoint)
-    """A part, and the position of the pointer on the screen."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Where the step's time goes, by module")
@@ -142,13 +139,6 @@ class IcicleCanvas(Canvas):
         return percent(part.total_s / step_s) if step_s else "0%"
 
     # the pointer and the keys
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        part = self.over or self.shown
-        if event.reason() == QContextMenuEvent.Reason.Mouse:
-            part = self.hit(QPointF(event.pos()))
-        if part is not None:
-            self.menu_requested.emit(part, event.globalPos())
 
     def hit(self, at: QPointF) -> ModuleNode | None:
         return next((part for part, box in self.boxes() if box.contains(at)), None)

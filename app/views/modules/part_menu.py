@@ -1,39 +1,28 @@
-"""The menu of what-ifs for a part of the network. Refused what-ifs are disabled, with the
+"""Menu entries of what-ifs for a part of the network. Refused what-ifs are disabled, with the
 reason."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-
-from PySide6.QtWidgets import QMenu, QWidget
+from functools import partial
 
 from app.scenes.part_what_ifs import PartChange
-from app.theme import BODY_PX
-from app.widgets.paint import elided
+from app.widgets.context_menu import Entry
 from simulator.scenario.scenario import Scenario
 
-_NOTE_PX = 560.0
-"""The largest width of the text beside a menu entry."""
+
+def part_entries(
+    changes: Sequence[PartChange], apply: Callable[[Scenario], object]
+) -> tuple[Entry, ...]:
+    """An entry for each what-if. `apply` is called with the scenario of the selected entry."""
+    return tuple(_entry(change, apply) for change in changes)
 
 
-def part_menu(
-    head: str, changes: Sequence[PartChange], apply: Callable[[Scenario], object], parent: QWidget
-) -> QMenu:
-    """Return a menu titled `head`. `apply` is called with the scenario of the selected entry."""
-    menu = QMenu(parent)
-    menu.setToolTipsVisible(True)
-    menu.addAction(head).setEnabled(False)
-    menu.addSeparator()
-    for change in changes:
-        after = change.scenario
-        if after is None:
-            note = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
-        else:
-            note = change.words.partition(": ")[2]
-        note = elided(note, _NOTE_PX, BODY_PX)
-        action = menu.addAction(f"{change.title}    {note}" if note else change.title)
-        action.setToolTip(change.words)
-        action.setEnabled(after is not None)
-        action.triggered.connect(lambda _=False, to=after: apply(to) if to is not None else None)
-    return menu
+def _entry(change: PartChange, apply: Callable[[Scenario], object]) -> Entry:
+    after = change.scenario
+    if after is None:
+        note = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
+        return Entry(change.title, None, note, change.words)
+    note = change.words.partition(": ")[2]
+    return Entry(change.title, partial(apply, after), note, change.words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.answers.figures import causes
 from app.answers.side import Side
@@ -14,7 +14,9 @@ from app.scenes.module_tree import ModuleNode, module_tree
 from app.scenes.part_what_ifs import PartChange, choices, dropped, is_of_whole, pattern
 from app.theme import Theme
 from app.views.modules.canvas import IcicleCanvas
-from app.views.modules.part_menu import part_menu
+from app.views.modules.part_menu import part_entries
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.drops import Offer, PlaceTarget
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES
@@ -36,7 +38,6 @@ class WhereTimeGoes(StripView):
         self.strip.stretch()
         self.legend = self.strip.legend(theme)
         self.canvas = self.below(IcicleCanvas(theme), self._pressed)
-        self.canvas.menu_requested.connect(self.show_menu)
         self.target = PlaceTarget(self.canvas, theme, self.offered, self.canvas.drag_over)
         self.scenario: Scenario | None = None
         self._offers: dict[tuple[str, str], PartChange] = {}
@@ -108,19 +109,19 @@ class WhereTimeGoes(StripView):
             of_whole,
         )
 
-    def menu(self, part: ModuleNode) -> QMenu | None:
-        """Return the menu of a part, or None if there is no prediction."""
-        p, scenario = self.canvas.prediction, self.scenario
-        if p is None or scenario is None:
-            return None
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        p, scenario, part = self.canvas.prediction, self.scenario, self.canvas.over
+        part = part or self.canvas.shown
+        if canvas is not self.canvas or p is None or scenario is None or part is None:
+            return super().entries(canvas)
         changes = choices(part, scenario, p) if part.parent else []
-        return part_menu(pattern(part) or "step", changes, self.scenario_requested.emit, self)
-
-    def show_menu(self, part: ModuleNode, at: QPoint) -> None:
-        """Open the menu of a part."""
-        menu = self.menu(part)
-        if menu is not None:
-            menu.exec(at)
+        canvas, name = self.canvas, pattern(part) or "step"
+        own = [Entry(name, None), *part_entries(changes, self.scenario_requested.emit)]
+        wide = canvas.shown if canvas.shown is not part else part.parent
+        if part is not canvas.root and wide is not None:
+            words = f"Zoom to {name}" if canvas.shown is not part else "Zoom out"
+            own.append(Entry(words, lambda: self._pressed(part if wide is canvas.shown else wide)))
+        return [*own, *super().entries(canvas)]
 
     def _build(self) -> None:
         """Rebuild the tree; keep the zoom on its part if the part still exists."""

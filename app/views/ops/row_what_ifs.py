@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF
-from PySide6.QtWidgets import QMenu
 
 from app.scenes.part_what_ifs import PartChange, is_of_whole
 from app.scenes.row_what_ifs import on_row, parts_of, row_choices
-from app.views.modules.part_menu import part_menu
+from app.views.modules.part_menu import part_entries
+from app.widgets.context_menu import Entry
 from app.widgets.drops import Offer, PlaceTarget
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario
@@ -60,15 +60,15 @@ class RowWhatIfs:
             of_whole,
         )
 
-    def menu(self, row: int) -> QMenu | None:
-        """Return the menu of a row, or None."""
+    def entries(self, row: int) -> list[Entry]:
+        """Return the what-ifs on a row, below its name."""
         model, subject = self.view.model, self.subject
         if model.groups is None or subject is None or row < 0:
-            return None
+            return []
         group = int(model.order[row])
         head = model.text(group, model.shown()[0])
         changes = row_choices(parts_of(model.groups, group, subject[1]), *subject)
-        return part_menu(head, changes, self.view.scenario_requested.emit, self.view)
+        return [Entry(head), *part_entries(changes, self.view.scenario_requested.emit)]
 
     def leave(self) -> None:
         """The card left the table."""

@@ -39,6 +39,7 @@ from app.theme import LABEL_PX, Theme
 from app.views.ops.cells import OpCells, OpHeads, sheet
 from app.views.ops.model import COLUMNS, NAMES, OpModel
 from app.views.ops.row_what_ifs import RowWhatIfs
+from app.widgets.context_menu import Entry
 from app.widgets.paint import width
 from app.widgets.strip import HEIGHT_PX, Strip
 from app.widgets.view import View
@@ -84,10 +85,10 @@ class Table(QTableView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         row = self.currentIndex().row() if by_key else self.rowAt(event.pos().y())
-        menu = self.op_view.what_ifs.menu(row)
-        if menu is not None:
-            below = self.visualRect(self.model().index(row, 0)).bottomLeft()
-            menu.exec(self.viewport().mapToGlobal(below) if by_key else event.globalPos())
+        below = self.visualRect(self.model().index(row, 0)).bottomLeft()
+        at = self.viewport().mapToGlobal(below) if by_key and row >= 0 else event.globalPos()
+        column = self.currentIndex().column() if by_key else self.columnAt(event.pos().x())
+        self.op_view.menu_requested.emit(self.op_view.row_entries(row, column), at)
 
 
 class OpTable(View):
@@ -202,6 +203,19 @@ class OpTable(View):
             return
         lines = self.model.table(sorted(self.selected()) or None, plain=True)
         QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
+
+    def row_entries(self, row: int, column: int) -> list[Entry]:
+        """What can be done with a cell of the table; a negative row is beside all rows."""
+        entries = self.what_ifs.entries(row)
+        if column >= 0:
+            entries.append(Entry(f"Sort by {NAMES[column]}\tS", lambda: self.sort(column)))
+        rows = len(self.selected()) or self.model.rowCount()
+        which = "selected" if self.selected() else "shown"
+        plural = "s" if rows != 1 else ""
+        entries.append(Entry(f"Copy {rows:,} {which} row{plural}\tCtrl+C", self.copy))
+        if self.chosen:
+            entries.append(Entry("Clear the selection\tEsc", self.clear_selection))
+        return entries
 
     def selected(self) -> list[int]:
         """The selected rows."""

@@ -12,7 +12,7 @@ from app.answers.plan.cards import CandidateCard, Dimension
 from app.answers.plan.fields import Field
 from app.answers.plan.words import short_gpu
 from app.theme import Theme
-from app.widgets.elided_label import Elided
+from app.widgets.elided_label import Elided, clauses
 from app.widgets.fields.sentence_fields import TextField
 from app.widgets.fields.switch import Switch
 
@@ -85,7 +85,7 @@ class CandidateWidget(QFrame):
         self.card = self._shown = card
         self.title.say(short_gpu(card.title))
         self.title.setToolTip(f"{card.title}: {card.detail}. Delete removes it")
-        self.source.say(card.source)
+        self.source.say(*clauses(card.source))
         self.source.setToolTip(card.source_whole)
         self.switch.setChecked(card.use)
         self.price.put(_price(card))
@@ -129,8 +129,6 @@ class CandidateWidget(QFrame):
             self.removed.emit(self.card.id)
         elif key == Qt.Key.Key_Space:
             self.switched.emit(self.card.id, not self.card.use)
-        elif key == Qt.Key.Key_Menu:
-            self._menu(self.mapToGlobal(QPoint(20, 20)))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.focusNextPrevChild(key == Qt.Key.Key_Down)
         else:

@@ -16,9 +16,11 @@ from app.scenes.plan.front import FrontScene, front_scene
 from app.scenes.plan.table import short_name
 from app.theme import Theme
 from app.views.plan.plan_view import PlanView
-from app.widgets.canvas import Card
+from app.widgets.canvas import Canvas, Card
+from app.widgets.context_menu import Entry
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
+from simulator.planning import Row
 from simulator.prediction import REGIMES
 
 
@@ -47,9 +49,13 @@ class FrontCanvas(DrawingCanvas):
             self.scene, width, height, QT_METRICS, candidate_of(row) if row else None
         )
 
-    def card(self) -> Card | None:
+    def row_of(self, candidate: object) -> Row | None:
+        """The row of a candidate of the plan."""
         rows = self.planned.rows if self.planned else ()
-        row = next((row for row in rows if candidate_of(row) == self.over), None)
+        return next((row for row in rows if candidate_of(row) == candidate), None)
+
+    def card(self) -> Card | None:
+        row = self.row_of(self.over)
         if row is None or self.planned is None or self.planned.spec is None:
             return None
         regime = row.binds if row.binds in REGIMES else None
@@ -99,6 +105,11 @@ class CostAgainstSpeed(PlanView):
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
         self.canvas.restyle(theme)
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        row = self.canvas.row_of(self.canvas.over) if canvas is self.canvas else None
+        own = [] if row is None else self.candidate_entries(row)
+        return [*own, *super().entries(canvas)]
 
     def subtitle(self) -> str:
         return "crosses are 80% intervals; click a point to choose it"

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from PySide6.QtCore import Signal
 
-from app.answers.plan.planned import Planned
+from app.answers.plan.planned import Planned, candidate_of, page_of
 from app.answers.side import Side
+from app.widgets.context_menu import Entry
 from app.widgets.view import View
+from simulator.planning import Row
 
 
 class PlanView(View):
@@ -45,6 +47,22 @@ class PlanView(View):
     @abstractmethod
     def update_plan(self, planned: Planned) -> None:
         """Draw from `planned`."""
+
+    def candidate_entries(self, row: Row) -> list[Entry]:
+        """What can be done with a candidate of the plan."""
+        candidate, chosen = candidate_of(row), self.planned.row if self.planned else None
+        is_chosen = chosen is not None and candidate_of(chosen) == candidate
+
+        def open_it() -> None:
+            self.chose.emit(candidate)
+            self.opened.emit()
+
+        choose = Entry("Choose this candidate", lambda: self.chose.emit(candidate))
+        return [
+            Entry(choose.text, None, "chosen already") if is_chosen else choose,
+            Entry(f"Open it in {page_of(row)}", open_it),
+            Entry("Write the plan as an HTML page …", self.reported.emit),
+        ]
 
     def refuse(self, reason: str) -> None:
         """Show the reason why the planner refuses the last edit."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip
 
 from app.answers.plan.planned import Planned, candidate_of
 from app.answers.plan.words import status_words
-from app.scenes.plan.table import Column, columns, distinguishing, mode_of, short_name, shown
+from app.scenes.plan.table import Column, columns, distinguishing, mode_of, short_name, shown, texts
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint, fitting, width
@@ -128,6 +128,16 @@ class CandidateTable(Canvas):
     def hit(self, at: QPointF) -> Any:
         place = int((at.y() - HEAD_PX) // ROW_PX)
         return self.rows[place] if at.y() >= HEAD_PX and place < len(self.rows) else None
+
+    def item_rows(self) -> list[list[str]]:
+        planned = self.planned
+        if planned is None or planned.spec is None or planned.row is None:
+            return []
+        return texts(planned.spec, (self.over or planned.row,))
+
+    def card_at(self) -> QPointF:
+        row = self.over or (self.planned.row if self.planned else None)
+        return self.at if row is None else QPointF(_RANK_PX, self.row_top(row) + ROW_PX)
 
     def event(self, event: QEvent) -> bool:
         """Show the full configuration and the reason as the tooltip of a row."""

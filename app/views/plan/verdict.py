@@ -23,6 +23,8 @@ from app.theme import Theme
 from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
 from app.views.plan.tornado import TornadoCanvas
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.elided_label import Elided
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.planning.result import Row
@@ -138,6 +140,13 @@ class PlanVerdict(PlanView):
         super().restyle(theme)
         self.table.restyle(theme)
         self.tornado.restyle(theme)
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        row = None
+        if canvas is self.table:  # by key, the chosen row has the cursor
+            row = self.table.over or (self.planned.row if self.planned else None)
+        own = [] if row is None else self.candidate_entries(row)
+        return [*own, *super().entries(canvas)]
 
     def subtitle(self) -> str:
         planned = self.planned

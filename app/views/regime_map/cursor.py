@@ -153,3 +153,10 @@ def share_bar(
                 QRectF(left, box.top(), max(1.0, wide - 1.5), box.height()), regime, radius=2
             )
         left += wide
+
+
+def boundary_words(chart: Chart) -> str:
+    """The boundaries of a map in words, or the reason why there is no map."""
+    boundaries = chart.field.mapped.map.boundaries if chart.field else ()
+    words = [f"boundary between {a} and {b}" for a, b in (each.between for each in boundaries)]
+    return chart.refused or "; ".join(words) or "one regime dominates everywhere"

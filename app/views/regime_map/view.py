@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QPoint, QSignalBlocker
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.answers.side import Question, Side
@@ -16,12 +16,15 @@ from app.scenes.regime_map.table import table
 from app.scenes.sweep.curves import axis_name, moved, or_none, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas
-from app.views.regime_map.cursor import in_words, share_explanation, spot_words
+from app.views.regime_map.cursor import boundary_words, in_words, share_explanation, spot_words
 from app.views.regime_map.goal_seek import GoalResults, GoalSeek, seek_goals
+from app.views.regime_map.menus import offer_axes, spot_entries
 from app.views.regime_map.through_cursor import ThroughCursor
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip import Strip
 from app.widgets.view import View
-from simulator.scenario.scenario import Value
+from simulator.scenario.scenario import Scenario, Value
 
 _COLOUR = "colour: the largest share"
 
@@ -206,11 +209,13 @@ class RegimeMap(View):
         chart = self.chart
         if chart is None or not self._same_map(side):
             return {}
-        return {
-            line.name: (float(line.values[0]), float(line.values[-1]))  # pyright: ignore
-            for line in (chart.x, chart.y)
-            if line.numeric
-        }
+        return chart.ends()
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        chart, spot = self.chart, self.map.over or self.map.spot
+        if canvas is not self.map or chart is None or chart.field is None or spot is None:
+            return super().entries(canvas)
+        return spot_entries(chart, spot, self._at(spot), lambda: self._use(spot), self.added.emit)
 
     def formula(self, at: QPoint) -> Formula | None:
         chart, spot = self.chart, self.map.spot
@@ -219,12 +224,7 @@ class RegimeMap(View):
         return regime_at(within_words(spot_words(chart, spot)), chart.figures(spot))
 
     def _describe(self, chart: Chart) -> None:
-        boundaries = chart.field.mapped.map.boundaries if chart.field else ()
-        words = [
-            f"boundary between {first} and {second}"
-            for first, second in (boundary.between for boundary in boundaries)
-        ]
-        self.boundaries = chart.refused or "; ".join(words) or "one regime dominates everywhere"
+        self.boundaries = boundary_words(chart)
         self.map.setAccessibleDescription(self.boundaries)
         self.status.say(_COLOUR if chart.done else "refining …", "")
 
@@ -233,12 +233,7 @@ class RegimeMap(View):
     def _fill_menus(self) -> None:
         assert self.names is not None
         for menu, name in zip((self.across, self.up), self.names, strict=True):
-            with QSignalBlocker(menu):
-                if [menu.itemData(i) for i in range(menu.count())] != self.offer:
-                    menu.clear()
-                    for axis in self.offer:
-                        menu.addItem(axis_name(axis), axis)
-                menu.setCurrentIndex(self.offer.index(name))
+            offer_axes(menu, self.offer, name)
 
     def _chosen(self) -> None:
         """Change the axes; selecting the other menu's axis swaps them."""
@@ -279,17 +274,27 @@ class RegimeMap(View):
         spot = self.map.spot
         if spot is not None:
             target = (spot[0], place) if upright else (place, spot[1])
-            self.map.move_to(target)
-            self._pressed(target)
+            self._use(target)
 
     def _pressed(self, spot: Spot | None) -> None:
         """Request the scenario at a point, unless it is the current one."""
-        if spot is None or self.side is None or self.chart is None or spot == self.map.home:
-            return
+        after = None if spot is None else self._at(spot)
+        if after is not None:
+            self.scenario_requested.emit(after)
+
+    def _use(self, spot: Spot) -> None:
+        """Move the cursor to a point, and request its scenario."""
+        self.map.move_to(spot)
+        self._pressed(spot)
+
+    def _at(self, spot: Spot) -> Scenario | None:
+        """The scenario at a point; None if it is the current one."""
+        if self.side is None or self.chart is None or spot == self.map.home:
+            return None
         scenario = self.side.scenario
         for line, at, here in zip(
             (self.chart.x, self.chart.y), spot, self.map.home or (-1, -1), strict=True
         ):
             if at != here:
                 scenario = moved(scenario, line.name, line.values[at])
-        self.scenario_requested.emit(scenario)
+        return scenario

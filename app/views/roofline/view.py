@@ -14,7 +14,10 @@ from app.quantities import data, number, percent, scaled, seconds
 from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.roofline import overhead_parts
 from app.theme import Theme
+from app.views.op_entries import op_entries
 from app.views.roofline.canvas import RooflineCanvas
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip_view import StripView
 
 _DEFAULT_COUNT = 40
@@ -42,6 +45,7 @@ class Roofline(StripView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self.side: Side | None = None
         self.groups: list[LaunchGroup] = []
         self.requested_count = _DEFAULT_COUNT
         self.legend = self.strip.legend(theme)
@@ -54,7 +58,7 @@ class Roofline(StripView):
         self.canvas.fitted.connect(self.fit.setHidden)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        p = sides[current].prediction
+        self.side, p = sides[current], sides[current].prediction
         self.groups = launch_groups(p)
         before = launch_groups(sides[0].prediction) if current else []
         self.legend.show_shares(p.shares)
@@ -67,6 +71,14 @@ class Roofline(StripView):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.picked = ops
         self.canvas.update()
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        group = self.canvas.over if canvas is self.canvas else None
+        ops = group.ops if isinstance(group, LaunchGroup) else frozenset[int]()
+        own = op_entries(self, self.side, ops, self.canvas.picked)
+        if self.canvas.zoomed:
+            own.append(Entry("Fit the axes\tF", self.canvas.fit))
+        return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
         scene, over = self.canvas.scene, self.canvas.over

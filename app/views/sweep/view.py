@@ -22,6 +22,8 @@ from app.scenes.sweep.curves import (
 )
 from app.theme import Theme
 from app.views.sweep.canvas import SweepCanvas
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES
 
@@ -74,6 +76,21 @@ class Sweep(StripView):
 
     def fail(self, reason: str) -> None:
         self.canvas.fail(f"No sweep over {NAMES[self.axis].lower()}.\n{reason}")
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        first, row = self.canvas.first, self.canvas.over
+        if first is None or row is None:
+            return super().entries(canvas)
+        value = int(first.values[int(row)])
+        name = f"{within_words(NAMES[self.axis])} {plain(value)}"
+        after = moved(first.side.scenario, self.axis, value)
+        use = Entry(f"Use {name}\tEnter", lambda: self._pressed(row))
+        here = Entry(f"Use {name}", None, "in use")
+        return [
+            here if value == first.here else use,
+            Entry(f"Add a scenario with {name}", lambda: self.added.emit(name, after)),
+            *super().entries(canvas),
+        ]
 
     def formula(self, at: QPoint) -> Formula | None:
         first, over = self.canvas.first, self.canvas.over

@@ -14,8 +14,11 @@ from app.quantities import number, seconds, seconds_unit
 from app.scenes.timeline.lanes import HOST_WAIT, SYNC_WAIT, lanes, regimes, waited_for_sync
 from app.scenes.timeline.pins import Pins, pinned_lanes
 from app.theme import Theme
+from app.views.op_entries import op_entries
 from app.views.timeline.canvas import TimelineCanvas
 from app.views.timeline.picture import NameSpot, PinnedSpot, Spot
+from app.widgets.canvas import Canvas
+from app.widgets.context_menu import Entry
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES, Prediction
 
@@ -49,6 +52,7 @@ class Timeline(StripView):
         super().__init__(theme, parent)
         self.status = self.strip.label()
         self.pins: Pins = ()
+        self.side: Side | None = None
         self.sides: tuple[Side, ...] = ()
         self.canvas = self.below(TimelineCanvas(theme), self._pressed)
         self.strip.hint("W/S zoom, A/D pan, drag to sum a range", "W A S D", "")
@@ -60,7 +64,7 @@ class Timeline(StripView):
         self.strip.button("Fit (F)", "Show the whole step", self.canvas.fit)
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        p = sides[current].prediction
+        self.side, p = sides[current], sides[current].prediction
         self.sides, self.canvas.letter = sides, sides[current].letter
         self.canvas.set(lanes(p))
         self.show_pins(self.pins)
@@ -84,6 +88,21 @@ class Timeline(StripView):
     def pick(self, ops: frozenset[int]) -> None:
         self.canvas.choose(ops)
         self.canvas.reveal()
+
+    def entries(self, canvas: Canvas | None) -> list[Entry]:
+        timeline, over = self.canvas, self.canvas.over if canvas is self.canvas else None
+        own: list[Entry] = []
+        if isinstance(over, NameSpot):
+            words = f"{'Unpin' if over.pinned else 'Pin'} {over.pin.name}"
+            own.append(Entry(words, lambda: self.pin_requested.emit(over.pin)))
+        elif isinstance(over, Spot):
+            ops = frozenset([timeline.op(over)])
+            own += op_entries(self, self.side, ops, timeline.picked)
+            spot = next(s for s in timeline.names() if s.pin.track == over.lane)
+            words = f"{'Unpin' if spot.pinned else 'Pin'} {spot.pin.name}\tP"
+            own.append(Entry(words, lambda: self.pin_requested.emit(spot.pin)))
+        own.append(Entry("Show the whole step", timeline.fit))
+        return [*own, *super().entries(canvas if over is not None else None)]
 
     def formula(self, at: QPoint) -> Formula | None:
         lanes, over = self.canvas.lanes, self.canvas.over

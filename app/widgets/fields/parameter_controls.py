@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log
 from typing import Any
@@ -15,6 +15,7 @@ from app.quantities import plain
 from app.theme import Theme
 from app.widgets.fields.choice import Choice
 from app.widgets.fields.controls import LogSlider
+from app.widgets.fields.name_box import NameBox
 from simulator.errors import RidgepointError
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.text.whatif import value_of
@@ -68,7 +69,8 @@ class RangeSlider(LogSlider):
 
 
 class Controls(QWidget):
-    """One row per parameter. `changed` carries all arguments, and whether a drag is in progress."""
+    """One row per parameter; `names` gives the existing names that a text can take. `changed`
+    carries all arguments, and whether a drag is in progress."""
 
     changed = Signal(object, bool)
     drag_ended = Signal()
@@ -79,8 +81,10 @@ class Controls(QWidget):
         whatif: str,
         parameters: tuple[Parameter, ...],
         values: Mapping[str, Any],
+        names: Callable[[Parameter], Sequence[str]] = lambda parameter: (),
     ) -> None:
         super().__init__()
+        self.names = names
         self.theme, self.whatif, self.parameters = theme, whatif, parameters
         self.values: dict[str, Any] = dict(values)
         self.boxes: dict[str, QLineEdit] = {}
@@ -126,7 +130,11 @@ class Controls(QWidget):
             self._box(parameter, name, at)
 
     def _box(self, parameter: Parameter, name: str, at: int) -> None:
-        box = QLineEdit(_text(self.values[parameter.name]))
+        text = _text(self.values[parameter.name])
+        named = parameter.kind == "text"
+        box = NameBox(text, lambda: self.names(parameter)) if named else QLineEdit(text)
+        if named:
+            box.setPlaceholderText("type or choose")
         box.setAccessibleName(f"{name}, typed")
         box.setFixedWidth(76 if parameter.kind in ("number", "count") else 130)
         box.editingFinished.connect(lambda: self._typed(parameter, box))

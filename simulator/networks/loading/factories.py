@@ -16,11 +16,13 @@ from simulator.networks.loading.user_file import imported, own_callables
 
 class Factory(NamedTuple):
     """A factory that `FILE.py:NAME` can name. `required` are its arguments without a default, for
-    which sizes must be given."""
+    which sizes must be given. `without_inputs` is true for a module class if neither the class
+    nor the file has `example_inputs`."""
 
     name: str
     signature: str
     required: tuple[str, ...] = ()
+    without_inputs: bool = False
 
 
 def factories(path: Path) -> tuple[Factory, ...]:
@@ -31,9 +33,10 @@ def factories(path: Path) -> tuple[Factory, ...]:
     """
     from torch import nn
 
-    own = own_callables(imported(path))
+    code = imported(path)
+    own, makes_inputs = own_callables(code), hasattr(code, "example_inputs")
     offered = tuple(
-        _factory(name, value)
+        _factory(name, value, makes_inputs)
         for name, value in own.items()
         if (issubclass(value, nn.Module) if isinstance(value, type) else _may_return(value))
     )
@@ -50,7 +53,7 @@ def _may_return(function: Callable[..., Any]) -> bool:
     return annotation not in (None, "None")
 
 
-def _factory(name: str, value: Callable[..., Any]) -> Factory:
+def _factory(name: str, value: Callable[..., Any], makes_inputs: bool) -> Factory:
     signature = inspect.signature(value)
     parameters = signature.parameters.values()
     required = tuple(
@@ -58,4 +61,7 @@ def _factory(name: str, value: Callable[..., Any]) -> Factory:
         for p in parameters
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     )
-    return Factory(name, str(signature.replace(return_annotation=signature.empty)), required)
+    is_class = isinstance(value, type)
+    without_inputs = is_class and not (makes_inputs or hasattr(value, "example_inputs"))
+    written = str(signature.replace(return_annotation=signature.empty))
+    return Factory(name, written, required, without_inputs)

@@ -29,7 +29,6 @@ from app.explorer.shelf.card_widget import NEW
 from app.explorer.state.session import LETTERS
 from app.explorer.window import side_cards
 from app.explorer.window.window import Window
-from app.views.modules import part_menu
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (
@@ -84,7 +83,7 @@ class User:
             def exec(self, *_: Any) -> Qt.DropAction:
                 return Qt.DropAction.IgnoreAction
 
-        for module in (card_widget, side_cards, panel, part_menu):
+        for module in (card_widget, side_cards, panel):
             patch.setattr(module, "QMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.panels.panels.values():

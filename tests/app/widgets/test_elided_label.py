@@ -1,7 +1,7 @@
 """A label shows as much of its text as fits."""
 
 from app.widgets.drawing import application
-from app.widgets.elided_label import Elided
+from app.widgets.elided_label import Elided, clauses
 
 
 def test_a_label_without_room_shows_nothing():
@@ -38,4 +38,25 @@ def test_a_name_is_no_markup():
     plain = label.sizeHint().width()
     label.say("x")
     assert plain > 3 * label.sizeHint().width()
+    del running
+
+
+def test_a_sentence_loses_whole_clauses():
+    words = "2.21 ms in a step, 2.11 ms of it exposed, on ranks 0 to 15"
+    assert clauses(words) == (
+        words,
+        "2.21 ms in a step, 2.11 ms of it exposed",
+        "2.21 ms in a step",
+        "",
+    )
+    assert clauses("1,800 points") == ("1,800 points", "")
+    running = application()
+    label = Elided()
+    label.show()
+    label.say(*clauses("crosses are 80% intervals; click a point to choose it"))
+    seen: set[str] = set()
+    for wide in range(400, 0, -5):
+        label.resize(wide, 20)
+        seen.add(label.text())
+    assert seen == {*clauses("crosses are 80% intervals; click a point to choose it")}
     del running

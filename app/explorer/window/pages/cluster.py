@@ -117,5 +117,5 @@ class ClusterPage:
         for offered, view in self.views:
             view.show_clustered(clustered)
             panel = self.window.panels.panels[offered]
-            panel.say(view.subtitle())
+            panel.say(*view.subtitles())
             panel.dim(view.dims and clustered.stale)

@@ -153,5 +153,5 @@ class PlanPage:
         for offered, view in self.views:
             view.show_plan(planned)
             panel = self.window.panels.panels[offered]
-            panel.say(view.subtitle())
+            panel.say(*view.subtitles())
             panel.dim(view.dims and planned.stale)

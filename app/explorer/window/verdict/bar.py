@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QContextMenuEvent,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -15,7 +16,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import verdict
@@ -26,6 +27,7 @@ from app.explorer.window.verdict.figures import figures
 from app.formulas.formula import Formula
 from app.formulas.step import metrics
 from app.theme import HEAD_PX, Theme
+from app.widgets.context_menu import Entry, copy_entry, fill_menu
 from app.widgets.paint import Paint
 from app.widgets.style import VERDICT_HEIGHT
 
@@ -126,6 +128,27 @@ class VerdictBar(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.answer is not None:
             self.explained.emit(event.globalPosition().toPoint())
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the figure below the pointer or, by key, of the chosen figure."""
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        at = self.mapToGlobal(self._place(self.at or 0)) if by_key else event.globalPos()
+        formula = self.formula(at)
+        if formula is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setAccessibleName(f"Menu of {formula.name}")
+        explain = Entry("Explain this figure\tF1", lambda: self.explained.emit(at))
+        fill_menu(
+            menu,
+            [
+                explain,
+                copy_entry("Copy figure", [[formula.name, formula.sum]]),
+                copy_entry("Copy verdict", [[self.sentence]]),
+            ],
+        )
+        menu.popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         formulas = self.formulas()

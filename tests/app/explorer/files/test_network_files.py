@@ -4,13 +4,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from app.examples import FIRST
 from app.explorer.background.factories import list_factories
+from app.explorer.files.factory_choice import FactoryChoice
 from app.explorer.files.opening import Opening
 from app.explorer.state.incoming import code_of
 from app.explorer.state.session import NamedScenario, State
 from app.explorer.state.session_file import save
+from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
 from tests.app.explorer.files.settling import run_it, settle, until
 
@@ -78,6 +81,30 @@ def test_several_networks_are_offered_with_their_signatures(opening: Opening, tm
     choice.open_selected()
     settle(opening)
     assert opening.session.state.scenario.network == f"{path.resolve()}:make"
+
+
+def test_a_class_without_inputs_does_not_hide_the_function_that_makes_them(tmp_path: Path):
+    path = tmp_path / "pair.py"
+    net = "from torch import empty, nn\n\nclass Net(nn.Linear):\n"
+    net += "    def __init__(self, width=8):\n        super().__init__(width, width)\n\n"
+    make = "def make(batch=2):\n    return Net(), (empty(batch, 8),)\n"
+    path.write_text(net + make, "utf-8")
+    listed = list_factories(path)
+    assert [(f.name, f.without_inputs) for f in listed.factories] == [
+        ("Net", True),
+        ("make", False),
+    ]
+    assert listed.chosen is not None and listed.chosen.name == "make"
+    other = "def deep():\n    return Net(), (empty(4, 8),)\n"
+    path.write_text(net + make + other, "utf-8")
+    application()
+    parent = QWidget()
+    choice = FactoryChoice(parent, path, list_factories(path).factories, lambda name: None)
+    texts = [choice.list.item(at).text() for at in range(choice.list.count())]
+    assert texts == ["make(batch=2)", "deep()", "Net(width=8)"]
+    inputs = "def example_inputs(module, batch, seq):\n    return (empty(batch, 8),)\n"
+    path.write_text(net + inputs, "utf-8")
+    assert not list_factories(path).factories[0].without_inputs
 
 
 def test_a_network_that_fails_leaves_the_scenario(opening: Opening, tmp_path: Path):

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton
 
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
@@ -140,6 +141,20 @@ def test_the_check_is_live_and_the_form_says_it(editor: tuple[Editor, list[Any]]
         message.text().startswith("Units (SM, CU) is 'x'") and not editor[0].use_button.isEnabled()
     )
     assert form.fields["units"].box.property("look") == "wrong"
+
+
+@pytest.mark.parametrize("wide", [940, 1240])
+def test_every_check_is_within_the_width_of_the_form(
+    editor: tuple[Editor, list[Any]], wide: int
+) -> None:
+    editor[0].resize(wide, 676)
+    QApplication.processEvents()
+    form = editor[0].form
+    area = form.area.viewport()
+    for widget in (*form.checks.values(), *form.fields.values()):
+        left = widget.mapTo(area, QPoint()).x()
+        assert left >= 0 and left + widget.width() <= area.width()
+    assert not form.area.horizontalScrollBar().isVisible()
 
 
 def test_the_source_line_is_about_the_figure_that_has_the_focus(

@@ -50,6 +50,18 @@ def test_rows_open_their_lessons_and_keys_come_back(view: Lessons):
     assert view.place == 3
 
 
+def test_the_menu_of_a_row_opens_and_ticks_its_lesson(view: Lessons):
+    row = view.index.rows[2]
+    opening, ticking = row.actions()
+    assert row.contextMenuPolicy() == Qt.ContextMenuPolicy.ActionsContextMenu
+    ticking.trigger()
+    assert row.box.isChecked()
+    ticking.trigger()
+    assert not row.box.isChecked()
+    opening.trigger()
+    assert view.pages.currentWidget() is view.page and view.lesson is row.lesson
+
+
 def test_ticked_lessons_are_handed_out_as_one_file(
     view: Lessons, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

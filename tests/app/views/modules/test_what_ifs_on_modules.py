@@ -14,6 +14,7 @@ from app.answers.side import Side
 from app.scenes.module_tree import ModuleNode, module_tree
 from app.scenes.part_what_ifs import PartChange, choices, dropped, pattern
 from app.views.modules.view import WhereTimeGoes
+from app.widgets.context_menu import Entry
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.whatif import whatifs
 
@@ -191,23 +192,23 @@ def test_a_drag_shows_the_effect_of_a_drop_at_each_part(view: WhereTimeGoes) -> 
 
 def test_the_menu_is_opened_by_key_and_does_the_same(view: WhereTimeGoes) -> None:
     emitted: list[Scenario] = []
-    opened: list[ModuleNode] = []
+    opened: list[list[Entry]] = []
     view.scenario_requested.connect(emitted.append)
-    view.canvas.menu_requested.disconnect()
-    view.canvas.menu_requested.connect(lambda part, at: opened.append(part))
+    view.menu_requested.connect(lambda entries, at: opened.append(entries))
     part = next(p for p, _ in view.canvas.boxes() if len(p.modules) == 2)
     view.canvas.show_over(part)
+    view.canvas.setFocus()
     key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), QPoint(5, 5))
     QApplication.sendEvent(view.canvas, key)
     at = dict(view.canvas.boxes())[view.canvas.root].center().toPoint()
     mouse = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at)
     QApplication.sendEvent(view.canvas, mouse)
-    assert opened == [part, view.canvas.root]
-    menu = view.menu(part)
-    assert menu is not None and menu.actions()[0].text() == pattern(part)
-    actions = {a.text().partition("    ")[0]: a for a in menu.actions()}
-    assert not actions["recompute"].isEnabled()
-    assert actions["recompute"].text() == ("recompute    the step is inference: expected training")
-    actions["precision fp16"].trigger()
+    assert [entries[0].text for entries in opened] == [pattern(part), "step"]
+    entries = {entry.text: entry for entry in opened[0]}
+    recompute, fp16 = entries["recompute"], entries["precision fp16"]
+    assert recompute.run is None
+    assert recompute.note == "the step is inference: expected training"
+    assert fp16.run is not None
+    fp16.run()
     assert emitted[-1].whatifs[-1].arguments == {"dtype": "fp16", "modules": pattern(part)}
     assert view.canvas.hit(QPointF(-5, -5)) is None

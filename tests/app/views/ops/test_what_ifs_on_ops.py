@@ -157,8 +157,10 @@ def test_a_card_over_the_table_shows_the_effect_of_a_drop(shown: Any, gpt: Side)
     QApplication.sendEvent(viewport, QDragEnterEvent(at, *held, keys))
     QApplication.sendEvent(viewport, QDragLeaveEvent())
     assert what_ifs.hovered is None and rows is not None
-    menu = what_ifs.menu(row)
-    assert menu is not None and menu.actions()[0].text() == "native_layer_norm"
-    next(a for a in menu.actions() if a.text().startswith("precision fp16")).trigger()
+    entries = what_ifs.entries(row)
+    assert entries[0].text == "native_layer_norm"
+    fp16 = next(e for e in entries if e.text == "precision fp16")
+    assert fp16.run is not None
+    fp16.run()
     assert [each.arguments["dtype"] for each in emitted[1].whatifs] == ["fp16"] * 3
-    assert what_ifs.menu(-1) is None
+    assert what_ifs.entries(-1) == []

@@ -1,0 +1,80 @@
+"""Context menus: entries, and the items of a canvas that they act on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+
+from app.theme import BODY_PX
+from app.widgets.canvas import Canvas
+from app.widgets.paint import elided
+
+_NOTE_PX = 560.0
+"""The largest width of the text beside a menu entry."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a menu, or a submenu of `children`. Without `run` it is disabled, and `note` is
+    the reason."""
+
+    text: str
+    run: Callable[[], object] | None = None
+    note: str = ""
+    tip: str = ""
+    children: tuple[Entry, ...] = ()
+
+
+def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
+    """Add the entries to a menu."""
+    menu.setToolTipsVisible(True)
+    for entry in entries:
+        if entry.children:
+            inner = menu.addMenu(entry.text)
+            inner.setAccessibleName(entry.text)
+            fill_menu(inner, entry.children)
+            continue
+        note = elided(entry.note, _NOTE_PX, BODY_PX)
+        action = menu.addAction(f"{entry.text}    {note}" if note else entry.text)
+        action.setToolTip(entry.tip or entry.note)
+        action.setEnabled(entry.run is not None)
+        if entry.run is not None:
+            action.triggered.connect(_without_arguments(entry.run))
+
+
+def add_actions(widget: QWidget, *actions: tuple[str, Callable[[], object]]) -> None:
+    """Give a widget a context menu, which its children without a menu of their own also open."""
+    widget.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+    for words, run in actions:
+        action = QAction(words, widget)
+        action.triggered.connect(_without_arguments(run))
+        widget.addAction(action)
+
+
+def request_menu() -> None:
+    """Request the menu of the widget with the focus, as the Menu key does."""
+    focus = QApplication.focusWidget()
+    if focus is not None:
+        at = focus.rect().center()
+        reason = QContextMenuEvent.Reason.Keyboard
+        QApplication.sendEvent(focus, QContextMenuEvent(reason, at, focus.mapToGlobal(at)))
+
+
+def copy_entry(title: str, rows: Sequence[Sequence[str]]) -> Entry:
+    """An entry that copies rows of text as TSV."""
+    text = "\n".join("\t".join(row) for row in rows)
+    return Entry(title, lambda: QGuiApplication.clipboard().setText(text))
+
+
+def copy_entries(canvas: Canvas | None) -> list[Entry]:
+    """The entry that copies the figures of the item under the pointer, if it has some."""
+    rows = canvas.item_rows() if canvas is not None else []
+    return [copy_entry("Copy figures", rows)] if rows else []
+
+
+def _without_arguments(run: Callable[[], object]) -> Callable[[], object]:
+    return lambda: run()
