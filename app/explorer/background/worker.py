@@ -28,7 +28,7 @@ from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
 
 Run = Callable[[Callable[[], bool]], Any]
-_CALM_MS, _LONGEST_S = 60, 1.0
+_CALM_MS, _LONGEST_S = 100, 1.0
 """Pause of slow jobs after a prediction, so that the prediction is painted first, and the limit of
 all pauses."""
 _PAINT_MS = 5
@@ -164,7 +164,8 @@ class Worker(QObject):
             job.report.show = lambda part: self._came.emit(job, part)
         token = RUNNING.set(job.report)
         try:
-            self._is_cancelled(job)
+            if self._is_cancelled(job):  # perhaps during the pause: it would delay its successor
+                return None, None
             return job.run(lambda: self._is_cancelled(job)), None
         except UntracedError as need:
             reason = self._refused.get(key_of(need))

@@ -200,6 +200,19 @@ def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
     assert ran == ["view"]
 
 
+def test_a_slow_job_that_is_replaced_during_the_pause_does_not_run(worker: Worker):
+    ran: list[int] = []
+    worker.pause_slow()
+    worker.ask("view", lambda _: ran.append(1), lambda _: None, lane=SLOW)
+    clock = QElapsedTimer()
+    clock.start()
+    while worker._lanes[SLOW]._waiting and clock.elapsed() < 20_000:  # pyright: ignore
+        time.sleep(0.001)  # its thread takes it, and waits until the pause ends
+    worker.ask("view", lambda _: ran.append(2), lambda _: None, lane=SLOW)
+    wait(worker)
+    assert ran == [2]
+
+
 def test_parts_of_a_result_come_before_it_until_the_job_is_cancelled(worker: Worker):
     came: list[object] = []
     ended = threading.Event()
