@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 _LEAST = 6
 """Minimum number of letters of an elided text; a shorter text is not shown."""
-_STEP_PX = 8
+STEP_PX = 8
+"""Steps of the width for which a control with a changing text asks."""
 
 
 def clauses(words: str) -> tuple[str, ...]:
@@ -51,7 +52,7 @@ class Steady(QLabel):
 
     def sizeHint(self) -> QSize:
         metrics, around = self.fontMetrics(), self.contentsMargins()
-        wide = -(-metrics.horizontalAdvance(self._shown) // _STEP_PX) * _STEP_PX
+        wide = -(-metrics.horizontalAdvance(self._shown) // STEP_PX) * STEP_PX
         edges = around.left() + around.right(), around.top() + around.bottom()
         return QSize(wide + edges[0], metrics.height() + edges[1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import LABEL_PX, Theme
-from app.widgets.elided_label import Elided, Steady
+from app.widgets.elided_label import STEP_PX, Elided, Steady
 from app.widgets.fields.choice import Choice
 from app.widgets.fonts import font
 from app.widgets.paint import Paint, width
@@ -145,19 +146,26 @@ class Legend(QWidget):
         self.theme = theme
         self.shares: Shares | None = None
         self.counts: dict[Regime, int] | None = None
+        self._wide = -1
         self.setAccessibleName("Regimes")
         self.setMinimumWidth(150)
 
     def show_shares(self, shares: Shares | None) -> None:
         """Show the shares of time."""
         self.shares = shares
-        self.updateGeometry()
-        self.update()
+        self._changed()
 
     def show_counts(self, counts: dict[Regime, int]) -> None:
         """Show a count for each regime."""
         self.counts = counts
-        self.updateGeometry()
+        self._changed()
+
+    def _changed(self) -> None:
+        """Paint again; lay out the panels, which takes longer, only for another width."""
+        wide = self.sizeHint().width()
+        if wide != self._wide:
+            self._wide = wide
+            self.updateGeometry()
         self.update()
 
     def words(self) -> list[str]:
@@ -169,7 +177,8 @@ class Legend(QWidget):
         return [f"{100 * self.shares[r]:.0f}% {r}" for r in REGIMES]
 
     def sizeHint(self) -> QSize:
-        return QSize(round(sum(width(w, LABEL_PX, 500) + 30 for w in self.words())), 20)
+        wide = sum(width(w, LABEL_PX, 500) + 30 for w in self.words())
+        return QSize(ceil(wide / STEP_PX) * STEP_PX, 20)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -1,6 +1,6 @@
 """Caches with an owner and a bound: by use (`lru`), by identity (`identity`), and with the object
-that a value derives from (`derived`); garbage collection (`garbage`), and room for the frames of
-calls (`frames`).
+that a value derives from (`derived`); garbage collection (`garbage`), room for the frames of calls
+(`frames`), and cancellation of long work (`cancelling`).
 
 Imports nothing from Ridgepoint.
 """

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.costs import Work
 from simulator.errors import InputError
 from simulator.fusion import Fused, Replays, trace_of
@@ -117,11 +118,13 @@ def _ready(steps: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
                 works.append(work)
         rows_of[key] = np.array([places[id(w)] for w in plan.lowered.works], np.int64)
     table = roofs(works, gpu, profile)
+    check_cancelled()
     card = supply(gpu)
     loads: dict[int, Load] = {}
     unlimited: dict[int, tuple[Floats, float]] = {}
     driving: dict[tuple[Any, ...], tuple[Launches, Clock] | str] = {}
     for row, step in steps:
+        check_cancelled()
         key = id(step.trace)
         plan = plans[key]
         if key not in loads:

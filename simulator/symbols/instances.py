@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.caches.derived import Derived
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
@@ -140,6 +141,7 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
     ruled: list[Ruled] = []
     rows = 0
     for number, slots in enumerate(family.varying):
+        check_cancelled()
         kinds = tuple(sorted({_slot_kind(family, slot) for slot in slots}))
         if kinds not in distinct:
             distinct[kinds] = _distinct_choices(sizes, [slot for _, slot in kinds])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
@@ -137,6 +138,7 @@ def roofs_of(
     for place, rule in enumerate(ruled):
         places.setdefault(rule.curve, []).append(place)
     for name, curve_places in places.items():
+        check_cancelled()
         works = [ruled[place].work for place in curve_places]
         curve_counts = (
             [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None

@@ -162,9 +162,9 @@ class Answering(QObject):
 
     def _receive(self, answer: Answer) -> None:
         self.store(answer)
-        self.answers_changed.emit()
         if self.answer is not None:
-            self._announce()
+            self._announce()  # first: the verdict is painted before the cards
+        self.answers_changed.emit()
 
     def _fail(self, scenario: Scenario, error: RidgepointError) -> None:
         if scenario.key in self.outdated:

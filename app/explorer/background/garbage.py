@@ -12,7 +12,8 @@ import gc
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 
 from simulator.caches.garbage import of_libc, return_memory
 
@@ -28,8 +29,10 @@ _CALM_TICKS = 3
 """Number of ticks without an awaited prediction before such a collection, which takes some 10 ms:
 the user does not drag a slider then."""
 _IDLE_TICKS, _DEEP_S = 150, 600.0
-"""Number of such ticks before a search of all objects, which may take 200 ms, and the least time
-between two of these."""
+"""Number of such ticks, while another program has the focus, before a search of all objects, which
+may take 800 ms, and the least time between two of these."""
+_MOST_OBJECTS = 50_000
+"""Number of objects that are searched while the user could act; 90,000 take 60 ms or more."""
 _PATIENCE_S = 2.0
 """For how long a collection waits while the user waits for a prediction."""
 _RETURN_MS = 30_000
@@ -42,15 +45,22 @@ class Collector(QObject):
 
     Construct it in the window's thread, whose event loop runs it. Each full collection leaves out
     the objects that were alive at the construction or survived an earlier one, such as modules, the
-    window and caches: 90,000 objects take 60 ms, and those of a minute a few. Full collections
-    follow after many allocations, and once a minute when the user waits for nothing. Objects that
-    were left out are searched when the user has waited for nothing for 30 s. A collection waits for
+    window and caches. Full collections follow after many allocations, and once a minute when the
+    user waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
+    without a search, which would stop the window for a moment. Objects that were left out are
+    searched when the user has been `away` and waited for nothing for 30 s. A collection waits for
     at most 2 s while `awaited` is true.
     """
 
-    def __init__(self, parent: QObject, awaited: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        parent: QObject,
+        awaited: Callable[[], bool] = lambda: False,
+        away: Callable[[], bool] = lambda: True,
+    ) -> None:
         super().__init__(parent)
         self._awaited, self._calm_ticks = awaited, 0
+        self._away, self._away_ticks = away, 0
         self._last_s = self._last_full_s = self._last_deep_s = time.monotonic()
         self._was_enabled, self._leaves_out = gc.isenabled(), not gc.get_freeze_count()
         gc.disable()
@@ -75,6 +85,7 @@ class Collector(QObject):
         now_s = time.monotonic()
         awaited = self._awaited()
         self._calm_ticks = 0 if awaited else self._calm_ticks + 1
+        self._away_ticks = self._away_ticks + 1 if not awaited and self._away() else 0
         if awaited and now_s - self._last_s < _PATIENCE_S:
             return
         self._last_s = now_s
@@ -88,18 +99,30 @@ class Collector(QObject):
                 if generation == 2:
                     self._collect_all(now_s)
                 else:
-                    gc.collect(generation)
+                    self._search(generation)
                 return
 
     def _collect_all(self, now_s: float) -> None:
-        is_idle = self._calm_ticks >= _IDLE_TICKS and now_s - self._last_deep_s >= _DEEP_S
+        is_idle = self._away_ticks >= _IDLE_TICKS and now_s - self._last_deep_s >= _DEEP_S
+        self._last_full_s = now_s
         if self._leaves_out and is_idle:
             self._last_deep_s = now_s
             gc.unfreeze()
-        self._last_full_s = now_s
-        gc.collect(2)
+            gc.collect(2)
+        else:
+            self._search(2)
         if self._leaves_out:
             gc.freeze()
+
+    def _search(self, generation: int) -> None:
+        """Collect a generation and the younger ones, or leave out all objects if these are too
+        many."""
+        if self._leaves_out:
+            objects = sum(len(gc.get_objects(each)) for each in range(generation + 1))
+            if objects > _MOST_OBJECTS:
+                gc.freeze()
+                return
+        gc.collect(generation)
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
@@ -109,6 +132,11 @@ class Collector(QObject):
             gc.unfreeze()
         if self._was_enabled:
             gc.enable()
+
+
+def another_program_has_focus() -> bool:
+    """Whether the user works with another program, or with none."""
+    return QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
 
 
 def keep_one_heap() -> None:

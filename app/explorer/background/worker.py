@@ -20,17 +20,17 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.explorer.background.garbage import Collector
+from app.explorer.background.garbage import Collector, another_program_has_focus
 from app.explorer.background.tracing import Tracing, key_of
 from app.time_left import RUNNING, Running
+from simulator.caches.cancelling import CancelledError, checking
 from simulator.caches.frames import with_room
 from simulator.errors import InputError, RidgepointError, UntracedError
 from simulator.scenario import trace_source
 
 Run = Callable[[Callable[[], bool]], Any]
-_CALM_MS, _LONGEST_S = 60, 1.0
-"""Pause of slow jobs after a prediction, so that the prediction is painted first, and the limit of
-all pauses."""
+_CALM_MS, _LONGEST_S = 100, 1.0
+"""Pause of slow jobs after a prediction, which is painted first, and the limit of each pause."""
 _PAINT_MS = 5
 """Pause of slow jobs after the result of one of them, which is painted first."""
 _REFUSALS = 256
@@ -88,7 +88,7 @@ class Worker(QObject):
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
         self._lanes = [_Lane(self._run, self._returned.emit) for _ in LANES]
-        self._collector = Collector(self, lambda: self._lanes[LIVE].busy)
+        self._collector = Collector(self, lambda: self._lanes[LIVE].busy, another_program_has_focus)
 
     def ask(
         self,
@@ -163,9 +163,17 @@ class Worker(QObject):
         if job.on_part is not None:
             job.report.show = lambda part: self._came.emit(job, part)
         token = RUNNING.set(job.report)
+
+        def check() -> None:
+            if self._is_cancelled(job):
+                raise CancelledError
+
         try:
-            self._is_cancelled(job)
-            return job.run(lambda: self._is_cancelled(job)), None
+            check()  # may be cancelled during the pause: it would delay its successor
+            with checking(check):
+                return job.run(lambda: self._is_cancelled(job)), None
+        except CancelledError:
+            return None, None
         except UntracedError as need:
             reason = self._refused.get(key_of(need))
             return None, InputError(reason) if reason else _without_frames(need)
@@ -178,7 +186,7 @@ class Worker(QObject):
             )
         finally:
             RUNNING.reset(token)
-            job.report.show = _nobody  # the callback refers to the job
+            job.report.show = Running.show  # the callback refers to the job
 
     def _on_part(self, job: Job, part: Any) -> None:
         if self.jobs.get(job.key) is job and job.on_part is not None:
@@ -285,14 +293,8 @@ def _without_frames(error: RidgepointError) -> RidgepointError:
     return error
 
 
-def _nobody(part: Any) -> None:
-    """Drop a partial result."""
-
-
 def later(ms: int, then: Callable[[], None], parent: QObject) -> QTimer:
     """A single-shot timer that calls `then` `ms` milliseconds after its last start."""
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(ms)
+    timer = QTimer(parent, singleShot=True, interval=ms)
     timer.timeout.connect(then)
     return timer

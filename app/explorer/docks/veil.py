@@ -14,21 +14,26 @@ OPACITY = 0.6
 
 
 class Veil(QWidget):
-    """Dims a widget on a panel's background to `OPACITY`; mouse events pass through."""
+    """Dims a widget on a panel's background to `OPACITY` while `dims`; mouse events pass through.
+
+    The veil is never hidden: to hide or show a widget lays out all parents up to the window, which
+    takes longer than painting them."""
 
     def __init__(self, over: QWidget, theme: Theme) -> None:
         super().__init__(over)
         self.theme = theme
+        self.dims = False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         over.installEventFilter(self)
-        self.hide()
 
     def put(self, stale: bool) -> None:
-        """Show or hide the veil."""
-        if stale:
+        """Start or stop dimming."""
+        if stale and not self.dims:
             self._cover()
             self.raise_()
-        self.setVisible(stale)
+        if stale != self.dims:
+            self.dims = stale
+            self.update()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
@@ -41,6 +46,8 @@ class Veil(QWidget):
             self.setGeometry(over.rect())
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.dims:
+            return
         painter = QPainter(self)
         painter.fillRect(self.rect(), faint(self.theme.bg1, 1 - OPACITY))
         painter.end()

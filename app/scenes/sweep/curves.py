@@ -22,6 +22,7 @@ from simulator.analysis.along import Figures
 from simulator.analysis.regimes import Shift
 from simulator.analysis.sweep import Sweep
 from simulator.analysis.sweep import axis as axis_of
+from simulator.caches.cancelling import CancelledError as CancelledError
 from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import REGIMES, Regime
@@ -98,10 +99,6 @@ class Curves:
         fits = first.columns["fits"] > 0
         at = int(np.flatnonzero(fits)[-1]) + 1 if fits.any() else 0
         return float(first.values[at]) if at < fits.size else None
-
-
-class CancelledError(Exception):
-    """The question was cancelled."""
 
 
 def or_none(work: Question) -> Question:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import adds, kind
@@ -73,6 +74,8 @@ class Lowering:
     def run(self) -> list[Node]:
         drawn = drawing(self.trace, self.flow.computes) if self.inductor else []
         for index, op in enumerate(self.trace.ops):
+            if index % 64 == 0:
+                check_cancelled()
             if index in drawn[:1]:
                 self.nodes.append(seeds(op, index, len(drawn), next(self.number)))
             runs = self.flow.computes[index] or self.graphs.eager(index)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.costs import works
 from simulator.fusion.passes.banning import Bans, banned
 from simulator.fusion.passes.cut import tensors_to_keep
@@ -26,7 +27,9 @@ def saved_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
     knapsack). No random op runs again here, while torch replays the state of its generators.
     """
     usual = Bans()
-    saved = tensors_to_keep(joint, banned(joint, usual))
+    stopped = banned(joint, usual)
+    check_cancelled()
+    saved = tensors_to_keep(joint, stopped)
     if budget >= 1 or not (whole := saved_bytes(joint, saved)):
         return saved
     freer = replace(usual, used_far_apart=False, long_chains=False, materialized_backward=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.fusion.costed import costed
 from simulator.fusion.graphs import graphs
 from simulator.fusion.kinds import kind
@@ -26,6 +27,8 @@ def functional(trace: Trace, parts_only: bool = False) -> Trace:
     parts = graphs(trace)
     any_part = not parts_only
     for index, op in enumerate(trace.ops):
+        if index % 128 == 0:
+            check_cancelled()
         reads = tuple(stands.get(s, s) for s in op.storages[: len(op.inputs)])
         for storage, tensor in zip(op.storages, (*op.inputs, *op.outputs), strict=True):
             if tensor.nbytes == trace.storages[storage].nbytes and tensor.dense:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.fusion.fused import Fused
 from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
@@ -46,9 +47,15 @@ def joint_graph(trace: Trace) -> JointGraph:
     """The step to compile; an inference step is unchanged."""
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
-    decomposed = decompose(functional(trace))
+    plain = functional(trace)
+    check_cancelled()
+    decomposed = decompose(plain)
+    check_cancelled()
     joint = Joint(decomposed.trace, _fuses)
-    repeated, source = repeated_from(joint, saved_within(joint))
+    check_cancelled()
+    saved = saved_within(joint)
+    check_cancelled()
+    repeated, source = repeated_from(joint, saved)
     return JointGraph(_unreturned(joint, repeated), [decomposed.source[index] for index in source])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.caches.derived import Derived, twin
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
@@ -91,6 +92,8 @@ def _fused(trace: Trace, gpu: GPU, level: Level, profile: Profile | None) -> Fus
     if RULES[level].templates:
         joint = dot_products(joint)
     rest = [i for i, op in enumerate(joint.trace.ops) if op.phase == "optimizer"]
+    check_cancelled()
     groups = partition(joint.trace, gpu, level, profile)
+    check_cancelled()
     fusion = fused_trace(joint.trace, groups, rest, RULES[level].templates)
     return joint.of_origin(fusion, trace)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.fusion.group import Group
 from simulator.fusion.lowering.access import Part, reordered, value_of
 from simulator.fusion.node import Key, Node
@@ -27,6 +28,8 @@ def groups(
     readers: dict[Key, list[Group]] = {}
     merged: list[Group] = []
     for place, node in enumerate(nodes):
+        if place % 64 == 0:
+            check_cancelled()
         values = {value_of(key) for key in node.reads}
         in_pieces = {group for value in values for group in pieces.get(value, ())}
         sources = in_pieces | {writer_of[value] for value in values if value in writer_of}

@@ -20,10 +20,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.cancelling import check_cancelled
 from simulator.planning.server.requests import Requests
 from simulator.planning.step.step_time import StepTime
 
 Floats = NDArray[np.float64]
+
+_CHECKED = 256
+"""Number of passes of the simulation, each one iteration or more, between two checks."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     gaps: list[float] = []
     decoded: list[int] = []
     clock = busy = cached_area = waiting_area = 0.0
-    tick = coming = preempted = 0
+    tick = coming = preempted = passes = 0
 
     def whole(request: int) -> int:
         """The number of cache tokens that a request reserves."""
@@ -142,6 +146,9 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
             last[request] = clock
 
     while True:
+        passes += 1
+        if passes % _CHECKED == 0:
+            check_cancelled()
         while coming < count and arrivals[coming] <= clock:
             if prompts[coming] + outputs[coming] + rules.cache_block - 1 <= room:
                 waiting.append(coming)

@@ -3,8 +3,11 @@
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.explorer.docks.panel import Panel
+from app.theme import DARK
 from app.widgets.drawing import application
 from app.widgets.elided_label import Elided, Steady
+from app.widgets.strip import Legend
 
 
 class Layouts(QObject):
@@ -58,6 +61,40 @@ def test_an_elided_text_asks_for_no_layout():
     running.processEvents()
     assert layouts.count == 0
     assert label.toolTip() == "GPU idle 12.3 ms, 11 of them waiting for the host"
+    del window
+
+
+def test_new_shares_of_the_same_length_ask_for_no_layout():
+    running = application()
+    legend = Legend(DARK)
+    legend.show_shares({"compute": 0.41, "memory": 0.39, "overhead": 0.2})
+    window = _shown(legend)
+    running.processEvents()
+    layouts = Layouts(window)
+    for share in (0.42, 0.43, 0.44):
+        legend.show_shares({"compute": share, "memory": 0.8 - share, "overhead": 0.2})
+        running.processEvents()
+    assert layouts.count == 0
+    legend.show_shares({"compute": 1.0, "memory": 0.0, "overhead": 0.0})
+    running.processEvents()
+    assert layouts.count == 1
+    del window
+
+
+def test_dimming_a_panel_asks_for_no_layout_but_repaints_it():
+    running = application()
+    panel = Panel("Roofline", QLabel("123"), DARK)
+    window = _shown(panel)
+    running.processEvents()
+    layouts, inner = Layouts(window), Layouts(panel)
+    lit = panel.grab().toImage()
+    panel.dim(True)
+    running.processEvents()
+    dimmed = panel.grab().toImage()
+    panel.dim(False)
+    running.processEvents()
+    assert (layouts.count, inner.count) == (0, 0)
+    assert panel.grab().toImage() == lit != dimmed
     del window
 
 

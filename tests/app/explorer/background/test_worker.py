@@ -16,9 +16,10 @@ from shiboken6 import delete
 from app import examples
 from app.answers.answer import batch_regimes, compute_answer
 from app.explorer.background.tracing import Tracing, _Request  # pyright: ignore[reportPrivateUsage]
-from app.explorer.background.worker import CLUSTER, PLAN, SLOW, Worker
+from app.explorer.background.worker import CLUSTER, LIVE, PLAN, SLOW, Worker
 from app.time_left import running
 from app.widgets.drawing import application
+from simulator.caches.cancelling import check_cancelled
 from simulator.errors import UntracedError
 from simulator.hardware.gpu import gpu
 from simulator.scenario import trace_source
@@ -198,6 +199,41 @@ def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
     assert not ran
     wait(worker)
     assert ran == ["view"]
+
+
+def test_a_slow_job_that_is_replaced_during_the_pause_does_not_run(worker: Worker):
+    ran: list[int] = []
+    worker.pause_slow()
+    worker.ask("view", lambda _: ran.append(1), lambda _: None, lane=SLOW)
+    clock = QElapsedTimer()
+    clock.start()
+    while worker._lanes[SLOW]._waiting and clock.elapsed() < 20_000:  # pyright: ignore
+        time.sleep(0.001)  # its thread takes it, and waits until the pause ends
+    worker.ask("view", lambda _: ran.append(2), lambda _: None, lane=SLOW)
+    wait(worker)
+    assert ran == [2]
+
+
+@pytest.mark.parametrize("lane", [LIVE, SLOW])
+def test_a_cancelled_job_ends_at_the_next_check_within_its_work(worker: Worker, lane: int):
+    began, cancelled, events = threading.Event(), threading.Event(), list[str]()
+
+    def work(_: Callable[[], bool]) -> None:
+        began.set()
+        cancelled.wait(20)
+        check_cancelled()
+        events.append("worked on")
+
+    worker.ask("map", work, lambda _: events.append("done"), lane=lane)
+    clock = QElapsedTimer()
+    clock.start()
+    while not began.is_set() and clock.elapsed() < 20_000:
+        QCoreApplication.processEvents()
+    worker.cancel("map")
+    cancelled.set()
+    worker.ask("next", lambda _: "next", events.append, lane=lane)
+    wait(worker)
+    assert events == ["next"]
 
 
 def test_parts_of_a_result_come_before_it_until_the_job_is_cancelled(worker: Worker):

@@ -44,6 +44,28 @@ def test_the_verdict_is_painted_before_the_charts_are_drawn(
     assert "verdict 80" in order[: order.index("roofline")]
 
 
+def test_the_verdict_is_painted_before_the_scenario_cards(window: Window):
+    window.session.show("Explore")
+    wait(window.worker)
+    order = list[str]()
+    card = window.strip.cards[0]
+
+    class Cards(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            shown = card.painted
+            if event.type() == QEvent.Type.Paint and shown is not None and not shown.stale:
+                order.append(f"card {shown.answer.subject.batch if shown.answer else 0}")
+            return False
+
+    paints, cards = Paints(window, order), Cards(window)
+    card.installEventFilter(cards)
+    window.inspector.batch.slider.setValue(81)
+    until(lambda: "card 81" in order)
+    window.verdict.removeEventFilter(paints)
+    card.removeEventFilter(cards)
+    assert "verdict 81" in order[: order.index("card 81")]
+
+
 @pytest.mark.parametrize("size", [(1280, 800), (1600, 1000)])
 def test_showing_a_page_draws_no_chart_twice(
     window: Window, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]

@@ -67,8 +67,8 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     seen = [panel for panel in window.panels.panels.values() if panel.inside is not None]
     veils = [panel.veil for panel in seen if panel.inside.follows]  # pyright: ignore
     before = verdict.grab().toImage()
-    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))  # late views too
-    assert veils and not any(panel.veil.isVisible() for panel in in_view(window))
+    until(lambda: not any(panel.veil.dims for panel in in_view(window)))  # late views too
+    assert veils and not any(panel.veil.dims for panel in in_view(window))
     with monkeypatch.context() as held:
         held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
         window.session.set_scenario(replace(FIRST, gpu="v100_sxm2_16"), "another GPU")
@@ -77,7 +77,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
         clock.start()
         while clock.elapsed() < 2 * GRACE_MS:
             QCoreApplication.processEvents()
-        assert not any(veil.isHidden() for veil in veils)
+        assert all(veil.dims for veil in veils)
         for label in (status.counted, status.sources, window.head.subject):
             assert not label.isEnabled()
         assert all(not panel.subtitle.isEnabled() for panel in seen if panel.inside.follows)  # pyright: ignore
@@ -92,12 +92,12 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     window.session.history.undo()
     wait(window.worker)
     assert not verdict.stale and status.counted.isEnabled() and window.head.subject.isEnabled()
-    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))
+    until(lambda: not any(panel.veil.dims for panel in in_view(window)))
 
 
 def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest.MonkeyPatch):
     panels = in_view(window)
-    until(lambda: not any(panel.veil.isVisible() for panel in panels))
+    until(lambda: not any(panel.veil.dims for panel in panels))
     with monkeypatch.context() as held:
         held.setattr(window.worker, "ask", lambda *_, **__: None)  # no answer comes
         clock = QElapsedTimer()
@@ -108,10 +108,10 @@ def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest
             batch += 1
             QCoreApplication.processEvents()
         follow = [panel for panel in panels if panel.inside.follows]  # pyright: ignore
-        assert follow and all(panel.veil.isVisible() for panel in follow)
+        assert follow and all(panel.veil.dims for panel in follow)
     window.session.history.undo()
     wait(window.worker)
-    until(lambda: not any(panel.veil.isVisible() for panel in in_view(window)))
+    until(lambda: not any(panel.veil.dims for panel in in_view(window)))
 
 
 def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(

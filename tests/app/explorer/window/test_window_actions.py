@@ -48,7 +48,7 @@ def test_a_lesson_adds_a_scenario_in_one_undo_step(window: Window):
         QCoreApplication.processEvents()
         time.sleep(0.01)
     wait(window.worker)
-    assert not any(panel.veil.isVisible() for panel in in_view(window))
+    assert not any(panel.veil.dims for panel in in_view(window))
     window.session.history.undo()
     assert window.session.state.workspace == "Lessons" and len(window.session.state.sides) == 1
     window.session.show("Explore")

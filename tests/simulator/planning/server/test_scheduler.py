@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from simulator.caches.cancelling import checking
 from simulator.planning.server.requests import Requests
 from simulator.planning.server.scheduler import Rules, percentile, serve
 from simulator.planning.server.steady import largest_rate, steady
@@ -179,3 +183,13 @@ def test_overload_is_at_the_largest_rate():
     crowded = serve(load(2000, 1.3 * most), STEP, rules)
     calm = serve(load(2000, 0.5 * most), STEP, rules)
     assert crowded.last_s[-100:].mean() > 5 * calm.last_s[-100:].mean()
+
+
+def test_a_long_simulation_can_be_cancelled_within_200_ms_of_processor_time():
+    times_s: list[float] = [time.thread_time()]
+    requests = load(6000, 40.0)
+    with checking(lambda: times_s.append(time.thread_time())):
+        serve(requests, STEP, Rules(2048, 64, 20_000))
+    times_s.append(time.thread_time())
+    pauses = [after - before for before, after in pairwise(times_s)]
+    assert len(pauses) >= 20 and max(pauses) <= 0.2  # 6,000 requests enter in as many passes

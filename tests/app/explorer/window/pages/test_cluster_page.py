@@ -77,9 +77,9 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     predictor.gate.clear()
     typed(split.sentence.field("Batch of a replica"), "8")
     assert clustering.clustered.stale and clustering.busy
-    assert window.cluster_page.veil.isVisibleTo(window.cluster_page.bar)
+    assert window.cluster_page.veil.dims
     table = panel(window, "Collectives")
-    assert table.veil.isVisibleTo(table) and split.stop.isVisibleTo(split)
+    assert table.veil.dims and split.stop.isVisibleTo(split)
     assert window.session.state.scenario.batch == 8
     split.stop.click()
     assert not clustering.busy and clustering.clustered.stale
@@ -89,8 +89,8 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     settled(window)
     answer = clustering.clustered.answer
     assert answer is not None and answer != former and answer.replica_batch == 8
-    assert not table.veil.isVisibleTo(table) and split.message.isHidden()
-    assert not window.cluster_page.veil.isVisibleTo(window.cluster_page.bar)
+    assert not table.veil.dims and split.message.isHidden()
+    assert not window.cluster_page.veil.dims
     predictor.gate.clear()
     typed(split.sentence.field("Batch of a replica"), "16")
     QTest.keyClick(window, Qt.Key.Key_Escape)

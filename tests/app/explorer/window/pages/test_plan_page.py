@@ -77,12 +77,12 @@ def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
     state = page.planning.planned
     assert state.stale and state.draft.get("load", "rate") == "7/s"
     panel = next(p for o, p in planned.panels.panels.items() if o.title == "Verdict")
-    assert panel.veil.isVisibleTo(panel) and not answer(planned).words.isEnabled()
+    assert panel.veil.dims and not answer(planned).words.isEnabled()
     settled(page.planning)
     state = page.planning.planned
     assert not state.stale and state.plan is not None
     assert state.plan.question.startswith("Serve llama3-8b to 7 requests/s")
-    assert not panel.veil.isVisibleTo(panel) and answer(planned).words.isEnabled()
+    assert not panel.veil.dims and answer(planned).words.isEnabled()
     planned.session.history.undo()
     assert page.planning.planned.draft.get("load", "rate") == "5/s"
     assert field(planned, "Requests a second").text() == "5"
