@@ -90,7 +90,7 @@ def traced(point: Point) -> Trace:
 
 
 def matched(call: Swept) -> list[Matched]:
-    """A call's generated kernels with their works, in launch order; none if the rules give other
+    """A call's generated kernels with their works, in launch order; empty if the rules give other
     kernels than the compiler."""
     works = [each for each in call.launches if each[0].family == "generated"]
     kernels = [each for each in call.kernels if each[0].startswith(_GENERATED)]

@@ -230,7 +230,7 @@ def _network(table: NetworkTable) -> Network:
 
 
 def _nvlink(card: GPU) -> int:
-    """The generation of a GPU's NVLink; 0 without one."""
+    """The generation of a GPU's NVLink; 0 if the GPU has no NVLink."""
     match = re.search(r"NVLink\s*(\d)", card.interconnect or "", re.IGNORECASE)
     return int(match[1]) if match else 0
 

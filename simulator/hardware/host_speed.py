@@ -40,8 +40,8 @@ class Parts(NamedTuple):
 
 def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
     """The time of each part of the measured host, relative to the reference: the median ratio over
-    the steps that the part dominates, or over all if there are none. Raises InputError if they
-    share no step.
+    the steps that the part dominates, or over all steps if it dominates none. Raises InputError if
+    they share no step.
 
     driver        ops that launch a kernel, the dispatcher's work on them included
     dispatcher    the same ops; ops on the CPU if no step launches a kernel

@@ -88,7 +88,8 @@ class Scenario:
         return replace(self, whatifs=())
 
     def undo(self) -> Scenario:
-        """The scenario without its last what-if. Raises InputError if there is none."""
+        """The scenario without its last what-if. Raises InputError if the scenario has no
+        what-ifs."""
         if not self.whatifs:
             raise InputError("nothing to undo: expected a scenario with a what-if; apply one first")
         return replace(self, whatifs=self.whatifs[:-1])

@@ -96,7 +96,7 @@ class TraceCache:
         return trace
 
     def record(self, name: str, kind: type[T]) -> T | None:
-        """The small record stored under this key; None if none can be read."""
+        """The small record stored under this key; None if it is missing or cannot be read."""
         path = self.folder / f"{name}{_RECORD}"
         try:
             return msgspec.json.decode(_content(path), type=kind)
@@ -202,7 +202,8 @@ def _own_source() -> str:
 
 
 def network_digests(network: str) -> dict[str, str]:
-    """Digests of a network's own files by name; networks of the catalogue and timm have none."""
+    """Digests of a network's own files by name; networks of the catalogue and of timm have no such
+    files."""
     if network.startswith("hf:"):
         path = Path(network.removeprefix("hf:"))
         path = path / "config.json" if is_folder(path) else path

@@ -71,8 +71,8 @@ class ClusterChoice:
         return self.on(f"{machine.gpus}x{gpu}")
 
     def of_degree(self, name: str, value: int) -> ClusterChoice:
-        """The choice with another degree; replicas use the GPUs that remain beside tensor groups
-        and stages."""
+        """The choice with another degree of tensor or pipeline parallelism; the number of replicas
+        follows from the number of GPUs."""
         changed = replace(self, **{name: value})
         if name == "dp":
             return changed

@@ -21,7 +21,7 @@ from simulator.scenario.text.command import as_command
 
 Cancelled = Callable[[], bool]
 KEY = "export "
-"""Prefix of the worker's key of an export; what is exported follows."""
+"""Prefix of the worker's key of an export; the name of the export follows."""
 
 
 class _StoppedError(Exception):

@@ -46,7 +46,7 @@ class Device:
 
 
 def find() -> Device:
-    """The current CUDA GPU. Raises InputError without one, or without its data sheet."""
+    """The current CUDA GPU. Raises InputError if there is no CUDA GPU, or no data sheet of it."""
     if torch.version.cuda is None or not torch.cuda.is_available():
         build = f"torch {torch.__version__}, built "
         build += f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"

@@ -248,8 +248,8 @@ def gradient_bytes(scenario: Scenario) -> float:
 
 
 def sample_tokens(scenario: Scenario) -> int:
-    """Tokens of a sample; the sequence is the network's default if the scenario gives none. Raises
-    InputError if the network has no tokens."""
+    """Tokens of a sample; the sequence is the network's default if the scenario gives no length.
+    Raises InputError if the network has no tokens."""
     resolved = resolve(scenario)
     trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
     if not trace.tokens:
