@@ -88,6 +88,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
 
 def _prepare(window: Window, workspace: str) -> None:
     """Act as a user: join two ops, reveal a lesson, choose a cluster."""
+    # Qt is imported in a process whose scale is set
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 

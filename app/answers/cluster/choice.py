@@ -159,6 +159,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
+    # these modules import torch, which takes seconds
     from simulator.parallel.whatifs import ClusterStep, changed
     from simulator.tracing.parallel.networks import NetworkStep
 

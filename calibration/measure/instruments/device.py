@@ -117,7 +117,7 @@ def users_folder() -> Path:
     if named := os.environ.get("RIDGEPOINT_GPUS"):
         return Path(named)
     try:
-        import platformdirs
+        import platformdirs  # optional: Ridgepoint is not installed on a measured machine
     except ImportError:  # a GPU machine without the package
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         return Path(base) / "ridgepoint" / "gpus"

@@ -29,7 +29,7 @@ def factories(path: Path) -> tuple[Factory, ...]:
 
     Raises InputError if the file cannot be run or has no factory.
     """
-    from torch import nn
+    from torch import nn  # it takes seconds, and the explorer imports this module
 
     own = own_callables(imported(path))
     offered = tuple(

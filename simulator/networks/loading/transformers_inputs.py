@@ -87,14 +87,14 @@ def _labels(
 
 
 def _ids(*shape: int) -> Any:
-    import torch  # imported here and below, only when a network is loaded
+    import torch  # only when a network is loaded: it takes seconds
 
     return torch.zeros(shape, dtype=torch.int64)
 
 
 def _pictures(config: Any, batch: int) -> Any:
     """Images [batch, channels, height, width], or [batch, frames, ...] for video networks."""
-    import torch
+    import torch  # as above
 
     vision = getattr(config, "vision_config", None) or config
     size = getattr(vision, "image_size", None) or 224
@@ -119,7 +119,7 @@ def _mels(config: Any) -> int | None:
 def _spectrum(config: Any, batch: int, seq: int) -> Any:
     """[batch, mels, frames] for networks with positions for a fixed time, such as Whisper; else
     [batch, frames, mels]."""
-    import torch
+    import torch  # as above
 
     positions = getattr(config, "max_source_positions", None)
     mels = _mels(config)
@@ -130,7 +130,7 @@ def _spectrum(config: Any, batch: int, seq: int) -> Any:
 
 def _sound(config: Any, batch: int, seq: int) -> Any:
     """[batch, samples], [batch, channels, samples] for codecs, or [batch, frames, mels]."""
-    import torch
+    import torch  # as above
 
     rate = getattr(config, "sampling_rate", None)
     channels = getattr(config, "audio_channels", None) or (1 if rate else None)
@@ -144,7 +144,7 @@ def _sound(config: Any, batch: int, seq: int) -> Any:
 
 def _series(config: Any, batch: int, seq: int) -> Any:
     """[batch, time, channels]."""
-    import torch
+    import torch  # as above
 
     channels = getattr(config, "num_input_channels", None)
     length = getattr(config, "context_length", None)

@@ -72,7 +72,7 @@ def network_step(spec: Spec, card: GPU, precision: str, batch: int) -> NetworkSt
 def sharded(spec: Spec, group: Cluster, common: dict[str, Any], batch: int, per_sample: int) -> Row:
     """The row of a run sharded over the GPUs of a cluster, each with `batch` samples of
     `per_sample` units. Raises InputError if the network cannot be sharded."""
-    from simulator.parallel.predict_step import predict_network
+    from simulator.parallel.predict_step import predict_network  # it imports torch
 
     step = network_step(spec, group.gpu, common["precision"], batch)
     layout = f"dp={group.gpus} fsdp{' recompute' if spec.workload.recompute else ''}"
