@@ -28,7 +28,7 @@ _KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
 
 @dataclass(frozen=True)
 class Matched:
-    """A generated kernel: its point, name and work, and both `warm` and `cold` its seconds and the
+    """A generated kernel: its point, name and work. `warm` and `cold` each hold its seconds and the
     share of its bytes in L2. `own` is the share of L2 that holds lines written by the call."""
 
     point: Point

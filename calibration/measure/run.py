@@ -18,9 +18,12 @@ from calibration.sweeps.registry import OPERATIONS, Kind, Operation, Point
 from simulator.errors import InputError, RidgepointError
 
 PACKAGES: dict[str, str] = {
-    "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
-    "generated": "calibration.generated", "blind": "calibration.blind",
-}  # fmt: skip
+    "library": "calibration.sweeps",
+    "cuda": "calibration.cuda",
+    "triton": "calibration.fused",
+    "generated": "calibration.generated",
+    "blind": "calibration.blind",
+}
 APART = ("generated", "blind")
 """Kinds that are measured only if they are named: generated kernels take minutes to compile, and
 blind calls are in no fit."""

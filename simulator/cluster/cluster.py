@@ -1,7 +1,8 @@
 """A cluster: nodes of equal GPUs, the links within a node and the network between nodes.
 
-One TOML file per cluster, in `simulator/cluster/clusters` or at any path; human units in the file
-and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data sheet.
+A cluster is one TOML file, in `simulator/cluster/clusters` or at any path, with human units in the
+file and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data
+sheet.
 """
 
 from __future__ import annotations

@@ -13,10 +13,13 @@ from typing import NamedTuple
 from simulator.errors import InputError
 
 PYTHON = {
-    "instruction": "instructions", "cold_instruction": "cold_instructions",
-    "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
+    "instruction": "instructions",
+    "cold_instruction": "cold_instructions",
+    "attribute": "attributes",
+    "c_call": "c_calls",
+    "python_call": "python_calls",
     "module_call": "module_calls",
-}  # fmt: skip
+}
 """Work of the interpreter, and the field of an op that counts it."""
 ON_CPU_MARK = "@cpu"
 """The suffix of the names of steps that run on the CPU and launch nothing."""

@@ -31,7 +31,7 @@ class Forked:
         self._ended = False
 
     def result(self) -> Schedule:
-        """Wait for the schedule. Raises RefusalError if there is no schedule, or if the copy ended
+        """Wait for the schedule. Raises RefusalError if the copy makes no schedule or ends
         early."""
         with os.fdopen(self._reading, "rb") as answer:
             data = answer.read()

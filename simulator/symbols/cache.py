@@ -170,7 +170,8 @@ def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:
 
 
 def _content(path: Path) -> bytes:
-    """The content of a file of the cache. Raises InputError if it is damaged, and OSError."""
+    """The content of a file of the cache. Raises InputError if the file is damaged, OSError if it
+    cannot be read."""
     if path.stat().st_size > LIMIT_BYTES:
         raise InputError(f"{path} is larger than {LIMIT_BYTES:,} bytes; delete the file")
     return opened(path.read_bytes(), str(path))

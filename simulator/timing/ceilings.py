@@ -11,10 +11,13 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import dram_bytes_per_s, l2_bytes_per_s
 
 _CURVES = {
-    ("tensor", "bf16"): "gemm_tensor_half", ("tensor", "fp16"): "gemm_tensor_half",
-    ("tensor", "tf32"): "gemm_tensor_tf32", ("tensor", "fp8"): "gemm_tensor_float8",
-    ("tensor", "int8"): "gemm_tensor_int8", ("vector", "fp32"): "gemm_vector",
-}  # fmt: skip
+    ("tensor", "bf16"): "gemm_tensor_half",
+    ("tensor", "fp16"): "gemm_tensor_half",
+    ("tensor", "tf32"): "gemm_tensor_tf32",
+    ("tensor", "fp8"): "gemm_tensor_float8",
+    ("tensor", "int8"): "gemm_tensor_int8",
+    ("vector", "fp32"): "gemm_vector",
+}
 """The curves of measured matrix products, by engine and dtype."""
 
 

@@ -69,9 +69,11 @@ def _kernels(answer: Answer, _: Cancelled) -> str:
 
 
 FORMS = (
-    Form("Report", ".html", _report), Form("Timeline for Perfetto", ".json", _timeline),
-    Form("Prediction", ".json", _document), Form("Kernels", ".csv", _kernels),
-)  # fmt: skip
+    Form("Report", ".html", _report),
+    Form("Timeline for Perfetto", ".json", _timeline),
+    Form("Prediction", ".json", _document),
+    Form("Kernels", ".csv", _kernels),
+)
 
 
 def ask_and_export(

@@ -15,9 +15,12 @@ _ONE_BY_ONE = (
 """Parameters of networks that take images of several sizes. These sizes are data, so only the text
 part of such networks is predicted."""
 _MELS = (
-    "input_feat_per_channel", "feature_projection_input_dim", "num_mel_bins", "feature_size",
+    "input_feat_per_channel",
+    "feature_projection_input_dim",
+    "num_mel_bins",
+    "feature_size",
     "mel_bins",
-)  # fmt: skip
+)
 _IDS = ("input_ids", "qformer_input_ids")
 _RATE = 16_000  # samples per second of speech networks (Wav2Vec2FeatureExtractor)
 
