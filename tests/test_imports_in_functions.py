@@ -35,9 +35,12 @@ def without_reason(source: str) -> list[int]:
 def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:
     """Imports that follow each other without another statement between them."""
     for node in ast.walk(function):
-        for body in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+        bodies: list[list[ast.stmt]] = [
+            getattr(node, name, None) or [] for name in ("body", "orelse", "finalbody")
+        ]
+        for body in bodies if not isinstance(node, ast.Lambda | ast.IfExp) else []:
             block: list[ast.stmt] = []
-            for statement in body if isinstance(body, list) else []:
+            for statement in body:
                 if isinstance(statement, ast.Import | ast.ImportFrom):
                     block.append(statement)
                 elif block:

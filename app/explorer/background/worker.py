@@ -178,7 +178,7 @@ class Worker(QObject):
             )
         finally:
             RUNNING.reset(token)
-            job.report.show = _nobody  # the callback refers to the job
+            job.report.show = _ignore_part  # the callback refers to the job
 
     def _on_part(self, job: Job, part: Any) -> None:
         if self.jobs.get(job.key) is job and job.on_part is not None:
@@ -285,7 +285,7 @@ def _without_frames(error: RidgepointError) -> RidgepointError:
     return error
 
 
-def _nobody(part: Any) -> None:
+def _ignore_part(part: Any) -> None:
     """Drop a partial result."""
 
 
