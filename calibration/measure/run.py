@@ -198,7 +198,8 @@ class Sweep:
         return complete
 
     def _one(self, point: Point) -> bool:
-        """Time a point, or hold it if only its kernels are missing; returns whether it was timed.
+        """Time a point; if only its kernels are missing, keep its operands for later. Returns
+        whether it was timed.
 
         If memory is too small, the held operands are released and the point is tried once more.
         """

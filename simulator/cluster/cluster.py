@@ -119,7 +119,7 @@ class Cluster(msgspec.Struct, frozen=True):
 
 def cluster(name_or_path: str | Path) -> Cluster:
     """The cluster of this id or TOML file, or of the general form "8xh200". Raises InputError for
-    an unknown name and for a file that is wrong."""
+    an unknown name and for an invalid file."""
     text = str(name_or_path)
     if text.lower().endswith(".toml"):
         return _load(Path(text))

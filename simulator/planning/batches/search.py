@@ -209,8 +209,8 @@ def batch_table(spec: Spec, row: Row, most: int) -> BatchTable | None:
 
 
 def _batches_of(batch: int | None, queued: bool) -> tuple[int, ...]:
-    """The batches to predict: the spec's, or those to choose from. If samples are batched as they
-    arrive, batches smaller than the spec's occur too."""
+    """The batches to predict: that of the spec, or all batches among which the planner chooses. If
+    samples are batched as they arrive, batches smaller than the spec's occur too."""
     if not queued:
         return (batch,) if batch else _BATCHES
     return (*(b for b in _QUEUED if b < batch), batch) if batch else _QUEUED
