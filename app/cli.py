@@ -178,7 +178,7 @@ def main() -> None:
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr = StringIO()  # closed: discard messages
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a µ must not end a report on a narrow code page
+        if hasattr(stream, "reconfigure"):  # a µ must not abort a report if the code page lacks it
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     if sys.stdout is None and os.name != "nt":  # pyright: ignore[reportUnnecessaryComparison]
         _stop("standard output is closed: expected a terminal, a file or a pipe; open one")

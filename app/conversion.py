@@ -27,7 +27,7 @@ class Command(TyperCommand):
 
 
 def converted_early(parameters: Any) -> Any:
-    """The parameters, whose well-formed values are converted here if typer would use pydantic."""
+    """Parameters that convert their well-formed values here where typer would use pydantic."""
     for parameter in parameters:
         if getattr(parameter, "_runtime_param", 0) is None:
             parameter._runtime_param = _WellFormed()

@@ -51,7 +51,7 @@ def main(folder: Path, workspaces: list[str]) -> int:
     return status
 
 
-def taken(folder: Path, workspaces: list[str]) -> None:
+def take_pictures(folder: Path, workspaces: list[str]) -> None:
     """Take the pictures at the scale of this process."""
     # Qt is imported in a process whose scale is set
     from app.explorer.window.start import open_window
@@ -88,6 +88,7 @@ def taken(folder: Path, workspaces: list[str]) -> None:
 
 def _prepare(window: Window, workspace: str) -> None:
     """Act as a user: join two ops, reveal a lesson, choose a cluster."""
+    # Qt is imported in a process whose scale is set
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 
@@ -168,6 +169,6 @@ if __name__ == "__main__":
         sys.exit(f"{sys.argv[1]} is not a folder: expected [FOLDER] [WORKSPACE …]")
     place = Path(sys.argv[1] if len(sys.argv) > 1 else "build/screenshots")
     if _SCALE in os.environ:
-        taken(place, sys.argv[2:])
+        take_pictures(place, sys.argv[2:])
     else:
         sys.exit(main(place, sys.argv[2:]))

@@ -127,7 +127,7 @@ def rgb(colour: str) -> Rgb:
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """The mix of `share` of `one` with the rest of `other`."""
+    """The colour `share` · `one` + (1 − `share`) · `other`."""
     parts = zip(rgb(one), rgb(other), strict=True)
     return "#" + "".join(f"{round(255 * (a * share + b * (1 - share))):02X}" for a, b in parts)
 

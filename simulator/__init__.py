@@ -4,8 +4,8 @@
     p = predict(module, (x,), gpu="h200")
     p.period_s, p.regime, p.shares
 
-Imports neither the app nor calibration. Each function imports what it runs, so that importing this
-package is fast; torch is imported only when a network is traced.
+Imports neither the app nor calibration. Other modules are imported when a function needs them, so
+that importing this package is fast; torch is imported only when a network is traced.
 """
 
 from __future__ import annotations

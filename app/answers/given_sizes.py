@@ -57,7 +57,7 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
         return
     if isinstance(default, tuple):
         parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
-        if not all(_whole(part) and part >= 1 for part in parts):
+        if not all(_is_whole_number(part) and part >= 1 for part in parts):
             raise InputError(
                 f"{rejected}: expected whole numbers of at least 1, {example}; correct it"
             )
@@ -66,14 +66,14 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise InputError(f"{rejected}: expected a number of at least 0, {example}; correct it")
         return
-    if _whole(value) and value > _LARGEST:
+    if _is_whole_number(value) and value > _LARGEST:
         raise InputError(f"{rejected}: expected {_LARGEST:,} at most; correct it")
-    if not _whole(value) or value < 1:
+    if not _is_whole_number(value) or value < 1:
         text = "" if default is None else f", {example}"
         raise InputError(f"{rejected}: expected a whole number of at least 1{text}; correct it")
 
 
-def _whole(value: Any) -> bool:
+def _is_whole_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -22,7 +22,7 @@ def main() -> None:
         del sys.argv[1:3]
         run_module(module, run_name="__main__")
         return
-    from app.cli import main as command
+    from app.cli import main as command  # a child process does not need it
 
     if not sys.argv[1:]:
         sys.argv.append("explore")

@@ -1,6 +1,6 @@
 """`ridgepoint calibrate`, `validate` and `doctor`.
 
-Their modules are imported when a command runs: the help needs none.
+Their modules are imported when a command runs: the help does not need them.
 """
 
 from __future__ import annotations

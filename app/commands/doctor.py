@@ -1,4 +1,7 @@
-"""`ridgepoint doctor`: installed versions, and whether each part works."""
+"""`ridgepoint doctor`: installed versions, and whether each part works.
+
+The modules of a part are imported when it is tried: a failed import is its result.
+"""
 
 from __future__ import annotations
 
@@ -110,9 +113,6 @@ def _trials() -> dict[str, tuple[bool, str]]:
             except (RidgepointError, ImportError, OSError) as error:
                 results[name] = (False, f"{error}")
     return results
-
-
-# Each trial imports its modules: a failed import is its result.
 
 
 def _gpus() -> str:

@@ -20,7 +20,7 @@ _PLACES = {
     "ridgepoint.xml": "mime/packages",
     "ridgepoint.svg": "icons/hicolor/scalable/apps",
 }
-"""The folder of each file below the user's folder of data (XDG base directories)."""
+"""The folder of each file below the user's data folder (XDG base directories)."""
 _UPDATES = (
     ("update-mime-database", "mime"),
     ("update-desktop-database", "applications"),

@@ -4,8 +4,8 @@
     def advise(question: Question, written: Written, top: int = 12) -> None: ...
 
 A parameter of type Question or Written stands for a group of options; `expanded` gives typer a
-function with those options in its place. The help is built from this module: import nothing heavy
-at the top.
+function with those options in its place. The help is built from this module, so heavy modules are
+imported when a command runs.
 """
 
 from __future__ import annotations

@@ -144,9 +144,12 @@ def _show(value: float, unit: str) -> str:
 
 
 _FILE_UNITS = (
-    ("_bytes_per_s", "_gbytes_per_s"), ("_bytes", "_gib"), ("_bytes", "_mib"), ("_hz", "_mhz"),
+    ("_bytes_per_s", "_gbytes_per_s"),
+    ("_bytes", "_gib"),
+    ("_bytes", "_mib"),
+    ("_hz", "_mhz"),
     ("_flops_per_s", "_tflops"),
-)  # fmt: skip
+)
 
 
 def _file_keys(key: str) -> list[str]:

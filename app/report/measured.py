@@ -53,7 +53,8 @@ def groups(laid: Overlay) -> list[MeasuredGroup]:
 
 def show(console: Console, laid: Overlay, top: int) -> None:
     """Print the comparison; needs at least 80 columns."""
-    from rich.text import Text  # only here: the window needs the rows without rich
+    # the window needs the rows, but not rich
+    from rich.text import Text
 
     from app.report.tables import numbers, table
 

@@ -86,8 +86,8 @@ _FIRST = (
 
 
 def show(plan: Plan, top: int) -> None:
-    """Print the verdict, the ranked table and the assumptions. The verdict of a plan that nothing
-    carries is left to the error message."""
+    """Print the verdict, the ranked table and the assumptions. If no candidate carries the load,
+    the error message replaces the verdict."""
     console = Terminal(highlight=False)
     wide = console.width
     console.print()

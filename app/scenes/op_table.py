@@ -16,9 +16,11 @@ from simulator.prediction import REGIMES, Prediction, Regime
 
 By = Literal["op", "module", "shape", "launch"]
 KEYS: dict[By, tuple[str, ...]] = {
-    "op": ("Op",), "module": ("Module",), "shape": ("Op", "Shape", "Dtype"),
+    "op": ("Op",),
+    "module": ("Module",),
+    "shape": ("Op", "Shape", "Dtype"),
     "launch": ("Op", "Module", "Shape", "Dtype"),
-}  # fmt: skip
+}
 """The common properties of a group's launches."""
 
 Ints = NDArray[np.int64]

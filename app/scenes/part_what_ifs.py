@@ -57,7 +57,7 @@ def dropped(key: str, part: ModuleNode | None, scenario: Scenario, p: Prediction
             words = f"{card.title} needs {' and '.join(parameters)}: press Enter on its card"
             return PartChange(card.title, words, None)
         try:
-            return _done(card.title, card.words(scenario), scenario, card.apply(scenario))
+            return _applied(card.title, card.words(scenario), scenario, card.apply(scenario))
         except InputError as error:
             return PartChange(card.title, str(error), None)
     whatif = registered(card.name) if card.kind == "whatif" else None
@@ -101,10 +101,10 @@ def on_part(
         return PartChange(title, str(error), None)
     words = to_full_text(after.whatifs[-1]) if after != scenario else title
     lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
-    return _done(title, words + lacking, scenario, after)
+    return _applied(title, words + lacking, scenario, after)
 
 
-def _done(title: str, words: str, before: Scenario, after: Scenario) -> PartChange:
+def _applied(title: str, words: str, before: Scenario, after: Scenario) -> PartChange:
     if after.key == before.key:
         return PartChange(title, f"{title} has no effect here", None)
     return PartChange(title, words, after)

@@ -1,4 +1,4 @@
-"""The explorer's views, one class each: they draw predictions and compute none.
+"""The explorer's views, one class each: they draw predictions and never compute them.
 
 May import widgets, charts, drawing, scenes, formulas, lessons, report and answers; no command.
 """

@@ -15,7 +15,7 @@ from app.widgets.qt_none import keep_none
 
 
 def application(on_screen: bool = False) -> Any:
-    """The Qt application, created if there is none; offscreen unless `on_screen`."""
+    """The Qt application, created on the first call; offscreen unless `on_screen`."""
     from PySide6.QtWidgets import QApplication  # imported only to draw
 
     if QApplication.instance() is None and not on_screen:

@@ -25,8 +25,8 @@ _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 @dataclass(frozen=True)
 class Offer:
     """The effect of a drop in words, and the function that performs it; None if it is refused. With
-    `of_whole`, the card concerns the whole instead of the part below it, and the enclosing target,
-    if there is one, decides."""
+    `of_whole`, the card concerns the whole scenario instead of the part below it, and the enclosing
+    target, if there is one, decides."""
 
     words: str
     done: Callable[[], None] | None

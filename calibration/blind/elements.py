@@ -78,9 +78,11 @@ def blind_binary(
 
 
 TERNARY: dict[str, Callable[[Any, Any, Any], Tensor]] = {
-    "where": lambda x, y, z: torch.where(z > 0, x, y), "addcmul": torch.addcmul,
-    "lerp": torch.lerp, "masked_fill": lambda x, y, z: x.masked_fill(z > 0, -1.0),
-}  # fmt: skip
+    "where": lambda x, y, z: torch.where(z > 0, x, y),
+    "addcmul": torch.addcmul,
+    "lerp": torch.lerp,
+    "masked_fill": lambda x, y, z: x.masked_fill(z > 0, -1.0),
+}
 
 
 @blind(14, _of(list(TERNARY)))

@@ -21,9 +21,9 @@ FUNCTIONS: dict[str, tuple[float, float, float]] = {
     "log": (0.25, 1.0, 2.0),
     "rsqrt": (0.25, 0.5, 2.0),
 }
-# The fast functions are written out (erf has none), not left to --use_fast_math: NVRTC 13.0 caches
-# compiled code, and returns the precise code again if only that option differs. The functions exp
-# and log go through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
+# The fast functions (erf has no fast form) are written out, not left to --use_fast_math: NVRTC 13.0
+# caches compiled code, and returns the precise code again if only that option differs. The
+# functions exp and log go through base 2, with log₂e = 1.442695… and ln 2 = 0.693147…
 SOURCE = r"""
 #define APPROXIMATE(name, instruction)                    \
   __device__ __forceinline__ float name(float x) {        \
@@ -59,7 +59,8 @@ evaluate(const float* __restrict__ scale, const float* __restrict__ shift,
 
 
 def function_points() -> Iterator[Params]:
-    """Each function, precise and (erf has none) fast, on a full SM and on a quarter of one."""
+    """Each function on a full SM and on a quarter of an SM, in its precise and its fast form (erf
+    has no fast form)."""
     for function in FUNCTIONS:
         for fast in (False,) if function == "erf" else (False, True):
             for warps_per_sm in (8, 32):

@@ -73,7 +73,7 @@ def processes() -> Iterator[Process]:
 
 def _beside(row: dict[str, Any]) -> list[Parts]:
     """The speed of the host beside a step: the mean of the probes before and after it, or before
-    each of its rounds; none if it has no probes."""
+    each of its rounds; empty if the step has no probes."""
     probes = row.get("probes")
     rounds = (
         probes if isinstance(probes, list) else [r.get("probes") for r in row.get("rounds", ())]

@@ -28,7 +28,7 @@ _KINDS = {"poi": "pointwise", "per": "reduction", "red": "reduction"}
 
 @dataclass(frozen=True)
 class Matched:
-    """A generated kernel: its point, name and work, and both `warm` and `cold` its seconds and the
+    """A generated kernel: its point, name and work. `warm` and `cold` each hold its seconds and the
     share of its bytes in L2. `own` is the share of L2 that holds lines written by the call."""
 
     point: Point
@@ -90,7 +90,7 @@ def traced(point: Point) -> Trace:
 
 
 def matched(call: Swept) -> list[Matched]:
-    """A call's generated kernels with their works, in launch order; none if the rules give other
+    """A call's generated kernels with their works, in launch order; empty if the rules give other
     kernels than the compiler."""
     works = [each for each in call.launches if each[0].family == "generated"]
     kernels = [each for each in call.kernels if each[0].startswith(_GENERATED)]

@@ -30,7 +30,7 @@ def _matrices() -> list[Params]:
 
 @generated(_matrices)
 def generated_transposed_add(dtype: str, rows: int, cols: int) -> Call:
-    """Add two tensors, one of which is stored by columns."""
+    """Add a row-major and a column-major tensor."""
     operands = [random(rows, cols, dtype=dtype), random(cols, rows, dtype=dtype)]
     return compiled(lambda x, y: x + y.t(), operands)
 

@@ -2,8 +2,7 @@
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
 the predictions are compared with the packaged measurement. A small network has a break after some
-of its blocks: the slope of the time over the number of breaks is the time of one more graph. The
-simulator is imported only for predictions, since a measuring machine has only PyTorch and numpy.
+of its blocks: the slope of the time over the number of breaks is the time of one more graph.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from torch import Tensor, nn
 from calibration.measure.instruments.device import find, versions
 from calibration.measure.instruments.host_index import suite
 from calibration.measure.instruments.timing import period
+from simulator import predict_trace
+from simulator import trace as traced
 
 if TYPE_CHECKING:
     from simulator.records import Trace
@@ -106,8 +107,6 @@ def measure(path: Path) -> None:
 
 def step_of(breaks: int, training: bool) -> Trace:
     """A trace of the measured step; needs no GPU."""
-    from simulator import trace as traced
-
     return traced(
         Broken(breaks),
         (torch.zeros(4, WIDTH),),
@@ -118,8 +117,6 @@ def step_of(breaks: int, training: bool) -> Trace:
 
 def predicted_s(breaks: int, training: bool) -> float:
     """The same step, predicted by the partition rules with the reference host."""
-    from simulator import predict_trace
-
     return predict_trace(step_of(breaks, training), mode="compiled").period_s
 
 

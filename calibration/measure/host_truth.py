@@ -136,7 +136,7 @@ def _capturable(case: Case) -> bool:
 
 def replayed_s(step: Step) -> dict[str, Any]:
     """The period of a CUDA graph of the step and the host's time to launch a replay, or the reason
-    why there is none."""
+    why the step cannot be captured."""
     try:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())

@@ -236,7 +236,7 @@ class Log:
 def _lock(file: BinaryIO, path: Path) -> None:
     """Lock the log for one process, if the system has such locks; they end with the process."""
     try:
-        import fcntl
+        import fcntl  # Windows does not have it
     except ImportError:
         return
     try:

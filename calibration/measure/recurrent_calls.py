@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.profiler import ProfilerActivity, profile
 
 from calibration.measure.instruments.device import find, versions
 from calibration.measure.instruments.host_index import suite
@@ -115,8 +116,6 @@ def measure(variant: dict[str, Any], probes: Probes) -> dict[str, Any]:
 
 def operators(variant: dict[str, Any]) -> dict[str, int]:
     """The number of calls of each operator in a forward call."""
-    from torch.profiler import ProfilerActivity, profile
-
     layer, x = Called(variant, "cuda"), operand(variant, "cuda")
     with torch.no_grad():
         layer(x)

@@ -18,9 +18,12 @@ from calibration.sweeps.registry import OPERATIONS, Kind, Operation, Point
 from simulator.errors import InputError, RidgepointError
 
 PACKAGES: dict[str, str] = {
-    "library": "calibration.sweeps", "cuda": "calibration.cuda", "triton": "calibration.fused",
-    "generated": "calibration.generated", "blind": "calibration.blind",
-}  # fmt: skip
+    "library": "calibration.sweeps",
+    "cuda": "calibration.cuda",
+    "triton": "calibration.fused",
+    "generated": "calibration.generated",
+    "blind": "calibration.blind",
+}
 APART = ("generated", "blind")
 """Kinds that are measured only if they are named: generated kernels take minutes to compile, and
 blind calls are in no fit."""
@@ -195,7 +198,8 @@ class Sweep:
         return complete
 
     def _one(self, point: Point) -> bool:
-        """Time a point, or hold it if only its kernels are missing; returns whether it was timed.
+        """Time a point; if only its kernels are missing, keep its operands for later. Returns
+        whether it was timed.
 
         If memory is too small, the held operands are released and the point is tried once more.
         """

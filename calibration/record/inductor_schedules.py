@@ -61,7 +61,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A case with its schedule, or the reason why there is none."""
+    """A case with its schedule, or with the reason why it could not be compiled."""
 
     case: Case
     schedule: Schedule | None

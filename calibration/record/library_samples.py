@@ -141,7 +141,7 @@ def _operands(trace: Trace) -> int:
 
 def l2_share(share: float) -> float:
     """The share of a call's data that L2 still holds when the call is repeated, given its size
-    relative to L2: all up to 0.8, nothing from 1.3 on, as measured on an H200."""
+    relative to L2: 1 up to 0.8, and 0 from 1.3 on, as measured on an H200."""
     return min(1.0, max(0.0, (1.3 - share) / 0.5))
 
 

@@ -66,7 +66,7 @@ class EnergyCase:
 
 
 def read_cases(card: str, file: str = "energy") -> list[EnergyCase]:
-    """The cases in a file of a card; none if it was not measured there."""
+    """The cases in a file of a card; empty if the card has no such file."""
     return [
         EnergyCase(
             name=row["name"],

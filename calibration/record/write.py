@@ -43,7 +43,7 @@ Row = dict[str, Any]
 
 
 def rows(path: Path) -> list[Row]:
-    """All complete lines of a file; none without a file."""
+    """All complete lines of a file; empty if the file does not exist."""
     whole = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [json.loads(line) for line in whole if line.endswith("\n")]
 

@@ -29,8 +29,8 @@ class Point:
 
     @property
     def held_out(self) -> bool:
-        """Whether the point is held out from every fit: a fifth of the points are, by the hash of
-        the name."""
+        """Whether the point is held out from every fit. The hash of the name selects a fifth of the
+        points."""
         digest = hashlib.sha256(self.name.encode()).digest()
         return digest[0] < 256 * HELD_OUT
 
@@ -53,7 +53,7 @@ class Operation:
 
     def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
         """Other points that are drawn like those of the sweep, `times` as many, and different for
-        each `word`; none if the points of the sweep were not drawn."""
+        each `word`; empty if the points of the sweep were not drawn."""
         drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 

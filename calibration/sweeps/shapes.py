@@ -48,7 +48,7 @@ class Sweep:
         return self._drawn(self.seed, self.count)
 
     def further(self, count: int, word: str = "further") -> list[Params]:
-        """Other points of the same draw, different for each word; none if the draw has too few
+        """Other points of the same draw, different for each word; empty if the draw has too few
         points."""
         known = [json.dumps(each) for each in self()]
         try:

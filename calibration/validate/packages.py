@@ -82,7 +82,8 @@ class Before(NamedTuple):
 
 
 def before(path: Path) -> dict[tuple[str, str], Before]:
-    """The stored predictions of a file by case and mode. Raises InputError if it has none."""
+    """The stored predictions of a file by case and mode. Raises InputError if the file has no
+    predictions."""
     stored = {
         (row["case"], row["mode"]): Before(
             row["period_s"], tuple(row["interval_s"]), row["gpu_busy_s"], row["kernels"]
@@ -109,7 +110,8 @@ def figures(name: str, mode: str, p: Prediction) -> Row:
 
 
 def measured(suite: str, gpu: str) -> dict[str, Recording | Timed]:
-    """The cases of a suite that were measured on a GPU, by name; none if it was not measured."""
+    """The cases of a suite that were measured on a GPU, by name; empty if the suite was not
+    measured there."""
     try:
         recorded = [] if "compiled" in suite else list(recordings(suite, gpu))
         return {row.name: row for row in recorded or timed(suite, gpu)}

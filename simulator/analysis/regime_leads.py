@@ -28,7 +28,7 @@ _SCALE = 0.1
 small that shares decide only where they are nearly equal."""
 _LEAST = 1e-6
 _DAMPING = 0.5
-"""Share of its slope with which a lead is continued beyond its known points."""
+"""A lead is extrapolated beyond its known points with this share of its slope."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """A cluster: nodes of equal GPUs, the links within a node and the network between nodes.
 
-One TOML file per cluster, in `simulator/cluster/clusters` or at any path; human units in the file
-and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data sheet.
+A cluster is one TOML file, in `simulator/cluster/clusters` or at any path, with human units in the
+file and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data
+sheet.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Cluster(msgspec.Struct, frozen=True):
 
 def cluster(name_or_path: str | Path) -> Cluster:
     """The cluster of this id or TOML file, or of the general form "8xh200". Raises InputError for
-    an unknown name and for a file that is wrong."""
+    an unknown name and for an invalid file."""
     text = str(name_or_path)
     if text.lower().endswith(".toml"):
         return _load(Path(text))
@@ -230,7 +231,7 @@ def _network(table: NetworkTable) -> Network:
 
 
 def _nvlink(card: GPU) -> int:
-    """The generation of a GPU's NVLink; 0 without one."""
+    """The generation of a GPU's NVLink; 0 if the GPU has no NVLink."""
     match = re.search(r"NVLink\s*(\d)", card.interconnect or "", re.IGNORECASE)
     return int(match[1]) if match else 0
 

@@ -203,8 +203,8 @@ def _faster(fabric: Fabric, times: float) -> Fabric:
 
 
 def _through_host(fabric: Fabric, share: float) -> Fabric:
-    """The fabric without peer-to-peer transfers: each byte goes through host memory, and so twice
-    over the links."""
+    """The fabric without peer-to-peer transfers: each byte goes through host memory and therefore
+    crosses the links twice."""
     return msgspec.structs.replace(
         fabric,
         bandwidth={k: v * share for k, v in fabric.bandwidth.items()},

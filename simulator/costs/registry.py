@@ -93,7 +93,7 @@ def stated_argument(figure: str) -> str:
 
 def stated(op: Signature) -> tuple[Work, ...] | None:
     """One kernel with the FLOPs and bytes that the user states; it streams like a copy of float32.
-    None if the user states none. If bytes are not stated, each operand counts once."""
+    Returns None if the user states neither. If bytes are not stated, each operand counts once."""
     figures = {name: op.args[key] for name in STATED if (key := stated_argument(name)) in op.args}
     if not figures:
         return None

@@ -18,7 +18,8 @@ def is_folder(path: Path | str) -> bool:
 
 
 def files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match a pattern, by name; none if the folder cannot be read."""
+    """The files of a folder that match a pattern, by name; an empty list if the folder cannot be
+    read."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:

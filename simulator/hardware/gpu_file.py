@@ -18,9 +18,12 @@ from simulator.formats.toml import shown
 _MAX_BYTES = 64 * 1024
 
 SI = {
-    "_gib": ("_bytes", 2**30), "_mib": ("_bytes", 2**20), "_gbytes_per_s": ("_bytes_per_s", 1e9),
-    "_mhz": ("_hz", 1e6), "_tflops": ("_flops_per_s", 1e12),
-}  # fmt: skip
+    "_gib": ("_bytes", 2**30),
+    "_mib": ("_bytes", 2**20),
+    "_gbytes_per_s": ("_bytes_per_s", 1e9),
+    "_mhz": ("_hz", 1e6),
+    "_tflops": ("_flops_per_s", 1e12),
+}
 """The unit at the end of a key, the unit at the end of the GPU's field, and the factor between
 them."""
 

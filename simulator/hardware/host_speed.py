@@ -13,10 +13,13 @@ from typing import NamedTuple
 from simulator.errors import InputError
 
 PYTHON = {
-    "instruction": "instructions", "cold_instruction": "cold_instructions",
-    "attribute": "attributes", "c_call": "c_calls", "python_call": "python_calls",
+    "instruction": "instructions",
+    "cold_instruction": "cold_instructions",
+    "attribute": "attributes",
+    "c_call": "c_calls",
+    "python_call": "python_calls",
     "module_call": "module_calls",
-}  # fmt: skip
+}
 """Work of the interpreter, and the field of an op that counts it."""
 ON_CPU_MARK = "@cpu"
 """The suffix of the names of steps that run on the CPU and launch nothing."""
@@ -40,8 +43,8 @@ class Parts(NamedTuple):
 
 def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Parts:
     """The time of each part of the measured host, relative to the reference: the median ratio over
-    the steps that the part dominates, or over all if there are none. Raises InputError if they
-    share no step.
+    the steps that the part dominates, or over all steps if it dominates none. Raises InputError if
+    they share no step.
 
     driver        ops that launch a kernel, the dispatcher's work on them included
     dispatcher    the same ops; ops on the CPU if no step launches a kernel

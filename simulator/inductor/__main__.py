@@ -60,6 +60,7 @@ def _answer(question: Question, progress: Any) -> Any:
     os.environ["TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"] = "0"
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # it imports torch, which reads these variables
     from simulator.inductor.answering import answer
 
     return answer(question, progress)

@@ -12,8 +12,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schedules of a step.
 
     A step that is a single graph has a `schedule`. Any other step has `pieces`: their graphs are
-    indices into `schedules`, each a schedule or the reason why Inductor gave none. `refused` is
-    then the reason why the step is not a single graph.
+    indices into `schedules`, each a schedule or the reason why Inductor could not make it.
+    `refused` is then the reason why the step is not a single graph.
     """
 
     schedule: Schedule | None = None

@@ -26,7 +26,7 @@ from simulator.timing.profile import learned
 def answer(question: Question, progress: Callable[[str], None]) -> Answer:
     """The schedule of a step, or those of its pieces.
 
-    Raises RefusalError, with the responsible line of user code, if there is none.
+    Raises RefusalError, with the responsible line of user code, if the step cannot be compiled.
     """
     fake_gpu(question.gpu)
     decide(question.gpu, learned(question.gpu.id), question.sdpa)

@@ -83,7 +83,8 @@ class Child:
         self._kill()
 
     def result(self, progress: Progress = lambda _: None) -> Answer:
-        """The answer. Raises RefusalError, with the reason, if there is none."""
+        """Wait for the answer and return it. Raises RefusalError, with the reason, if the process
+        gives no answer."""
         try:
             return self._read_answer(progress)
         finally:

@@ -1,4 +1,4 @@
-"""Make without a GPU the decisions that Inductor makes by running code on one."""
+"""Make, without a GPU, the decisions for which Inductor runs code on the GPU."""
 
 from __future__ import annotations
 

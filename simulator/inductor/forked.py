@@ -31,7 +31,8 @@ class Forked:
         self._ended = False
 
     def result(self) -> Schedule:
-        """Wait for the schedule. Raises RefusalError if there is none, or the copy ended."""
+        """Wait for the schedule. Raises RefusalError if the copy makes no schedule or ends
+        early."""
         with os.fdopen(self._reading, "rb") as answer:
             data = answer.read()
         self.end()

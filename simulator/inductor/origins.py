@@ -21,7 +21,7 @@ class Origins:
         return tuple(sorted({self.number(node, phase) for node in nodes} - {-1}))
 
     def number(self, node: Any, phase: Phase) -> int:
-        """The number of the op that a node is or belongs to; −1 without one."""
+        """The number of the op that a node is or belongs to; −1 if it belongs to no op."""
         original = node.meta.get("original_aten")
         if original is None:
             return -1

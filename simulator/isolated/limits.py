@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -79,9 +81,7 @@ def _write(name: str, text: str) -> None:
 
 def _loopback() -> None:
     """Switch on the loopback device, which one-process groups of torch.distributed use."""
-    import fcntl
-    import socket
-    import struct
+    import fcntl  # Windows does not have it
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         request = struct.pack("16sh22x", b"lo", _IFF_UP_AND_RUNNING)

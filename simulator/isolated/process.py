@@ -126,7 +126,8 @@ class IsolatedProcess:
     def _read(
         self, child: subprocess.Popen[bytes], progress: Callable[[str], None] | None
     ) -> Answered | Literal["ended", "unreadable"]:
-        """The answer. Raises InputError, with the reason, if there is none or it is a refusal."""
+        """The answer. Raises InputError, with the reason, if the process gives no answer or
+        refuses."""
         for message in _messages(child):
             match message:
                 case Printed(text):

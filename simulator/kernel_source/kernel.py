@@ -28,8 +28,11 @@ _NEVER = {
     "bernoulli": "draws random numbers, which no reference can reproduce",
     "rand": "draws random numbers, which no reference can reproduce",
     "cumsum": "is a running sum, not a sum over a row",
-    "sort": "sorts", "topk": "sorts", "scatter": "scatters", "index_put": "scatters",
-}  # fmt: skip
+    "sort": "sorts",
+    "topk": "sorts",
+    "scatter": "scatters",
+    "index_put": "scatters",
+}
 """The reasons why some ops cannot be exported, by a part of their names."""
 
 

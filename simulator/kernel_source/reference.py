@@ -18,12 +18,15 @@ _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_l
 _MAKES = ("arange", "full", "zeros", "ones", "scalar_tensor")
 _AFFINE = ("weight", "bias")
 _OPTIONAL = {
-    "native_layer_norm": _AFFINE, "native_layer_norm_backward": _AFFINE,
-    "fused_rms_norm": ("weight", "eps"), "fused_rms_norm_backward": ("weight",),
+    "native_layer_norm": _AFFINE,
+    "native_layer_norm_backward": _AFFINE,
+    "fused_rms_norm": ("weight", "eps"),
+    "fused_rms_norm_backward": ("weight",),
     "native_batch_norm": (*_AFFINE, "running_mean", "running_var"),
     "cudnn_batch_norm": (*_AFFINE, "running_mean", "running_var"),
-    "nll_loss_forward": ("weight",), "nll_loss_backward": ("weight",),
-}  # fmt: skip
+    "nll_loss_forward": ("weight",),
+    "nll_loss_backward": ("weight",),
+}
 """Arguments that may be None but have no default."""
 
 _WIDE = ("native_layer_norm_backward", "fused_rms_norm_backward")

@@ -52,7 +52,7 @@ class Size:
 
 
 def product(sizes: Iterable[Size], cases: int) -> Size:
-    """The product of sizes; 1 if there are none."""
+    """The product of sizes; 1 for an empty list."""
     return Size(tuple(map(prod, zip(*(s.values for s in sizes), strict=True))) or (1,) * cases)
 
 

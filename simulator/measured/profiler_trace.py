@@ -85,7 +85,8 @@ class ProfiledStep:
 
 
 def read(path: Path) -> ProfiledStep:
-    """The step of a trace: the last complete one if the profiler marked steps, else all of it.
+    """The step of a trace: the last complete step if the profiler marked steps, else the whole
+    trace.
 
     Raises InputError for a file that is not a profiler trace or has no kernels.
     """

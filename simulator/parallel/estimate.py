@@ -61,7 +61,7 @@ def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) ->
     the step."""
     layers = layers_of(step)
     if spread.pp == 1 or layers is None:
-        return _whole(step, spread, cluster, host)
+        return _unstaged_estimate(step, spread, cluster, host)
     microbatches = max(1, spread.microbatches)
     each = replace(step, batch=(step.batch or 1) // microbatches)
     costs = _costs(each, spread, cluster, host)
@@ -84,7 +84,7 @@ def estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) ->
     )
 
 
-def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> Estimate:
+def _unstaged_estimate(step: NetworkStep, spread: Layout, cluster: Cluster, host: Host) -> Estimate:
     """The estimate without stages: the longer of kernels and host, and the communication that no
     backward pass hides."""
     trace = whole_trace(step, spread, cluster)

@@ -61,7 +61,7 @@ def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles
         return _pipeline(each, spread, cluster, microbatches)
     ddp = not spread.fsdp and spread.dp > 1 and step.training
     traced = replace(spread, dp=spread.dp if spread.fsdp else 1)
-    trace, _ = _whole(each, traced, cluster, microbatches if step.training else 1)
+    trace, _ = _trace_of_all_blocks(each, traced, cluster, microbatches if step.training else 1)
     if ddp:
         trace = bucketed(trace, tuple(range(0, cluster.gpus, spread.tp)), spread.bucket_bytes)
     return Roles({0: trace}, (0,) * cluster.gpus)
@@ -90,7 +90,7 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
         )
     part = replace(step, sizes={**step.sizes, "layers": layers // spread.pp})
     traced = replace(spread, dp=1, pp=1)
-    trace, blocks = _whole(part, traced, cluster, 2)
+    trace, blocks = _trace_of_all_blocks(part, traced, cluster, 2)
     size = spread.dp * spread.tp
     stages: dict[int, Trace] = {}
     for stage in range(spread.pp):
@@ -146,7 +146,7 @@ def layers_of(step: NetworkStep) -> int | None:
 def whole_trace(step: NetworkStep, spread: Layout, cluster: Cluster) -> Trace:
     """The trace of rank 0 without pipeline stages and without DDP's buckets."""
     traced = replace(spread, dp=spread.dp if spread.fsdp else 1)
-    return _whole(step, traced, cluster, 1)[0]
+    return _trace_of_all_blocks(step, traced, cluster, 1)[0]
 
 
 def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Trace, str]:
@@ -155,7 +155,9 @@ def few_blocks(step: NetworkStep, spread: Layout, cluster: Cluster) -> tuple[Tra
     return _traced(few, replace(spread, dp=1, pp=1, microbatches=0), cluster, 2)
 
 
-def _whole(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
+def _trace_of_all_blocks(
+    step: NetworkStep, spread: Layout, cluster: Cluster, passes: int
+) -> tuple[Trace, str]:
     """The trace of rank 0 with all blocks, and the path of the blocks. A step that differs from a
     traced one only in the number of ranks that share its weights is not traced again."""
     if not spread.fsdp or spread.dp == 1:

@@ -23,12 +23,18 @@ from simulator.parallel.schedules import Action
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace, touches
 
 MESSAGE_WORK: dict[str, Any] = {
-    "python_calls": 46, "instructions": 527, "attributes": 83, "c_calls": 11,
-}  # fmt: skip
+    "python_calls": 46,
+    "instructions": 527,
+    "attributes": 83,
+    "c_calls": 11,
+}
 """The host's work before a message, as counted in torch 2.13's Schedule1F1B."""
 ACTION_WORK: dict[str, Any] = {
-    "python_calls": 33, "instructions": 872, "attributes": 80, "c_calls": 56,
-}  # fmt: skip
+    "python_calls": 33,
+    "instructions": 872,
+    "attributes": 80,
+    "c_calls": 56,
+}
 """The host's work before a micro-batch's pass, from the same count."""
 _STREAMS = {("send", 0): 10, ("recv", 0): 11, ("send", 1): 12, ("recv", 1): 13}
 """Streams of messages: activations 0, gradients 1."""

@@ -61,7 +61,7 @@ def network_speed(question: ClusterStep, value: float) -> ClusterStep:
 def dp(question: ClusterStep, value: float) -> ClusterStep:
     """Set the number of replicas, each with the same batch; the number of GPUs changes
     accordingly."""
-    count = _whole("dp", value)
+    count = _whole_number("dp", value)
     spread = replace(question.layout, dp=count)
     return replace(
         question, layout=spread, cluster=question.cluster.of_gpus(count * spread.tp * spread.pp)
@@ -80,7 +80,7 @@ def bucket(question: ClusterStep, value: float) -> ClusterStep:
 
 def microbatches(question: ClusterStep, value: float) -> ClusterStep:
     """Set the number of micro-batches of a replica's batch."""
-    count = _whole("microbatches", value)
+    count = _whole_number("microbatches", value)
     return replace(question, layout=replace(question.layout, microbatches=count))
 
 
@@ -113,7 +113,7 @@ def recompute(question: ClusterStep, value: float) -> ClusterStep:
 
 def prefetch(question: ClusterStep, value: float) -> ClusterStep:
     """Set the number of blocks whose weights FSDP gathers ahead; 0 is its default."""
-    count = 0 if value == 0 else _whole("prefetch", value)
+    count = 0 if value == 0 else _whole_number("prefetch", value)
     return replace(question, layout=replace(question.layout, prefetch=count))
 
 
@@ -123,7 +123,7 @@ def _switch(name: str, value: float) -> bool:
     return bool(value)
 
 
-def _whole(name: str, value: float) -> int:
+def _whole_number(name: str, value: float) -> int:
     if not 1 <= value <= _MOST or value != int(value):
         raise InputError(
             f"+{name}={value:g}: expected a whole number from 1 to {_MOST:,}; correct it"

@@ -38,7 +38,7 @@ def plan(
     began = perf_counter()
     spec = source if isinstance(source, Spec) else read(source)
     if spec.workload.requests_csv is not None:
-        requests(spec, 0)  # raises for a wrong file before anything slow
+        requests(spec, 0)  # raises for an invalid file before any slow work
     if spec.workload.kind == "serving":
         result = search(spec, workers, progress, so_far)
         figure, unit = f"time per token at {spec.limits.percentile:g}%", "tokens"

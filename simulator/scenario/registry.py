@@ -88,7 +88,8 @@ def registered(name: str) -> WhatIf | None:
 
 
 def named(name: str) -> WhatIf:
-    """The what-if of this name. Raises InputError, with the nearest names, if there is none."""
+    """The what-if of this name. Raises InputError, with the nearest names, if the name is
+    unknown."""
     if name not in _WHATIFS:
         near = get_close_matches(name, _WHATIFS, 2)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -41,7 +41,7 @@ def resolve(scenario: Scenario) -> ResolvedScenario:
 
 
 def _check_training(request: TraceRequest) -> None:
-    """Raise InputError for a training step of a packaged network without one."""
+    """Raise InputError for a training step if the packaged network has no training step."""
     entry = None if request.saved else CATALOGUE.get(request.network)
     if request.training and entry is not None and not entry.trains:
         raise InputError(f"network {entry.name!r} has no training step: predict inference instead")

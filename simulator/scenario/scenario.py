@@ -88,7 +88,8 @@ class Scenario:
         return replace(self, whatifs=())
 
     def undo(self) -> Scenario:
-        """The scenario without its last what-if. Raises InputError if there is none."""
+        """The scenario without its last what-if. Raises InputError if the scenario has no
+        what-ifs."""
         if not self.whatifs:
             raise InputError("nothing to undo: expected a scenario with a what-if; apply one first")
         return replace(self, whatifs=self.whatifs[:-1])
@@ -104,7 +105,7 @@ def predict(scenario: Scenario) -> Prediction:
 
 def save(scenario: Scenario, path: Path | str) -> None:
     """Write a scenario to a TOML file atomically. Raises InputError if it cannot be written."""
-    from simulator.scenario.text.file import text
+    from simulator.scenario.text.file import text  # that module imports this one
 
     path = Path(path)
     try:
@@ -120,9 +121,9 @@ def load(path: Path | str) -> Scenario:
     """Read a scenario from a file or a link. Raises InputError if it is not a scenario, has unknown
     keys, or has another version."""
     if isinstance(path, str) and is_link(path):
-        from simulator.scenario.text.link import scenario_of_link
+        from simulator.scenario.text.link import scenario_of_link  # that module imports this one
 
         return scenario_of_link(path)
-    from simulator.scenario.text.file import read
+    from simulator.scenario.text.file import read  # that module imports this one
 
     return read(Path(path))

@@ -170,7 +170,7 @@ def family(resolved: ResolvedScenario) -> tuple[Family, tuple[int, int]] | None:
 
 
 def _for_gpu(key: tuple[Any, ...], trace: Trace, gpu: GPU) -> Trace:
-    """A trace under the name of a GPU that shares it."""
+    """A copy of a trace that names another GPU with the same trace."""
     if trace.gpu == gpu.id:
         return trace
     return _NAMED.get((key, gpu.id), lambda: _named(trace, gpu.id))

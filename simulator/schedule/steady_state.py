@@ -201,7 +201,8 @@ def _settled(run: Run, ends: list[Floats], hosts: list[Floats], queue: int) -> b
 
 
 def _last(run: Run, launches: Launches, period: Floats, steps: int) -> Steady:
-    """The steady state of the last steps. A kernel right after a sync waited for the sync."""
+    """The steady state of the last steps. The idle time before a kernel that follows a sync is
+    caused by the sync."""
     span = run.idle[..., run.kernels_done - steps * run.count : run.kernels_done]
     idle = span.reshape(*span.shape[:-1], steps, run.count).mean(axis=-2)
     after = np.roll(launches.sync_after, 1)

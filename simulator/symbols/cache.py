@@ -97,7 +97,7 @@ class TraceCache:
         return trace
 
     def record(self, name: str, kind: type[T]) -> T | None:
-        """The small record stored under this key; None if none can be read."""
+        """The small record stored under this key; None if it is missing or cannot be read."""
         path = self.folder / f"{name}{_RECORD}"
         try:
             return msgspec.json.decode(_content(path), type=kind)
@@ -188,7 +188,8 @@ def _stored(folder: Path) -> list[tuple[Path, os.stat_result]]:
 
 
 def _content(path: Path) -> bytes:
-    """The content of a file of the cache. Raises InputError if it is damaged, and OSError."""
+    """The content of a file of the cache. Raises InputError if the file is damaged, OSError if it
+    cannot be read."""
     if path.stat().st_size > LIMIT_BYTES:
         raise InputError(f"{path} is larger than {LIMIT_BYTES:,} bytes; delete the file")
     return opened(path.read_bytes(), str(path))
@@ -220,7 +221,8 @@ def _own_source() -> str:
 
 
 def network_digests(network: str) -> dict[str, str]:
-    """Digests of a network's own files by name; networks of the catalogue and timm have none."""
+    """Digests of a network's own files by name; networks of the catalogue and of timm have no such
+    files."""
     if network.startswith("hf:"):
         path = Path(network.removeprefix("hf:"))
         path = path / "config.json" if is_folder(path) else path

@@ -27,7 +27,7 @@ class Slots:
         return self._slots.setdefault(tuple(vector), len(self._slots))
 
     def expressions(self, search: Search) -> list[Expression]:
-        """The expression of each slot. Raises ProgramMismatchError if a size has none."""
+        """The expression of each slot. Raises ProgramMismatchError if no expression fits a size."""
         vectors = list(self._slots)
         if len(search.points) == 1:
             return [constant(vector[0]) for vector in vectors]

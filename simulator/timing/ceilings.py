@@ -11,10 +11,13 @@ from simulator.timing.profile import Profile
 from simulator.timing.rates import dram_bytes_per_s, l2_bytes_per_s
 
 _CURVES = {
-    ("tensor", "bf16"): "gemm_tensor_half", ("tensor", "fp16"): "gemm_tensor_half",
-    ("tensor", "tf32"): "gemm_tensor_tf32", ("tensor", "fp8"): "gemm_tensor_float8",
-    ("tensor", "int8"): "gemm_tensor_int8", ("vector", "fp32"): "gemm_vector",
-}  # fmt: skip
+    ("tensor", "bf16"): "gemm_tensor_half",
+    ("tensor", "fp16"): "gemm_tensor_half",
+    ("tensor", "tf32"): "gemm_tensor_tf32",
+    ("tensor", "fp8"): "gemm_tensor_float8",
+    ("tensor", "int8"): "gemm_tensor_int8",
+    ("vector", "fp32"): "gemm_vector",
+}
 """The curves of measured matrix products, by engine and dtype."""
 
 
@@ -32,7 +35,7 @@ class Peak:
 @dataclass(frozen=True)
 class Rate:
     """Bytes per second of a level of memory, "DRAM" or "L2". `bytes_per_s` is the figure of the
-    data sheet, or None if the data sheet gives none."""
+    data sheet, or None if the data sheet omits it."""
 
     level: Literal["DRAM", "L2"]
     bytes_per_s: float | None
@@ -60,7 +63,7 @@ def peaks(gpu: GPU, profile: Profile) -> tuple[Peak, ...]:
 
 def rates(gpu: GPU, profile: Profile) -> tuple[Rate, ...]:
     """The ceilings of DRAM and L2. Measurements of another GPU are left out, except for L2's bytes
-    per clock if the data sheet gives none."""
+    per clock if the data sheet omits them."""
     own = gpu.id == profile.gpu
     most = dram_bytes_per_s(gpu, profile, float("inf")) if own else None
     ceilings = [Rate("DRAM", gpu.bandwidth_bytes_per_s, most)]

@@ -9,7 +9,7 @@ from simulator.timing.profile import Profile
 UNITS_SEEN = 132
 """Streaming multiprocessors of an H200, on which the choices of libraries were observed; used if a
 GPU's own number is not known."""
-_TYPICAL_UNITS = 100  # the figure of a data-centre GPU, used if the data sheet gives none
+_TYPICAL_UNITS = 100  # the figure of a data-centre GPU, used if the data sheet omits it
 _PRODUCTS = ("gemm", "conv", "attention")
 _SHORT = {
     "float64": "fp64", "float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16",

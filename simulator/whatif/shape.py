@@ -54,7 +54,7 @@ def _positions(resolved: ResolvedScenario) -> int | None:
 
 
 def sizes(resolved: ResolvedScenario) -> dict[str, Any]:
-    """The network's own parameters and their values; {} if it has none."""
+    """The network's own parameters and their values; {} if it has no parameters."""
     entry = CATALOGUE.get(resolved.request.network)
     if entry is None:
         return dict(resolved.request.sizes)

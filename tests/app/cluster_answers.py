@@ -16,8 +16,11 @@ from simulator.parallel.traffic import Traffic
 from simulator.scenario.scenario import Scenario
 
 SHARES: dict[ParallelRegime, float] = {
-    "compute": 0.654, "memory": 0.126, "overhead": 0.054, "communication": 0.166
-}  # fmt: skip
+    "compute": 0.654,
+    "memory": 0.126,
+    "overhead": 0.054,
+    "communication": 0.166,
+}
 CHOICE = ClusterChoice("16xh100-ib", dp=4, tp=2, pp=2)
 QUESTION = ClusterQuestion(
     Scenario("gpt2", gpu="h200", batch=8, seq=128, dtype="bf16", training=True), CHOICE
@@ -68,8 +71,11 @@ ANSWER = ClusterAnswer(
 """Sixteen GPUs in two stages; the step takes 100 ms."""
 
 STEPS: tuple[tuple[int, float, ParallelRegime], ...] = (
-    (4, 1.0, "compute"), (8, 0.98, "compute"), (16, 0.9, "compute"), (32, 0.7, "communication"),
-)  # fmt: skip
+    (4, 1.0, "compute"),
+    (8, 0.98, "compute"),
+    (16, 0.9, "compute"),
+    (32, 0.7, "communication"),
+)
 POINTS = tuple(
     Point(n, n // 4, 0.1, (0.09, 0.12), 20.0 * n * share, share, SHARES, regime)
     for n, share, regime in STEPS

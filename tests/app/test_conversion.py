@@ -61,11 +61,14 @@ def test_values_are_those_of_typer():
     assert compared > 500
 
 
-@pytest.mark.parametrize("arguments", [
-    "gpus h200",
-    "predict bert-base --batch 4 --seq 64 --dtype bf16 --mode cuda_graph --no-train --top 3",
-    "whatif bert-base +cuda_graph --time-limit 5",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "gpus h200",
+        "predict bert-base --batch 4 --seq 64 --dtype bf16 --mode cuda_graph --no-train --top 3",
+        "whatif bert-base +cuda_graph --time-limit 5",
+    ],
+)
 def test_well_formed_values_need_no_pydantic(arguments):
     program = (
         "import sys; from app.cli import app; app(sys.argv[1:], standalone_mode=False); "

@@ -27,7 +27,7 @@ KERNELS = {
     "--group to_copy+native_layer_norm_backward+add+native_dropout_backward",
     "log_of_sums": "gpt2 --batch 8 --seq 512 --dtype bf16 --train "
     "--group to_copy+amax+sub+exp+sum+log",
-}  # fmt: skip
+}
 
 
 def write(folder: Path) -> None:

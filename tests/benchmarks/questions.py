@@ -25,7 +25,7 @@ SLIDERS = {
     "cuda_graph": lambda i: {},
     "gpu": lambda i: {"to": "b200"},
     "precision": lambda i: {"dtype": "fp16"},
-}  # fmt: skip
+}
 
 
 def whatifs() -> Iterator[Row]:

@@ -27,9 +27,12 @@ FIRST = {
     "llama3-8b over 8 GPUs, fsdp": (LLAMA_8B, "8xh200", "fsdp", 6.0),
     "llama3-8b over 8 GPUs, ddp": (LLAMA_8B, "8xh200", "ddp", 6.0),
     "llama3-70b over 64 GPUs, tp 8, pp 4, dp 2": (
-        LLAMA_70B, "64xh100-ib", "tp=8 pp=4 dp=2 ddp", 20.0,
+        LLAMA_70B,
+        "64xh100-ib",
+        "tp=8 pp=4 dp=2 ddp",
+        20.0,
     ),
-}  # fmt: skip
+}
 """Steps to trace, with the required time in seconds."""
 _SPLITS = "the search over all splits of 64 GPUs"
 _WHAT_IFS = {

@@ -41,7 +41,7 @@ EQUIVALENTS = (
         "run = Run(launches, replace(clock, depth=2 << 30) if never_full else clock, STEPS)",
         "a queue longer than a run's launches never fills, and no memory holds the times of 2³⁰",
     ),
-)  # fmt: skip
+)
 
 
 def proof(answer: dict[str, Any]) -> str:

@@ -22,15 +22,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "convnext-t": dict(widths=(16, 32), depths=(1, 2), image=64, classes=10),
     "mobilenet-v2": dict(image=64, classes=10),
     "convnet-tiny": dict(image=28, channels=8),
-    "unet": dict(widths=(16, 32), heads=2, groups=4, latent=16, context_width=12,
-                 context_tokens=3),
+    "unet": dict(widths=(16, 32), heads=2, groups=4, latent=16, context_width=12, context_tokens=3),
     "dit-xl": dict(width=64, layers=2, heads=4, latent=16, classes=7),
     "whisper-encoder": dict(width=64, layers=2, heads=4, mels=8, positions=32),
     "dlrm": dict(tables=3, rows=200, width=16, bottom=(32,), top=(32,)),
     "lstm": dict(width=32, vocab=100),
     "gru": dict(width=32, vocab=100),
     "mamba2-130m": dict(width=64, layers=2, d=16, state=8, chunk=4, vocab=100),
-}  # fmt: skip
+}
 SEQ = 16
 
 

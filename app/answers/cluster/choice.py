@@ -71,8 +71,8 @@ class ClusterChoice:
         return self.on(f"{machine.gpus}x{gpu}")
 
     def of_degree(self, name: str, value: int) -> ClusterChoice:
-        """The choice with another degree; replicas use the GPUs that remain beside tensor groups
-        and stages."""
+        """The choice with another degree of tensor or pipeline parallelism; the number of replicas
+        follows from the number of GPUs."""
         changed = replace(self, **{name: value})
         if name == "dp":
             return changed
@@ -159,6 +159,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)  # reports a typo before torch is imported
+    # these modules import torch, which takes seconds
     from simulator.parallel.whatifs import ClusterStep, changed
     from simulator.tracing.parallel.networks import NetworkStep
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from app.answers.answer import batch_and_seq
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from simulator.cluster.layout import Layout
 from simulator.errors import RidgepointError
@@ -83,8 +84,6 @@ def split_question(question: ClusterQuestion) -> SplitQuestion:
 
 def replica_batch(question: ClusterQuestion) -> int:
     """The batch of a replica. Raises RidgepointError if the network has no batch."""
-    from app.answers.answer import batch_and_seq
-
     return batch_and_seq(question.scenario)[0] or 1
 
 
@@ -110,7 +109,7 @@ def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
 
 def split_ranking(target: SplitQuestion, progress: Progress) -> SplitRanking:
     """Rank the splits of a step. Raises InputError in the same cases as `ridgepoint split`."""
-    from simulator.parallel.split_search import search_splits
+    from simulator.parallel.split_search import search_splits  # it imports torch
 
     step = target.question.step
     splits = search_splits(step.step, step.cluster, step.host, step.mode, progress)

@@ -114,8 +114,8 @@ def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
 
 
 def toggled(draft: Draft, gpu_id: str, dimension: Dimension, name: str) -> Draft:
-    """Try a count or an engine of one GPU, or stop trying it. Raises InputError for the last
-    one."""
+    """Try a count or an engine of one GPU, or stop trying it. Raises InputError if it is the last
+    one of the GPU."""
     card = next(c for c in candidate_cards(draft) if c.id == gpu_id)
     offered = card.counts if dimension == "counts" else card.engines
     chosen = [each for each, on in offered if on != (each == name)]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Search:
-    """One goal: its question, the points tried as (value, figures), and the answer or the reason
-    for having none. `target` is the goal's figure in SI units."""
+    """One goal: its question, the points tried as (value, figures), and the answer, or the reason
+    why there is no answer. `target` is the goal's figure in SI units."""
 
     kind: str
     question: str
@@ -55,7 +55,7 @@ def searches_of(
     down: bool,
     fusion: str | None = None,
 ) -> list[Search]:
-    """The goals that a command line names or, if it names none, all goals that need no figure."""
+    """The goals that a command line names; by default, all goals that need no figure."""
     searches: list[Search] = []
     names_none = not (fits or out_of_overhead or latency or throughput or flip or fusion)
 
@@ -157,7 +157,7 @@ def _figure(text: str, form: re.Pattern[str], units: dict[Any, float]) -> float 
 
 
 def _near(axis: str, tried: Mapping[float, Figures]) -> list[tuple[float, Figures]]:
-    """The tried points to draw: up to twice the first batch that does not fit; none for fusion
+    """The tried points to draw: up to twice the first batch that does not fit; empty for fusion
     levels."""
     most = min((value for value, each in tried.items() if not each.fits), default=inf)
     return sorted((v, f) for v, f in tried.items() if v <= 2 * most and axis != "fusion")
@@ -178,7 +178,8 @@ def shown_value(search: Search) -> str:
 
 
 def run(search: Search, step: Step) -> None:
-    """Run the search; store the tried points, and the answer or the reason for having none."""
+    """Run the search; store the tried points, and the answer or the reason why there is no
+    answer."""
 
     def watch(tried: Mapping[float, Figures]) -> None:
         search.tried = _near(search.axis, tried)

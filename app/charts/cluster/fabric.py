@@ -24,7 +24,7 @@ _FIRST_SHARE = 0.6
 
 
 def fabric_drawing(answer: ClusterAnswer, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The picture: the first node in full, and as many others, smaller, as fit."""
+    """The picture: the first node in full, then as many smaller nodes as fit."""
     picture = NodesPicture(answer, roads_of(answer), metrics)
     bottom = height - _FOOT
     whole = Box.between(PAD_PX, _TOP, width - PAD_PX, bottom)

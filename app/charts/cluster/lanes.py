@@ -171,7 +171,7 @@ def _named(
     scale: float,
     metrics: Metrics,
 ) -> list[Item]:
-    """The waits of a pipeline with name and seconds, where there is room."""
+    """The names and seconds of a pipeline's waits that are wide enough for this text."""
     name = "bubble" if answer.layout.pp > 1 else "wait"
     items: list[Item] = []
     for wait in waits:

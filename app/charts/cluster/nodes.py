@@ -123,7 +123,7 @@ class NodesPicture:
             self._pairs(number * count, inner)
 
     def _pairs(self, first: int, inner: Box) -> None:
-        """GPUs left and right of an upright switch, as many as are readable."""
+        """GPUs left and right of an upright switch, only as many as stay readable."""
         count = min(self.answer.cluster.gpus_per_node, 2 * MOST_COLUMNS)
         most = max(1, int((inner.height + GAP_PX) / (_GPU_PX + GAP_PX)))
         sides = min(count, 1 if inner.width < _PAIR_PX else 2)

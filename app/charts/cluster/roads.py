@@ -24,7 +24,7 @@ class Roads:
 
     @property
     def bytes_per_px(self) -> float:
-        """The bandwidth of a pixel of a road's width."""
+        """The bandwidth that one pixel of a road's width represents."""
         return max(self.link, self.network) / _WIDEST_PX
 
     @property

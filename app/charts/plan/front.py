@@ -146,8 +146,8 @@ def _limits(scene: FrontScene, plot: Box, across: Scale, up: Scale) -> list[Item
 def _caption(
     scene: FrontScene, plot: Box, across: Scale, labels: Labels, metrics: Metrics
 ) -> list[Item]:
-    """The legend of the hatched area, in the first corner without a mark; none if all have
-    marks."""
+    """The legend of the hatched area, in the first corner without a mark; empty if every corner has
+    one."""
     if not _is_near(scene.limit, across):
         return []
     wide, high = metrics.width(_SLOWER, LABEL_PX), metrics.height(LABEL_PX)
@@ -227,7 +227,7 @@ def _label(
     labels: Labels,
     metrics: Metrics,
 ) -> list[Item]:
-    """The name beside a point, with the mode if there is room; none if all places are taken."""
+    """The name beside a point, with the mode if there is room; empty if every place is taken."""
     weight = 600 if point.holds else 400
     for words in dict.fromkeys((point.label, point.name)):
         wide, high = metrics.width(words, LABEL_PX, weight) + 10, metrics.height(LABEL_PX) + 3

@@ -135,7 +135,7 @@ def _note(
 
 
 def times(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The step times of some points, for axes of choices."""
+    """The step times of some points, on a map whose axes are choices."""
     chart = frame.chart
     items: list[Item] = []
     for row in _spread(len(chart.y.values), _MOST_UP):

@@ -23,9 +23,8 @@ def roofline(
 ) -> Drawing:
     """Ceilings, a mark per group of launches (its area is the group's share of the time), trails
     from the baseline, and the overhead as a strip. `picked` ops and the group under the pointer are
-    ringed.
-    The keys of the spots are the groups; a window, which shows a card instead, needs no tooltips
-    of theirs."""
+    ringed. The keys of the spots are the groups; a window shows a card instead of their
+    tooltips."""
     area = frame.plot
     drawn = marks(frame, scene.groups)
     labels = Labels(area.grown(-2))

@@ -13,8 +13,8 @@ _PUSHES = 12
 
 
 def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
-    """The step as a bar: the parts of its overhead hatched, kernels for the rest. A low bar names
-    the largest parts only."""
+    """The step as a bar: its kernels, and the hatched parts of its overhead. A low bar names only
+    the largest parts."""
     parts = overhead_parts(p)
     total = sum(s for _, s in parts)
     left = bar.left - 4

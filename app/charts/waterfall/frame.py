@@ -20,7 +20,7 @@ _ABOVE = 1.06  # share of the longest time
 
 @dataclass(frozen=True)
 class End:
-    """The scenario at an end of a waterfall; `letter` is "" if it has none."""
+    """The scenario at an end of a waterfall; `letter` is empty if the scenario has no letter."""
 
     name: str
     colour: Role

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEAST_PX, _BAR_PX, _HIGH_PX, _EACH_PX = 720.0, 150.0, 600.0, 400.0
 _TICK_PX = 40.0
 _LETTERS = "ABCD"
-_ADDED = "Each change is predicted after those to its left; they add up"
+_ADDED = "Each change is predicted on top of those to its left, so the changes add up"
 
 
 def waterfall(

@@ -69,7 +69,7 @@ class Answering(QObject):
         return {side.scenario.key for side in self.session.state.sides}
 
     def request(self) -> None:
-        """Request an answer for every side that has none."""
+        """Request an answer for every side that lacks one."""
         self._ask_sides()
         if self.answer is not None:
             self._announce()

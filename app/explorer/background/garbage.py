@@ -22,19 +22,19 @@ _THRESHOLDS = 700, 10, 10
 """Python's default thresholds. The commands set higher ones; with those, a window that runs for
 hours would keep up to 200,000 dead objects with their arrays."""
 _FULL_S = 60.0
-"""Limit of the time between two full collections. Numbers of allocations alone let them wait for 20
-minutes of an event a second, with the dead objects that survived younger collections because they
-were then in use, and with their arrays."""
+"""Longest time between two full collections. At one event a second, the number of allocations alone
+would start one after 20 minutes. Until then, objects that died after a younger collection keep
+their arrays in memory."""
 _CALM_TICKS = 3
-"""Number of ticks without an awaited prediction before such a collection, which takes some 10 ms:
-the user does not drag a slider then."""
+"""Number of idle ticks before such a collection, which takes about 10 ms: by then the user is not
+dragging a slider."""
 _IDLE_TICKS, _DEEP_S = 150, 600.0
-"""Number of such ticks, while another program has the focus, before a search of all objects, which
-may take 800 ms, and the least time between two of these."""
+"""Number of idle ticks, while another program has the focus, before a search of all objects, which
+may take 800 ms, and the shortest time between two such searches."""
 _MOST_OBJECTS = 50_000
 """Number of objects that are searched while the user could act; 90,000 take 60 ms or more."""
 _PATIENCE_S = 2.0
-"""For how long a collection waits while the user waits for a prediction."""
+"""Longest delay of a collection while the user waits for a prediction."""
 _RETURN_MS = 30_000
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # numbers of options in malloc.h
 _LARGE_BYTES = 256 << 10
@@ -76,7 +76,8 @@ class Collector(QObject):
         self._returning.start()
 
     def postpone(self) -> None:
-        """The user asks for a prediction, which may be over before the next tick."""
+        """Postpone collections: the user requests a prediction, which may end before the next
+        tick."""
         self._calm_ticks = 0
 
     def collect(self) -> None:

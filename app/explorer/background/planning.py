@@ -165,7 +165,7 @@ class Planning(QObject):
 
 
 def draft_of(state: State) -> Draft:
-    """The plan of a session, or a plan for its current scenario if it has none."""
+    """The plan of a session; if the session has no plan, a plan for its current scenario."""
     return Draft(state.plan) if state.plan else of_scenario(state.scenario)
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 from app.theme import Theme
 
 _SIZE = QSize(1200, 800)
-"""The window is as large as fits into this size, and the screen, with the chart's proportions."""
+"""Maximum size of the window, which also fits on the screen and keeps the chart's proportions."""
 _MARGIN = 0.02  # a multiple of the chart's size, if the screen has room
 
 

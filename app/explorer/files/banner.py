@@ -41,8 +41,8 @@ class Banner(QFrame):
         copied: bool = False,
     ) -> None:
         """Show a message, as an error if `wrong`, with a button for each of `offers` and one that
-        hides it, with the text `dismiss`. Questions have no copy button, nor has the message that a
-        text was `copied`, because copying it would replace that text on the clipboard."""
+        hides it, with the text `dismiss`. Questions have no copy button. Neither does the message
+        that a text was `copied`: copying the message would replace that text on the clipboard."""
         self.about = about
         self.setProperty("look", "banner" if wrong else "offer")
         self.style().unpolish(self)

@@ -21,7 +21,7 @@ from simulator.scenario.text.command import as_command
 
 Cancelled = Callable[[], bool]
 KEY = "export "
-"""Prefix of the worker's key of an export; what is exported follows."""
+"""Prefix of the worker's key of an export; the name of the export follows."""
 
 
 class _StoppedError(Exception):
@@ -69,9 +69,11 @@ def _kernels(answer: Answer, _: Cancelled) -> str:
 
 
 FORMS = (
-    Form("Report", ".html", _report), Form("Timeline for Perfetto", ".json", _timeline),
-    Form("Prediction", ".json", _document), Form("Kernels", ".csv", _kernels),
-)  # fmt: skip
+    Form("Report", ".html", _report),
+    Form("Timeline for Perfetto", ".json", _timeline),
+    Form("Prediction", ".json", _document),
+    Form("Kernels", ".csv", _kernels),
+)
 
 
 def ask_and_export(

@@ -145,7 +145,7 @@ def _matches(measured: Overlay) -> bool:
 
 
 def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:
-    """The step that matches the trace best, or None if none of them matches."""
+    """The step that matches the trace best, or None if no step matches."""
     best: tuple[float, _OtherStep] | None = None
     for other in others:
         try:

@@ -65,8 +65,8 @@ class Opening(QObject):
             self.open([Path(name)])
 
     def open(self, paths: list[Path]) -> None:
-        """Open files one after another, up to the first that fails. Open recent lists opened
-        files, but no file that cannot be opened."""
+        """Open files one after another, up to the first that fails. Open recent lists only files
+        that could be opened."""
         for path in paths:
             if not self.attempt(lambda path=path: self._open(path)):
                 if is_file(path):  # a missing one stays in the menu, disabled
@@ -141,7 +141,8 @@ class Opening(QObject):
         return True
 
     def write_export(self, path: Path, write: Callable[[], object]) -> None:
-        """Call `write`, which writes an export, and say which file it is, or why it failed."""
+        """Call `write`, which writes an export, and show the path of the file, or the reason of a
+        failure."""
         if self.attempt(write):
             self.say_written(path)
 

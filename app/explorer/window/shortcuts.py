@@ -46,7 +46,8 @@ class Shortcuts:
         return next((name for name, current in self.current.items() if current == key), "")
 
     def assign(self, name: str, key: QKeySequence) -> str:
-        """Assign a shortcut to an action, or none if it is empty. Returns an error, or ""."""
+        """Assign a shortcut to an action; an empty text removes the shortcut. Returns an error, or
+        ""."""
         holder, words = self.holder(key), key.toString(_NATIVE)
         if holder and holder != name:
             return (

@@ -36,8 +36,9 @@ class SideCard(QWidget):
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
         self.painted: Shown | None = None
-        """The drawn contents. Figures stay until the next ones arrive. As in the verdict, they are
-        outdated at once, and drawn dimmed with the next paint, after `GRACE_MS` at the latest."""
+        """The drawn contents. Figures stay until the next ones arrive. As in the verdict, they
+        count as outdated at once and are drawn dimmed at the next paint, at most `GRACE_MS`
+        later."""
         self._dimmed = later(GRACE_MS, self.update, self)
         self.setMinimumHeight(SIDE_LOW)  # at any height, so that the window can become low
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)

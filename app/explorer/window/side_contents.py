@@ -1,4 +1,4 @@
-"""The contents of a scenario's card, and what of them stays while a prediction runs."""
+"""The contents of a scenario's card, and which of them stay while a prediction runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Shown:
     baseline_waits: bool = False
 
     def after(self, before: Shown | None) -> Shown:
-        """The contents to draw: what is computed now keeps its last value, marked as stale."""
+        """The contents to draw: figures that are being computed keep their last value, marked as
+        stale."""
         if before is None or before.name != self.name:
             return self
         drawn = self

@@ -20,7 +20,7 @@ class Staleness:
 
     def wait(self) -> None:
         """The scenario has changed: dim everything unless an answer comes soon. Later changes
-        before the answer, as in a drag, do not put the dimming off."""
+        before the answer, as in a drag, do not delay the dimming."""
         self.window.verdict.set_stale(True)
         self.window.advising.stop()
         self.window.inspector.wait()
@@ -34,7 +34,7 @@ class Staleness:
         self._labels(True)
 
     def fail(self) -> None:
-        """There will be no answer: dim everything now."""
+        """Dim everything at once, because no answer will come."""
         self.window.verdict.waiting = "No prediction"
         self.window.verdict.set_stale(True)
         self.dim()

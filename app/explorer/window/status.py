@@ -112,8 +112,8 @@ class Status(QStatusBar):
         return counted[0].done / counted[0].total if counted else 0.0
 
     def _computing(self) -> str:
-        """The jobs that have run for a while, with their count or elapsed time; "" if there are
-        none."""
+        """The jobs that have run for a while, with their count or elapsed time; empty if no job
+        has."""
         running = self._long()
         if not running:
             return ""

@@ -57,7 +57,7 @@ class Styling(QObject):
             self.finish(*self._waiting)
 
     def finish(self, *parts: QWidget) -> None:
-        """Style parts that are about to be shown, if they wait."""
+        """Style parts that are about to be shown, if they are not styled yet."""
         for part in parts:
             if part in self._waiting:
                 self._waiting.remove(part)
@@ -83,8 +83,8 @@ class Styling(QObject):
             self._next.start(_SOON_MS)
 
     def _parts(self) -> list[QWidget]:
-        """The widgets that have the sheet: the children of the window, and instead of the central
-        one its pages and scenario cards."""
+        """The widgets that get the sheet: the children of the window, but instead of the central
+        widget its pages and scenario cards."""
         window = self.window_
         children = window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         others = [child for child in children if child is not window.centralWidget()]

@@ -55,8 +55,7 @@ class MapField:
         return np.asarray(self.known & (self.largest == REGIMES.index(regime)), np.bool_)
 
     def places(self) -> dict[Regime, tuple[float, float]]:
-        """The position with the most room for each regime's name; none if the regime's area is
-        small."""
+        """The position with the most room for each regime's name; small areas have no name."""
         centres: dict[Regime, tuple[float, float]] = {}
         for regime in REGIMES:
             if at := middle(self.inside(regime) & ~self.over, self.along, self.up):

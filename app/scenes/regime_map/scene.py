@@ -156,7 +156,7 @@ def charted(
         lines = mapped.x if outer is x else mapped.y
         if len(lines.values) > shown:
             part = Chart(base, mapped.x, mapped.y, level - 1)
-            running().show(_whole(part, map_field(mapped)))
+            running().show(_with_lines(part, map_field(mapped)))
 
     base = elsewhere(side.scenario, *names)
     x, y = (values(side, name, level, within.get(name)) for name in names)
@@ -178,15 +178,15 @@ def charted(
     counted(0)
     fused = compiles(side.prediction.mode) and level > 0  # each further point takes some 50 ms
     done = retraced or fused or level >= last_level(names)
-    return _whole(Chart(base, x, y, level, done=done), field)
+    return _with_lines(Chart(base, x, y, level, done=done), field)
 
 
 def chart_of(mapped: Mapped) -> Chart:
     """The map of the points predicted so far."""
-    return _whole(Chart("", mapped.x, mapped.y, 0), map_field(mapped))
+    return _with_lines(Chart("", mapped.x, mapped.y, 0), map_field(mapped))
 
 
-def _whole(chart: Chart, field: MapField) -> Chart:
+def _with_lines(chart: Chart, field: MapField) -> Chart:
     """A chart with its field, and the lines and names that follow from it."""
     return replace(
         chart,

@@ -141,19 +141,19 @@ class Split(ClusterView):
         outer.addWidget(self.area)
 
     def update_clustered(self, clustered: Clustered) -> None:
-        focused = self.window().focusWidget() in self._turns
+        focused = self.window().focusWidget() in self._replacing_buttons
         self._update(clustered)
         if focused:
-            self._focus_turn()
+            self._focus_replacement()
 
     @property
-    def _turns(self) -> tuple[QPushButton, ...]:
+    def _replacing_buttons(self) -> tuple[QPushButton, ...]:
         """Buttons that replace each other: each is hidden or disabled while another applies."""
         return self.stop, self.retry, self.search.start, *self.search.buttons[:1]
 
-    def _focus_turn(self) -> None:
+    def _focus_replacement(self) -> None:
         """Keep the focus on the button that applies; Qt would move it to the next widget."""
-        for button in self._turns:
+        for button in self._replacing_buttons:
             if button.isVisibleTo(self) and button.isEnabled():
                 button.setFocus()
                 return

@@ -87,7 +87,7 @@ class Combinations(StripView):
         return [] if self.side is None else self._axes(self.side)
 
     def _axes(self, side: Side) -> list[str]:
-        """The user's axes that a side has, or the default axes if it has none of them."""
+        """The user's axes that exist for a side; the default axes if none of them exists."""
         offered = values(side)
         return [name for name in self.names or () if name in offered] or usual(side)
 

@@ -38,9 +38,13 @@ def counts(a: Prediction, b: Prediction) -> list[Count]:
         return float(figure(a)), float(figure(b))
 
     return [
-        Count("Ops", *both(lambda p: len(p.trace.ops)), _whole, "ATen calls, including views"),
-        Count("Kernels", *both(lambda p: p.kernel_count), _whole, "launches on the GPU"),
-        Count("Python calls", *both(_python), _whole, "functions called by the network's code"),
+        Count(
+            "Ops", *both(lambda p: len(p.trace.ops)), _whole_number, "ATen calls, including views"
+        ),
+        Count("Kernels", *both(lambda p: p.kernel_count), _whole_number, "launches on the GPU"),
+        Count(
+            "Python calls", *both(_python), _whole_number, "functions called by the network's code"
+        ),
         Count(
             "FLOPs",
             *both(lambda p: p.flops),
@@ -70,7 +74,7 @@ def _python(p: Prediction) -> int:
     return sum(op.python_calls for op in p.trace.ops) + p.trace.tail_python_calls
 
 
-def _whole(value: float) -> str:
+def _whole_number(value: float) -> str:
     return f"{value:,.0f}"
 
 

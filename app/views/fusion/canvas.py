@@ -231,14 +231,14 @@ class FusionCanvas(Canvas):
         target = self.hit(event.position())
         if pressed is not None and lifted:
             if target is not None and target != pressed:
-                self.choose(self._whole(target) | self._whole(pressed))
+                self.choose(self._fused_with(target) | self._fused_with(pressed))
         elif pressed is not None:
             self.choose(self.chosen ^ {pressed})
         else:
             self.choose(frozenset())
         self.update()
 
-    def _whole(self, op: int) -> frozenset[int]:
+    def _fused_with(self, op: int) -> frozenset[int]:
         """The blocks fused with a block, including itself."""
         fused = self.scene.set_of(op)
         return frozenset(fused.members) if fused else frozenset({op})

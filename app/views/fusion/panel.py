@@ -129,7 +129,7 @@ def _summary(scene: FusionScene) -> list[str]:
 
 
 def _gain(before: Prediction, trial: Trial, after: Prediction) -> list[str]:
-    """The changes by fusing, from the current step to the fused step."""
+    """The changes that fusing makes, from the current step to the fused step."""
     low, high = after.interval_s
     kernels = f", in {trial.count} kernels" if trial.count > 1 else ""
     return [

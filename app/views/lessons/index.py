@@ -31,7 +31,7 @@ from app.widgets.context_menu import add_actions
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 
 
-def asked(lesson: Lesson) -> str:
+def last_question(lesson: Lesson) -> str:
     """The last question of a lesson's text; figures that are not predicted yet become "…"."""
     sentences = re.split(r"(?<=[.?!]) ", lesson.question)
     questions = [each for each in sentences if each.endswith("?")] or sentences
@@ -80,7 +80,7 @@ class LessonRow(QFrame):
         title = QLabel(f"{place + 1}  {lesson.title}")
         title.setProperty("tone", "title")
         question = sentence(SUPPORT_PX)
-        question.setText(asked(lesson))
+        question.setText(last_question(lesson))
         self.needs = QLabel(_needs(lesson))
         self.needs.setProperty("tone", "quiet")
         self.tick = Tick(theme)

@@ -31,9 +31,11 @@ from app.widgets.elided_label import Elided
 from simulator.prediction import Regime
 
 _NEXT: dict[Step, str] = {
-    "predict": "Lock my prediction", "reveal": "Next: explain", "explain": "Next: try it yourself",
+    "predict": "Lock my prediction",
+    "reveal": "Next: explain",
+    "explain": "Next: try it yourself",
     "try": "Next lesson",
-}  # fmt: skip
+}
 _REGIMES: dict[Regime, str] = {
     "compute": "compute: arithmetic",
     "memory": "memory: data movement",

@@ -134,7 +134,8 @@ class WhereTimeGoes(StripView):
         canvas.show_part(next(same, canvas.root))
 
     def _pressed(self, part: ModuleNode | None) -> None:
-        """Zoom to a part and select its ops; the whole step, or empty space, selects none."""
+        """Zoom to a part and select its ops; a click on the whole step or on empty space clears the
+        selection."""
         if part is None and not self.canvas.picked:
             return
         if part is not None and not part.wait:

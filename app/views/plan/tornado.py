@@ -23,7 +23,7 @@ class TornadoCanvas(DrawingCanvas):
         self.scene: TornadoScene | None = None
 
     def put(self, planned: Planned) -> None:
-        """Show the assumptions of a plan; none until it is finished."""
+        """Show the assumptions of a plan; empty until the plan is finished."""
         plan, spec = planned.plan, planned.spec
         self.scene = tornado_scene(spec, plan) if plan is not None and spec is not None else None
         if self.scene is not None:

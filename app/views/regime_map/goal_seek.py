@@ -138,7 +138,7 @@ class GoalSeek(QWidget):
         )
 
     def forget(self, side: Side) -> None:
-        """Clear results of another scenario, and propose a latency if none is entered."""
+        """Clear results of another scenario, and propose a latency if the field is empty."""
         if not self.latency.text():
             self.latency.setText(round_latency(side))
         changed, self.prediction = self.prediction is not side.prediction, side.prediction

@@ -57,7 +57,7 @@ class ThroughCursor(QWidget):
             canvas.wait()
 
     def fail(self) -> None:
-        """Show that there is no map to draw lines of."""
+        """Show that there is no map, and so no sweep."""
         self.chart = None
         for canvas in self.slices:
             canvas.fail("No map.")

@@ -26,7 +26,7 @@ class TimelineCanvas(TimelinePicture):
     # the window
 
     def reveal(self) -> None:
-        """Scroll to the first picked kernel if none is in view."""
+        """Scroll to the first picked kernel if no picked kernel is in view."""
         if self.lanes is None or not self.highlighted:
             return
         s, (low, high) = self.lanes.prediction.schedule, self.span

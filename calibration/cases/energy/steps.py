@@ -72,6 +72,5 @@ ends early has a mixture of all steps."""
 
 
 def is_fitted(name: str) -> bool:
-    """Whether a step is in the fit of energies: half of the steps are, by the hash of their
-    names."""
+    """Whether a step is in the fit of energies. The hash of the name selects half of the steps."""
     return int(sha256(f"half {name}".encode()).hexdigest()[0], 16) % 2 == 0

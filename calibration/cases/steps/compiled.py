@@ -136,12 +136,14 @@ COMPILED_MODES: tuple[Case, ...] = (
     *_replayed(train("bert-base", "autocast", 4, 128, layers=3)),
     *_replayed(train("gpt2", "bf16", 1, 256, layers=3)),
     *_replayed(train("resnet18", "autocast", 16, 0, "sgd")),
-    *(replace(c, mode="compiled_autotuned")
-      for c in infer("mlp-wide", "bf16", 1024, width=2048, depth=4)),
+    *(
+        replace(c, mode="compiled_autotuned")
+        for c in infer("mlp-wide", "bf16", 1024, width=2048, depth=4)
+    ),
     *_replayed(infer("resnet18", "fp16", 1)),
     *_replayed(infer("gpt2", "bf16", 1, 128, layers=3)),
     *_compiled(train("mlpblocks", "fp32", 4, by="adamw_compiled", count=6)),
     *_replayed([c for n in (1, 24) for c in train("mlpblocks", "fp32", 4, by="sgd", count=n)]),
     *_replayed(train("weights", "fp32", 4, by="sgd", count=100)),
-)  # fmt: skip
+)
 """The other modes of torch.compile, and a compiled optimizer; the most informative first."""

@@ -18,7 +18,7 @@ EXPERTS: tuple[Case, ...] = (
     *train("qwen3-30b", "bf16", 1, 2048, layers=4),
     *train("gpt-oss-20b", "bf16", 2, 1024, layers=4),
     *infer("gpt-oss-20b", "bf16", 4, 2048, layers=8),
-)  # fmt: skip
+)
 """In order of their value, so that a run that ends early has the most useful ones."""
 
 MIXTURES: tuple[Case, ...] = (

@@ -46,7 +46,7 @@ class Device:
 
 
 def find() -> Device:
-    """The current CUDA GPU. Raises InputError without one, or without its data sheet."""
+    """The current CUDA GPU. Raises InputError if there is no CUDA GPU, or no data sheet of it."""
     if torch.version.cuda is None or not torch.cuda.is_available():
         build = f"torch {torch.__version__}, built "
         build += f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
@@ -117,7 +117,7 @@ def users_folder() -> Path:
     if named := os.environ.get("RIDGEPOINT_GPUS"):
         return Path(named)
     try:
-        import platformdirs
+        import platformdirs  # optional: Ridgepoint is not installed on a measured machine
     except ImportError:  # a GPU machine without the package
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
         return Path(base) / "ridgepoint" / "gpus"

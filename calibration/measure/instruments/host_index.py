@@ -65,7 +65,7 @@ def _timed(
 
 def index(measured: Mapping[str, float], reference: Mapping[str, float]) -> float:
     """The time of this host relative to the reference: the median ratio over the cases of both, or
-    over those on a GPU if there are any. Raises InputError if they share none."""
+    over those on a GPU if there are any. Raises InputError if no case is in both."""
     shared = [name for name in reference if name in measured]
     shared = [name for name in shared if not name.endswith(ON_CPU_MARK)] or shared
     if not shared:

@@ -88,7 +88,7 @@ class Nvml:
 
 
 class FakeMeter:
-    """A GPU that always draws 300 W, for a run without one."""
+    """A fake GPU that always draws 300 W, for test runs without a GPU."""
 
     def reading(self) -> Row:
         now_s = time.perf_counter()

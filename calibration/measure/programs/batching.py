@@ -1,8 +1,8 @@
 """Continuous batching on a real clock, by the rules of `simulator.planning.server.scheduler`.
 
-Each iteration processes one token of every sequence that decodes; the rest of its budget goes to
-prompts in order of arrival, the last of them cut. A request waits until a slot is free. Slots hold
-whole sequences, so that no sequence is pre-empted.
+Each iteration processes one token of every sequence that decodes; the remaining budget goes to
+prompts in order of arrival, and the last of these may be cut. A request waits until a slot is free.
+Slots hold whole sequences, so that no sequence is pre-empted.
 """
 
 from __future__ import annotations

@@ -119,7 +119,8 @@ def cudnn_rnn_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _steps_first(op: Signature, x: Tensor) -> tuple[Work, ...]:
-    """The copy to [steps, batch, features], which cuDNN requires; none if the steps come first."""
+    """The copy to [steps, batch, features], which cuDNN requires; no kernel if the steps already
+    come first."""
     if not op.arg("batch_first", False) or len(x.shape) < 3:
         return ()
     (b, steps, width), (batch_step, time_step, feature_step) = x.shape, x.stride

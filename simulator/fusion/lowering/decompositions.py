@@ -41,7 +41,7 @@ def decompose(lowering: Lowering, index: int, op: Op) -> None:
     elif name == "cumsum":
         _scan(lowering, index, op)
     elif name == "nll_loss_forward":
-        _whole(lowering, index, op)
+        _lookup_loss(lowering, index, op)
     else:
         _reduction(lowering, index, op)
 
@@ -239,7 +239,7 @@ def _scan(lowering: Lowering, index: int, op: Op) -> None:
     lowering.nodes.append(node)
 
 
-def _whole(lowering: Lowering, index: int, op: Op) -> None:
+def _lookup_loss(lowering: Lowering, index: int, op: Op) -> None:
     """Lower a loss that is the sum of one looked-up element per row."""
     target = op.signature["target"]
     reads = lowering.inputs(index, op)

@@ -28,7 +28,8 @@ def _draws(op: Signature) -> bool:
 
 
 def seeds(op: Op, index: int, count: int, key: int) -> Node:
-    """The kernel that fills `count` seeds, before op `index`, the first op that draws."""
+    """The kernel that fills `count` seeds, before op `index`, the first op that draws random
+    numbers."""
     out = Tensor((count,), "int64", (1,))
     call = Op(Signature("aten.randint.low", (), (out,), (), {}), op.module, op.phase, (0,))
     return Node("library", 1, writes={key: out.nbytes}, ops=(index,), call=call)

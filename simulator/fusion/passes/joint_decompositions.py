@@ -18,9 +18,11 @@ from simulator.records import Op, Tensor, Trace, row_major
 
 _SOFTMAXES = ("aten._softmax.default", "aten._log_softmax.default")
 _WIDENING = (
-    "aten.native_batch_norm_backward.default", "aten.native_layer_norm_backward.default",
-    "aten._fused_rms_norm_backward.default", "aten.native_group_norm_backward.default",
-)  # fmt: skip
+    "aten.native_batch_norm_backward.default",
+    "aten.native_layer_norm_backward.default",
+    "aten._fused_rms_norm_backward.default",
+    "aten.native_group_norm_backward.default",
+)
 _WIDE_BYTES = 4  # bytes per element in full precision
 _WINDOW = 25  # largest window whose index is stored in a byte
 

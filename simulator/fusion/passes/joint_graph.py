@@ -82,6 +82,6 @@ def _backward(trace: Trace) -> int:
 
 def _fuses(op: Op) -> bool:
     """Whether an op fuses: in the decomposed graph all loops and reductions consist of fusible ops,
-    except those that the partitioner's list lacks."""
+    except ops that are missing from the partitioner's list."""
     unlisted = any(part in op.name for part in ("embedding", "pool", ".cat."))
     return kind(op.signature) != "library" and not unlisted

@@ -43,7 +43,7 @@ def is_view(op: Op) -> bool:
 
 
 def is_recomputable(op: Op) -> bool:
-    """Whether the partitioner may recompute an op while only ops of its list may run again."""
+    """Whether the partitioner may recompute an op when it recomputes only ops of its list."""
     listed = _class(op) in ("listed", "decomposed")
     return is_view(op) or listed or op.name.startswith("fused.pointwise")
 

@@ -104,7 +104,8 @@ class Chosen:
         return f"{self.trace.ops[index].name.split('.')[1]} (op {index})"
 
     def _product(self, members: Sequence[int]) -> int | None:
-        """The product among the members; None without one. The other ops are its epilogue."""
+        """The matrix product among the members, whose epilogue the other ops are; None if no member
+        is a product."""
         product: int | None = None
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:

@@ -18,8 +18,8 @@ Progress = Callable[[str], None]
 
 
 def depths(blocks: int, training: bool) -> Iterator[tuple[int, int]]:
-    """Pairs of depths to try. They differ by one period, `blocks` is a whole number of periods
-    more, and the depths that no earlier pair has add up to at most `blocks`.
+    """Pairs of depths to try. The depths of a pair differ by one period, and from `blocks` by whole
+    numbers of periods. A pair is left out if its new depths add up to more than `blocks`.
 
     The compiler's fusion repeats with every block if each block saves its result, as in training.
     If residual sums are recomputed until four are read (`realize_reads_threshold` of

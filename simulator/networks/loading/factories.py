@@ -31,7 +31,7 @@ def factories(path: Path) -> tuple[Factory, ...]:
 
     Raises InputError if the file cannot be run or has no factory.
     """
-    from torch import nn
+    from torch import nn  # it takes seconds, and the explorer imports this module
 
     code = imported(path)
     own, makes_inputs = own_callables(code), hasattr(code, "example_inputs")

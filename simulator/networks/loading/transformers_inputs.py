@@ -15,9 +15,12 @@ _ONE_BY_ONE = (
 """Parameters of networks that take images of several sizes. These sizes are data, so only the text
 part of such networks is predicted."""
 _MELS = (
-    "input_feat_per_channel", "feature_projection_input_dim", "num_mel_bins", "feature_size",
+    "input_feat_per_channel",
+    "feature_projection_input_dim",
+    "num_mel_bins",
+    "feature_size",
     "mel_bins",
-)  # fmt: skip
+)
 _IDS = ("input_ids", "qformer_input_ids")
 _RATE = 16_000  # samples per second of speech networks (Wav2Vec2FeatureExtractor)
 
@@ -87,14 +90,14 @@ def _labels(
 
 
 def _ids(*shape: int) -> Any:
-    import torch  # imported here and below, only when a network is loaded
+    import torch  # only when a network is loaded: it takes seconds
 
     return torch.zeros(shape, dtype=torch.int64)
 
 
 def _pictures(config: Any, batch: int) -> Any:
     """Images [batch, channels, height, width], or [batch, frames, ...] for video networks."""
-    import torch
+    import torch  # as above
 
     vision = getattr(config, "vision_config", None) or config
     size = getattr(vision, "image_size", None) or 224
@@ -119,7 +122,7 @@ def _mels(config: Any) -> int | None:
 def _spectrum(config: Any, batch: int, seq: int) -> Any:
     """[batch, mels, frames] for networks with positions for a fixed time, such as Whisper; else
     [batch, frames, mels]."""
-    import torch
+    import torch  # as above
 
     positions = getattr(config, "max_source_positions", None)
     mels = _mels(config)
@@ -130,7 +133,7 @@ def _spectrum(config: Any, batch: int, seq: int) -> Any:
 
 def _sound(config: Any, batch: int, seq: int) -> Any:
     """[batch, samples], [batch, channels, samples] for codecs, or [batch, frames, mels]."""
-    import torch
+    import torch  # as above
 
     rate = getattr(config, "sampling_rate", None)
     channels = getattr(config, "audio_channels", None) or (1 if rate else None)
@@ -144,7 +147,7 @@ def _sound(config: Any, batch: int, seq: int) -> Any:
 
 def _series(config: Any, batch: int, seq: int) -> Any:
     """[batch, time, channels]."""
-    import torch
+    import torch  # as above
 
     channels = getattr(config, "num_input_channels", None)
     length = getattr(config, "context_length", None)

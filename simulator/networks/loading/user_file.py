@@ -113,7 +113,7 @@ def _forget(code: ModuleType | None) -> None:
     """Remove ops that an earlier import of the file defined: torch rejects a second definition."""
     if code is None or "torch" not in sys.modules:
         return
-    from torch.library import Library
+    from torch.library import Library  # only once the file has imported torch
 
     for value in vars(code).values():
         if isinstance(value, Library):
@@ -171,7 +171,7 @@ def _check_sizes(label: str, factory: Callable[..., Any], sizes: Mapping[str, An
 
 def _parts(label: str, result: Any) -> tuple[nn.Module, tuple[Any, ...] | None, dict[str, Any]]:
     """Split the result of a factory: the module, and its inputs if the factory returns them."""
-    from torch import nn
+    from torch import nn  # only when a network is loaded: it takes seconds
 
     parts: Any = result if isinstance(result, tuple) else (result,)
     module, args, kwargs = (*parts, None, None)[:3]

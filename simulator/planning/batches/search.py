@@ -210,8 +210,8 @@ def batch_table(spec: Spec, row: Row, most: int) -> BatchTable | None:
 
 
 def _batches_of(batch: int | None, queued: bool) -> tuple[int, ...]:
-    """The batches to predict: the spec's, or those to choose from. If samples are batched as they
-    arrive, batches smaller than the spec's occur too."""
+    """The batches to predict: that of the spec, or all batches among which the planner chooses. If
+    samples are batched as they arrive, batches smaller than the spec's occur too."""
     if not queued:
         return (batch,) if batch else _BATCHES
     return (*(b for b in _QUEUED if b < batch), batch) if batch else _QUEUED
@@ -249,8 +249,8 @@ def gradient_bytes(scenario: Scenario) -> float:
 
 
 def sample_tokens(scenario: Scenario) -> int:
-    """Tokens of a sample; the sequence is the network's default if the scenario gives none. Raises
-    InputError if the network has no tokens."""
+    """Tokens of a sample; the sequence is the network's default if the scenario gives no length.
+    Raises InputError if the network has no tokens."""
     resolved = resolve(scenario)
     trace = trace_at(resolved, resolved.request.batch, resolved.request.seq)
     if not trace.tokens:

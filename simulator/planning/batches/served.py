@@ -171,7 +171,8 @@ def _served(
 def _overloaded(
     spec: Spec, card: GPU, common: dict[str, Any], table: BatchTable, rate: float
 ) -> Row:
-    """The row of a card that does not carry the rate, at least not at the slow end of its steps."""
+    """The row of a card that cannot carry the rate, at least at the slow end of its steps'
+    interval."""
     most, count, carried = (common[n] for n in ("largest_batch", "count", "largest_rate_per_s"))
     surely = common["largest_rate_interval_per_s"][0]
     paid = bill(card, count, mean_power(card, table.watts(most), 1.0).watts, spec.prices)

@@ -39,8 +39,8 @@ def shardable(engine: str, precision: str) -> str:
 
 
 def machines(card: GPU, count: int, network_bytes_per_s: float) -> Cluster:
-    """`count` linked GPUs: a part of a node, or whole nodes whose GPUs have a network each. Raises
-    InputError for other numbers, and if the GPUs have no known link."""
+    """`count` linked GPUs: a part of a node, or whole nodes in which each GPU has its own network
+    card. Raises InputError for other numbers, and if the GPUs have no known link."""
     if count < 2 or (count > NODE_GPUS and count % NODE_GPUS):
         raise InputError(
             f"count {count}: expected 2 to {NODE_GPUS} GPUs of one node, or a multiple of "
@@ -72,7 +72,7 @@ def network_step(spec: Spec, card: GPU, precision: str, batch: int) -> NetworkSt
 def sharded(spec: Spec, group: Cluster, common: dict[str, Any], batch: int, per_sample: int) -> Row:
     """The row of a run sharded over the GPUs of a cluster, each with `batch` samples of
     `per_sample` units. Raises InputError if the network cannot be sharded."""
-    from simulator.parallel.predict_step import predict_network
+    from simulator.parallel.predict_step import predict_network  # it imports torch
 
     step = network_step(spec, group.gpu, common["precision"], batch)
     layout = f"dp={group.gpus} fsdp{' recompute' if spec.workload.recompute else ''}"

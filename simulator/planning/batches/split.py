@@ -35,7 +35,7 @@ def split(
     """The rows of the fastest splits of a run over the GPUs of a cluster, with `batch` samples of
     `per_sample` units for each GPU, and the reasons for the other splits. Raises InputError if the
     network has no split, or none that fits."""
-    from simulator.parallel.split_search import layouts_of, search_splits
+    from simulator.parallel.split_search import layouts_of, search_splits  # it imports torch
 
     work, card = spec.workload, group.gpu
     step = network_step(spec, card, common["precision"], batch * group.gpus)

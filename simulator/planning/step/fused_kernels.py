@@ -45,9 +45,9 @@ def plain_and_fused_s(
 def saved_s(
     prefill: Scenario, batches: Sequence[int], saved: Floats, more_s: float, tokens: Floats
 ) -> Floats:
-    """Seconds saved in iterations of `tokens` tokens. They follow from the captured scenario of a
-    prefill, whose prompt also saves `more_s` by other kernels, and from the seconds `saved` in
-    decodes of `batches`. At least 0; linear between the points and beyond them."""
+    """Seconds saved in iterations of `tokens` tokens: linear between and beyond the decodes of
+    `batches`, which save `saved`, and a prompt of `PROMPT` tokens. The prompt saves the difference
+    between its two predictions and, by other kernels, `more_s`. Never negative."""
     plain, fused = plain_and_fused_s(prefill, [(1, PROMPT)])
     few = [(batch, s) for batch, s in zip(batches, saved, strict=True) if batch < PROMPT]
     known, at = (

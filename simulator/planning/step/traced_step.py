@@ -78,8 +78,8 @@ def few_layers(scenario: Scenario) -> tuple[int, int]:
 
 
 def repeats(scenario: Scenario) -> float:
-    """The number of times that the difference between the figures of the two `few_layers` networks
-    is added to the figures of the smaller one."""
+    """How often the difference between the two `few_layers` networks is added to the smaller one to
+    give all layers."""
     small, large = few_layers(scenario)
     return (sizes_of(scenario.network)["layers"] - small) / (large - small)
 

@@ -156,7 +156,8 @@ def name_of(request: TraceRequest) -> str | None:
 
 
 def card_of(network: str, gpu: GPU) -> str | None:
-    """The card of `CARDS` whose traces of a network equal those of a GPU; None if there is none."""
+    """The card of `CARDS` whose traces of a network equal those of a GPU; None if no card's traces
+    equal them."""
     own = traced_properties(network, gpu)
     return next((card for card in CARDS if _card_properties(network, card) == own), None)
 

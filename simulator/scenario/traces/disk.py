@@ -52,7 +52,7 @@ def families_path(request: TraceRequest, gpu: GPU, line: Line) -> Path:
 
 
 def stored_families(request: TraceRequest, gpu: GPU, line: Line, tracer: Tracer) -> Symbolic | None:
-    """The stored families along a line; None if none can be read."""
+    """The stored families along a line; None if the file is missing or cannot be read."""
     if TRACE_FOLDER.path is None:
         return None
     path = families_path(request, gpu, line)

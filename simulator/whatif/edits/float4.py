@@ -40,7 +40,8 @@ class Float4:
             )
 
     def check(self, trace: Trace) -> None:
-        """Raise InputError if no linear layer can run in NVFP4, or the step is training."""
+        """Raise InputError if no linear layer can run in NVFP4, or if the step is a training
+        step."""
         self._products(trace)
 
     def _products(self, trace: Trace) -> list[Product]:

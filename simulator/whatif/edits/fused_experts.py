@@ -96,7 +96,7 @@ def _is_topk(op: Op) -> bool:
 
 
 def _before(trace: Trace, index: int) -> Iterator[Op]:
-    """The ops that replace an op before the first product; none if the fused kernels do its
+    """The ops that replace an op before the first product; empty if the fused kernels do its
     work."""
     op = trace.ops[index]
     scores, place = op.inputs[0] if op.inputs else None, op.storages[0]
@@ -111,7 +111,7 @@ def _before(trace: Trace, index: int) -> Iterator[Op]:
 
 
 def _within(trace: Trace, index: int, last: int, own: Sequence[int]) -> Iterator[Op]:
-    """The ops that replace an op at or after the first product; none if the fused kernels do its
+    """The ops that replace an op at or after the first product; empty if the fused kernels do its
     work."""
     op = trace.ops[index]
     if _is_grouped(op):

@@ -67,8 +67,8 @@ class FusedOps:
 
 
 def kernels_of(chosen: Chosen, choice: Choice) -> list[Kernel]:
-    """The kernels into which a choice fuses ops. Raises InputError, with the reason, if there are
-    none."""
+    """The kernels into which a choice fuses ops. Raises InputError, with the reason, if no ops can
+    be fused."""
     if choice.numbers:
         return [_kernel(chosen, choice.numbers, choice)]
     sets = _sets(chosen.trace, choice)

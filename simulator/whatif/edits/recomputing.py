@@ -49,7 +49,8 @@ class Recomputed:
 
 
 def blocks(trace: Trace, modules: str) -> list[Block]:
-    """The blocks to recompute. Raises InputError if there is none, or if one runs twice."""
+    """The blocks to recompute. Raises InputError if no block can be recomputed, or if a block runs
+    twice."""
     forward: dict[str, list[int]] = {}
     backward: dict[str, list[int]] = {}
     for index, op in enumerate(trace.ops):

@@ -29,17 +29,20 @@ def test_every_trial_has_a_sentence(trial: Any):
     assert group(tried) == GROUPS[trial.changes == "machine"]
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("+cuda_graph", "Capture the step in a CUDA graph."),
-    ("+fusion=compiled", "Compile with torch.compile."),
-    ("+batch=256", "Use a batch of 256."),
-    ("+fuse=add+native_layer_norm", "Fuse add and layer norm into one kernel."),
-    ("+weights=int4", "Store weights as 4-bit integers."),
-    ("+host_speed=2", "Use a host twice as fast."),
-    ("+launch_cost=0.5", "Make launches cost half as much."),
-    ("+sustained_clock=1.1", "Raise the clock to 1.1 times its value."),
-    ("+gpu=b200_sxm", "Run on B200 SXM 180GB (HGX)."),
-    ("+optimizer=adamw_fused", "Update weights with fused AdamW."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("+cuda_graph", "Capture the step in a CUDA graph."),
+        ("+fusion=compiled", "Compile with torch.compile."),
+        ("+batch=256", "Use a batch of 256."),
+        ("+fuse=add+native_layer_norm", "Fuse add and layer norm into one kernel."),
+        ("+weights=int4", "Store weights as 4-bit integers."),
+        ("+host_speed=2", "Use a host twice as fast."),
+        ("+launch_cost=0.5", "Make launches cost half as much."),
+        ("+sustained_clock=1.1", "Raise the clock to 1.1 times its value."),
+        ("+gpu=b200_sxm", "Run on B200 SXM 180GB (HGX)."),
+        ("+optimizer=adamw_fused", "Update weights with fused AdamW."),
+    ],
+)
 def test_sentences(text: str, expected: str):
     assert sentence(advice(text)) == expected

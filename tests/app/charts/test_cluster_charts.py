@@ -78,8 +78,11 @@ def test_the_bar_says_regime_shares_and_figures():
 
 def test_shares_in_percent_sum_to_100():
     assert whole_percents(SHARES) == {
-        "compute": 65, "memory": 13, "overhead": 5, "communication": 17
-    }  # fmt: skip
+        "compute": 65,
+        "memory": 13,
+        "overhead": 5,
+        "communication": 17,
+    }
     assert whole_percents({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}) == {"a": 34, "b": 33, "c": 33}
 
 
@@ -150,8 +153,9 @@ def test_bubbles_are_waits_beside_which_no_kernel_runs():
     assert bubbles(rank) == [(30e-3, 32e-3)]
     late = replace(rank, communication=(Span("wait", 80e-3, 95e-3), Span("wait", 94e-3, 97e-3)))
     assert bubbles(late) == [(90e-3, 97e-3)]
-    texts = words(lanes_drawing(replace(ANSWER, ranks=(late,)), 1200, 300, TABULATED,
-                               (80e-3, 97e-3)))  # fmt: skip
+    texts = words(
+        lanes_drawing(replace(ANSWER, ranks=(late,)), 1200, 300, TABULATED, (80e-3, 97e-3))
+    )
     assert "bubble 7.00 ms" in texts and "bubble, no kernel" in texts and "10% bubble" in texts
 
 

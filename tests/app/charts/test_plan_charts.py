@@ -234,8 +234,11 @@ def test_the_queue_counts_busy_slots():
                  "99%: 40 ms", "limit 50 ms", "ms, 500 simulated tokens",
                  "ms, 200 simulated requests"):  # fmt: skip
         assert each in texts
-    slots = [i for i in drawing.items if isinstance(i, Rectangle) and i.edge == "line2"
-             and i.edge_width == 0.8]  # fmt: skip
+    slots = [
+        i
+        for i in drawing.items
+        if isinstance(i, Rectangle) and i.edge == "line2" and i.edge_width == 0.8
+    ]
     assert len(slots) == 64 - 12
     lit = [i for i in drawing.items if isinstance(i, Marker) and i.radius == 4.2]
     assert len(lit) == round(0.2 * 3 * (int((drawing.spots[1].box.width - 28) // 19) + 1))

@@ -44,8 +44,9 @@ def test_a_narrow_table_keeps_the_main_columns():
     for kind in (SERVE, TRAIN, INFER):  # the cost ranks the rows, so it stays
         assert shown(columns(read(kind)), 80)[0].head[0].startswith("USD")
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
-        "RTX 4060 Ti ×2", "vllm, bf16"
-    )  # fmt: skip
+        "RTX 4060 Ti ×2",
+        "vllm, bf16",
+    )
     split = replace(row("x", "H100 SXM5 80GB", 8, 1, 1), split=2)
     assert short_name(split) == ("H100 SXM5 ×8 tp=2", "vllm, bf16")
     assert distinguishing(ROWS) == ("engine",) and mode_of(ROWS[3], ("engine",)) == "eager"

@@ -36,15 +36,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("typed", "passed"),
     [
-        (["calibrate", "measure", "a folder", "--quick", "--only=x|y", "--seconds", "4"],
-         ["measure", "a folder", "--quick", "--only=x|y", "--seconds", "4"]),
+        (
+            ["calibrate", "measure", "a folder", "--quick", "--only=x|y", "--seconds", "4"],
+            ["measure", "a folder", "--quick", "--only=x|y", "--seconds", "4"],
+        ),
         (["calibrate", "fit"], ["fit"]),
         (["calibrate"], ["--help"]),
         (["calibrate", "measure", "-h"], ["measure", "-h"]),
         (["validate"], ["validate"]),
         (["validate", "--write", "--json", "f"], ["validate", "--write", "--json", "f"]),
     ],
-)  # fmt: skip
+)
 def test_arguments_go_through(
     run: Run, started: list[list[str]], typed: list[str], passed: list[str]
 ) -> None:

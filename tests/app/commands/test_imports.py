@@ -30,20 +30,23 @@ def imported(program: str, folder: Path, *arguments: str) -> set[str]:
     return set(ran.stdout.splitlines()[-1].split()[1:])
 
 
-@pytest.mark.parametrize("command", [
-    "--help",
-    "gpus",
-    "gpus h100",
-    "hosts",
-    "networks",
-    "predict bert-base",
-    "predict llama3-8b --train --gpu h100",
-    "predict gpt2 --mode compiled",
-    "whatif bert-base +cuda_graph +precision=fp16",
-    "compare bert-base --with +gpu=h100",
-    "sweep bert-base",
-    "map bert-base",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "gpus",
+        "gpus h100",
+        "hosts",
+        "networks",
+        "predict bert-base",
+        "predict llama3-8b --train --gpu h100",
+        "predict gpt2 --mode compiled",
+        "whatif bert-base +cuda_graph +precision=fp16",
+        "compare bert-base --with +gpu=h100",
+        "sweep bert-base",
+        "map bert-base",
+    ],
+)
 def test_a_packaged_network_needs_nothing_heavy(command: str, tmp_path: Path) -> None:
     assert imported(PROGRAM, tmp_path, *command.split()).isdisjoint(HEAVY)
 
@@ -76,11 +79,14 @@ def test_a_step_that_is_not_packaged_names_torch(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("command", "most"), [
-    ("--help", 185),  # 160
-    ("networks", 480),  # 441
-    ("predict bert-base", 645),  # 589
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        ("--help", 185),  # 160
+        ("networks", 480),  # 441
+        ("predict bert-base", 645),  # 589
+    ],
+)
 def test_importtime_lists_no_more_modules_than_the_budget(
     command: str, most: int, tmp_path: Path
 ) -> None:

@@ -105,13 +105,16 @@ def test_cost_against_speed_is_drawn(spec: Path, tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ('"100/s"', '"100 a second"', "error: load.rate = '100 a second': unknown unit"),
-    ('"h200"', '"h2000"', "error: unknown GPU 'h2000': did you mean"),
-    ("latency", "latencies", "error: limits: unknown key 'latencies': did you mean 'latency'?"),
-    ("resnet50", "resnet51", "error: "),
-    ('"inference"', '"dreaming"', "error: workload.kind = 'dreaming': expected one of serving"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"100/s"', '"100 a second"', "error: load.rate = '100 a second': unknown unit"),
+        ('"h200"', '"h2000"', "error: unknown GPU 'h2000': did you mean"),
+        ("latency", "latencies", "error: limits: unknown key 'latencies': did you mean 'latency'?"),
+        ("resnet50", "resnet51", "error: "),
+        ('"inference"', '"dreaming"', "error: workload.kind = 'dreaming': expected one of serving"),
+    ],
+)
 def test_one_message_and_status_2(spec: Path, old: str, new: str, message: str):
     spec.write_text(SPEC.replace(old, new))
     result = run(str(spec))

@@ -148,11 +148,13 @@ def test_networks_that_have_no_split(run: Run, arguments: tuple[str, ...], text:
     ("arguments", "text"),
     [
         (SMALL, "Missing option '--cluster'."),
-        ((*SMALL, *TWO, "--top", "0"),
-         "Invalid value for '--top': Input should be greater than or equal to 1"),
+        (
+            (*SMALL, *TWO, "--top", "0"),
+            "Invalid value for '--top': Input should be greater than or equal to 1",
+        ),
         ((*SMALL, *TWO, "--json", "-"), "No such option: --json (Possible options: --op)"),
     ],
-)  # fmt: skip
+)
 def test_options_that_the_parser_refuses(run: Run, arguments: tuple[str, ...], text: str) -> None:
     result = run("split", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")

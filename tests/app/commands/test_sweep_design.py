@@ -46,8 +46,11 @@ def test_all_combinations_are_predicted(run: Run, into: Path, tmp_path: Path):
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(r["gpu"], r["batch"]) for r in rows] == [
-        ("h100", "1"), ("h100", "8"), ("h200", "1"), ("h200", "8"),
-    ]  # fmt: skip
+        ("h100", "1"),
+        ("h100", "8"),
+        ("h200", "1"),
+        ("h200", "8"),
+    ]
     assert all(float(r["period_s"]) > 0 and r["refused"] == "" for r in rows)
     assert rows[0]["regime"] in ("compute", "memory", "overhead")
 
@@ -237,8 +240,11 @@ def test_rows_as_parquet(run: Run, into: Path, tmp_path: Path):
     stdout(run("sweep", "mlp-tiny", *AXES, "--into", into, "--parquet", out))
     rows = parquet.read_table(out).to_pylist()
     assert [(r["gpu"], r["batch"], r["fits"]) for r in rows] == [
-        ("h100", 1, True), ("h100", 8, True), ("h200", 1, True), ("h200", 8, True),
-    ]  # fmt: skip
+        ("h100", 1, True),
+        ("h100", 8, True),
+        ("h200", 1, True),
+        ("h200", 8, True),
+    ]
 
 
 def test_parquet_without_its_package_names_the_extra(

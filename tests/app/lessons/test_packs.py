@@ -47,13 +47,16 @@ def test_a_pack_in_the_folder_of_ones_own_is_read(tmp_path: Path, monkeypatch: p
 HEAD = 'format = "ridgepoint-lessons"\n'
 
 
-@pytest.mark.parametrize("text, words", [
-    ("version = 2\n", "version is 2: expected 1; set it"),
-    ("", "lesson is None: expected 1 to 60 [[lesson]] tables"),
-    ("lesson = []\n", "lesson is an array: expected 1 to 60 [[lesson]] tables"),
-    ("lesson = [3]\n", ", lesson 1 is 3: expected a [[lesson]] table"),
-    ("leson = 1\n", "unknown key 'leson': expected title and [[lesson]] tables"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("version = 2\n", "version is 2: expected 1; set it"),
+        ("", "lesson is None: expected 1 to 60 [[lesson]] tables"),
+        ("lesson = []\n", "lesson is an array: expected 1 to 60 [[lesson]] tables"),
+        ("lesson = [3]\n", ", lesson 1 is 3: expected a [[lesson]] table"),
+        ("leson = 1\n", "unknown key 'leson': expected title and [[lesson]] tables"),
+    ],
+)
 def test_wrong_packs(text: str, words: str, tmp_path: Path):
     path = tmp_path / "pack.toml"
     path.write_text(HEAD + text, "utf-8")

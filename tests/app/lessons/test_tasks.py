@@ -28,7 +28,7 @@ SOLUTIONS = {
     "05-one-sentence-or-sixty": lambda s: replace(s, batch=64),
     "07-faster-gpu": lambda s: replace(s, mode="cuda_graph"),
     "11-cheapest-card": lambda s: apply(s, *parse("fp8")),
-}  # fmt: skip
+}
 
 
 def _lesson(tmp_path: Path, text: str) -> Any:

@@ -160,8 +160,9 @@ def test_a_generated_kernel_shows_its_written_bytes() -> None:
 
 
 def test_a_grouped_product_shows_all_rows_and_its_groups() -> None:
-    sizes = dict(width=256, layers=1, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2,
-                 vocab=512)  # fmt: skip
+    sizes = dict(
+        width=256, layers=1, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2, vocab=512
+    )
     scenario = Scenario("qwen3-30b-decode", batch=4, seq=64, dtype="bf16", sizes=sizes)
     p = predict(scenario, subject(scenario))
     shapes = [g.shape for g in kernel_groups(p) if g.op == "_grouped_mm" and g.family == "gemm"]

@@ -30,7 +30,7 @@ def _convolution(variant: str | None = None, direction: str = "dgrad") -> Work:
         ("nvjet_sm90_tst_64x8_64x16_1x4_h_bz_TNT", "product"),
         ("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64_16x6_tn_align4>", "product"),
     ],
-)  # fmt: skip
+)
 def test_algorithms_by_recorded_names(name: str, expected: str) -> None:
     assert algorithm(name) == expected
 

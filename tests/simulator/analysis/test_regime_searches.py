@@ -190,8 +190,11 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     batches, speeds = [10, 2000, 4300, 4900], [0.5, 0.6, 1.0, 2.0]
     chart = regime_map(BASE, "batch", batches, "bandwidth", speeds, predictor=world)
     assert (chart.x, chart.y, chart.xs, chart.ys) == (
-        "batch", "bandwidth", tuple(batches), tuple(speeds),
-    )  # fmt: skip
+        "batch",
+        "bandwidth",
+        tuple(batches),
+        tuple(speeds),
+    )
     # at bandwidth 0.5 memory takes 6,000 of 10 + 6,000 + 4,500.5
     assert chart.period_s[0, 0] == pytest.approx(10510.5)
     assert chart.shares[0, 0].tolist() == pytest.approx(
@@ -233,7 +236,10 @@ def test_a_search_predicts_four_steps_at_once_and_then_beside_the_expected_end(
     shift = next_shift(BASE, "batch", start=3, predictor=world)
     assert (shift.last, shift.first) == (4500, 4501)
     assert looks[:4] == [
-        [3, 6, 12, 24, 48], [6, 12, 24, 48], [96, 192, 384, 768], [1536, 3072, 6144, 12288],
-    ]  # fmt: skip
+        [3, 6, 12, 24, 48],
+        [6, 12, 24, 48],
+        [96, 192, 384, 768],
+        [1536, 3072, 6144, 12288],
+    ]
     assert looks[4:6] == [[4340, 4525], [4494, 4507]]
     assert len(shift.tried) <= 20

@@ -127,12 +127,15 @@ def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
         fusion_for_speedup(base, 0)
 
 
-@pytest.mark.parametrize("figure, most, column, scale", [
-    ("step alone", 0.5, "latency_s", 1e-3),
-    ("step", 0.5, "period_s", 1e-3),
-    ("memory", 1.0, "memory_bytes", 2**30),
-    ("energy a step", 0.1, "joules", 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "figure, most, column, scale",
+    [
+        ("step alone", 0.5, "latency_s", 1e-3),
+        ("step", 0.5, "period_s", 1e-3),
+        ("memory", 1.0, "memory_bytes", 2**30),
+        ("energy a step", 0.1, "joules", 1.0),
+    ],
+)
 def test_the_largest_batch_with_a_figure_under_a_limit(
     figure: str, most: float, column: str, scale: float
 ):

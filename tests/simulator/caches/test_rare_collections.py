@@ -19,11 +19,14 @@ def thresholds() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-@pytest.mark.parametrize(("before", "within"), [
-    ((700, 10, 10), (200_000, 10, 10)),
-    ((300_000, 5, 5), (300_000, 5, 5)),
-    ((0, 10, 10), (0, 10, 10)),  # collection is off
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "within"),
+    [
+        ((700, 10, 10), (200_000, 10, 10)),
+        ((300_000, 5, 5), (300_000, 5, 5)),
+        ((0, 10, 10), (0, 10, 10)),  # collection is off
+    ],
+)
 def test_thresholds_return(before: tuple[int, int, int], within: tuple[int, int, int]) -> None:
     gc.set_threshold(*before)
     with pytest.raises(ValueError, match="inside"), few_collections():

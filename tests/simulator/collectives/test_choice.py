@@ -72,8 +72,11 @@ def test_the_switch_reduces_from_five_gpus_of_one_node_alone() -> None:
 def test_channels_have_work_for_their_threads() -> None:
     # LL: 512 threads of 8 bytes for each of 4 ranks; at most 24
     assert [choose("all_reduce", size, FOUR).channels for size in (0, 16384, 16385, 32769)] == [
-        1, 1, 2, 3,
-    ]  # fmt: skip
+        1,
+        1,
+        2,
+        3,
+    ]
     assert choose("all_reduce", 5_000_000, FOUR).channels == 24
 
 
@@ -148,8 +151,10 @@ def test_other_links_take_time_by_their_speed() -> None:
         (moving / share + copied) / (moving + copied), rel=1e-3
     )
     assert [one.tier for one in (plain, twice, staged)] == [
-        "interpolated", "transferred", "transferred",
-    ]  # fmt: skip
+        "interpolated",
+        "transferred",
+        "transferred",
+    ]
     other = priced("all_gather", size, replace(FOUR, fabric="other", kind="pcie"), "eager")
     assert other == priced("all_gather", size, replace(FOUR, fabric="pcie4", kind="pcie"), "eager")
 

@@ -28,7 +28,7 @@ CURVES: list[tuple[str, dict[str, Any], str]] = [
     ("softmax", {"cols": 1024}, "softmax_warp"),
     ("softmax", {"cols": 1025}, "softmax"),
     ("memcpy", {"direction": "d2h"}, "memcpy_d2h"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("family", "dims", "expected"), CURVES)

@@ -128,10 +128,8 @@ def strided(shape: tuple[int, ...], stride: tuple[int, ...], dtype: str = F32) -
         # the eight bytes of a row of half precision
         (((4, 128), F16), [1], (4, 128, 1, False, 8, False)),
     ],
-)  # fmt: skip
-def test_loads_of_a_sum(
-    x: Any, dim: Any, expected: tuple[int, int, int, bool, int, bool]
-) -> None:  # fmt: skip
+)
+def test_loads_of_a_sum(x: Any, dim: Any, expected: tuple[int, int, int, bool, int, bool]) -> None:
     rows = expected[0]
     dtype = x.dtype if isinstance(x, Tensor) else x[1]
     op = sig("aten.sum.dim_IntList", ((rows,), dtype), None, {"dim": dim}, self=x)

@@ -118,14 +118,16 @@ def test_a_damaged_file(saved: Path, change: Change, reason: str) -> None:
         (put("storages", 0, 0, -5), "Expected `int` >= 0 - at `$.storages[0][0]`"),
         (put("storages", 0, 1, -2), "Expected `int` >= -1 - at `$.storages[0][1]`"),
         (put("storages", 0, 2, -3), "Expected `int` >= 0 - at `$.storages[0][2]`"),
-        (put("storages", 0, 4, "tpu"),
-         "Expected `str` matching regex '^(cuda|cpu)$' - at `$.storages[0][4]`"),
+        (
+            put("storages", 0, 4, "tpu"),
+            "Expected `str` matching regex '^(cuda|cpu)$' - at `$.storages[0][4]`",
+        ),
         (put("ops", 0, 0, 1.5), "Expected `int`, got `float` - at `$.ops[0][0]`"),
         (lambda rows: rows.update(weight_bytes=-1), "Expected `int` >= 0 - at `$.weight_bytes`"),
         (lambda rows: rows.update(samples=-1), "Expected `int` >= 0 - at `$.samples`"),
         (lambda rows: rows.update(phase="both"), "Invalid enum value 'both' - at `$.phase`"),
     ],
-)  # fmt: skip
+)
 def test_a_number_that_cannot_be(saved: Path, change: Change, reason: str) -> None:
     changed(saved, change)
     assert refused(saved) == (

@@ -152,7 +152,7 @@ def test_no_file(tmp_path: Path) -> None:
         (b"\x91" * 200_000, None),
         (b'{"format": "\xff\xfe"}', None),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_something_else(tmp_path: Path, content: bytes, reason: str | None) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(content)

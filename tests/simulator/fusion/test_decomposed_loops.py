@@ -172,9 +172,7 @@ def test_the_backward_pass_of_a_layer_norm_sums_along_and_across_its_rows() -> N
     operands, statistics = [4, ALL, ALL], [96, 96]
     # 16 FLOPs per element of its own in two halves, and 4 for the gradient in each nest
     assert along[:6] == (24, 64, True, [*operands, *statistics, 256, 256], [96, 96], 12 * 1536)
-    assert loop[:6] == (
-        1536, 1, True, [*operands, *statistics, 256, 256, 96, 96], [ALL], 4 * 1536
-    )  # fmt: skip
+    assert loop[:6] == (1536, 1, True, [*operands, *statistics, 256, 256, 96, 96], [ALL], 4 * 1536)
     assert loop.slots == 0 and along.slots == across.slots
     assert across[:6] == (64, 24, False, [*operands, *statistics], [256, 256], 12 * 1536)
 

@@ -68,8 +68,9 @@ def test_a_backward_pass_is_entered_at_its_first_op_with_a_gradient_for_each_wei
     expected = [(phases.index("backward"), pytest.approx(3e-6 + 4 * 1e-7))]
     assert entered(plan, backward_s=3e-6, gradient_s=1e-7) == expected
     assert [place for place, _ in entered(plan, call_s=1e-6, backward_s=1e-6)] == [
-        0, phases.index("backward"),
-    ]  # fmt: skip
+        0,
+        phases.index("backward"),
+    ]
 
 
 def test_a_slower_host_takes_longer_in_proportion() -> None:
@@ -103,14 +104,17 @@ def heads(_: Calls, q: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, q, q)
 
 
-@pytest.mark.parametrize(("function", "shape", "cost"), [
-    (lambda m, x: x @ m.w, (4, 4), "product_s"),
-    (lambda m, x: torch.addmm(m.b, x, m.w), (4, 4), "further_product_s"),
-    (lambda m, x: torch.addmm(m.b, x, m.w).sin(), (4, 4), "product_s"),  # a loop adds the bias
-    (lambda m, x: torch.bmm(x, x), (2, 4, 4), "further_product_s"),
-    (lambda m, x: F.conv2d(x, m.w[:, :, None, None]), (2, 4, 4, 4), "convolution_s"),
-    (heads, (2, 2, 16, 64), "attention_s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "shape", "cost"),
+    [
+        (lambda m, x: x @ m.w, (4, 4), "product_s"),
+        (lambda m, x: torch.addmm(m.b, x, m.w), (4, 4), "further_product_s"),
+        (lambda m, x: torch.addmm(m.b, x, m.w).sin(), (4, 4), "product_s"),  # a loop adds the bias
+        (lambda m, x: torch.bmm(x, x), (2, 4, 4), "further_product_s"),
+        (lambda m, x: F.conv2d(x, m.w[:, :, None, None]), (2, 4, 4, 4), "convolution_s"),
+        (heads, (2, 2, 16, 64), "attention_s"),
+    ],
+)
 def test_a_call_takes_the_seconds_of_its_kind(
     function: Callable[..., Any], shape: tuple[int, ...], cost: str
 ) -> None:

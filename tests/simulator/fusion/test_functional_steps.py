@@ -27,11 +27,17 @@ def test_two_loops_in_place_write_two_new_storages() -> None:
     plain = functional(row)
     first, second = len(row.storages), len(row.storages) + 1
     assert [op.name for op in plain.ops] == [
-        "aten.mul.Tensor", "aten.relu.default", "aten.mul.Tensor", "aten.sin.default",
-    ]  # fmt: skip
+        "aten.mul.Tensor",
+        "aten.relu.default",
+        "aten.mul.Tensor",
+        "aten.sin.default",
+    ]
     assert [op.storages for op in plain.ops] == [
-        (x, own), (own, first), (first, second), (second, result),
-    ]  # fmt: skip
+        (x, own),
+        (own, first),
+        (first, second),
+        (second, result),
+    ]
     # each ends with its last use, but the newest where the old one ended
     lives = [(plain.storages[s].born, plain.storages[s].freed) for s in (own, first, second)]
     assert lives == [(0, 2), (1, 3), (2, row.storages[own].freed)]
@@ -42,10 +48,13 @@ def test_two_loops_in_place_write_two_new_storages() -> None:
         assert op.signature.aliases[-1] not in op.signature.aliases[:-1]
 
 
-@pytest.mark.parametrize("function", [
-    lambda x: x.mul_(2) + 1,  # the caller sees it
-    lambda x: x[:, :5].mul_(2) + 1,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.mul_(2) + 1,  # the caller sees it
+        lambda x: x[:, :5].mul_(2) + 1,
+    ],
+)
 def test_loops_on_inputs_stay_in_place(function: Callable[..., Any]) -> None:
     row = step(function, 10, 10)
     assert functional(row) is row

@@ -24,10 +24,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 MINE: dict[str, Any] = {
-    "name": "My card", "memory_gib": 80, "bandwidth_gbytes_per_s": 1500,
-    "tensor_tflops": {"bf16": 312}, "unsourced": ["memory_gib", "tensor_tflops.bf16"],
+    "name": "My card",
+    "memory_gib": 80,
+    "bandwidth_gbytes_per_s": 1500,
+    "tensor_tflops": {"bf16": 312},
+    "unsourced": ["memory_gib", "tensor_tflops.bf16"],
     "sources": {"measured: a copy of 1 GiB": ["bandwidth_gbytes_per_s"]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PACKAGED.glob("*.toml")))

@@ -37,57 +37,63 @@ def call(
     return Signature(name, tuple(tensors), (out,), tuple(names), args)
 
 
-@pytest.mark.parametrize(("signature", "waits"), [
-    (call("aten._local_scalar_dense.default", NUMBER, {}, self=GPU), True),
-    (call("aten._local_scalar_dense.default", HOST_NUMBER, {}, self=HOST), False),
-    (call("aten.normal.Tensor_Tensor", GPU, {}, mean=GPU, std=GPU), True),
-    (call("aten.normal.Tensor_Tensor", GPU, {}, mean=HOST, std=HOST), False),
-    (call("aten.add.Tensor", GPU, {}, self=GPU, other=GPU), False),
-    (call(REPEAT, INDEX, {}, repeats=INDEX), True),
-    (call(REPEAT, INDEX, {"output_size": 3}, repeats=INDEX), False),
-    (call(HISTOGRAM, GPU, {}, self=GPU), True),  # from 0 to 0: the host reads the extremes
-    (call(HISTOGRAM, GPU, {"min": 2, "max": 2}, self=GPU), True),
-    (call(HISTOGRAM, GPU, {"min": 0, "max": 1}, self=GPU), False),
-    (call(HISTOGRAM, GPU, {"max": 1}, self=GPU), False),
-    (call(FILL, GPU, {}, self=GPU, mask=MASK, value=NUMBER), True),
-    (call(FILL, GPU, {}, self=GPU, mask=MASK, value=HOST_NUMBER), False),
-    (call("aten.masked_fill.Scalar", GPU, {"value": 1.0}, self=GPU, mask=MASK), False),
-    (call(GET, GPU, {}, self=GPU, indices=INDEX), False),
-    (call(GET, GPU, {}, self=GPU, indices=HOST_INDEX), True),  # copied to the GPU
-    (call(GET, GPU, {}, self=GPU, indices=[INDEX, HOST_INDEX]), True),
-    (call(GET, GPU, {}, self=GPU, indices=MASK), True),
-    (call(GET, GPU, {}, self=GPU, indices=BYTES), True),
-    (call(GET, GPU, {}, self=GPU, indices=[INDEX, MASK]), True),  # one of them is a mask
-    (call(PUT, GPU, {}, self=GPU, indices=INDEX, values=GPU), False),
-    (call(PUT, GPU, {}, self=GPU, indices=MASK, values=HOST_NUMBER), False),  # a fill
-    (call(PUT, GPU, {}, self=GPU, indices=MASK, values=NUMBER), True),
-    (call(PUT, GPU, {}, self=GPU, indices=MASK, values=TWO), True),
-    (call(PUT, GPU, {}, self=GPU, indices=[MASK, MASK2], values=HOST_NUMBER), True),
-    (call(PUT, GPU, {}, self=GPU, indices=HOST_INDEX, values=HOST_NUMBER), True),
-    (call(PUT, GPU, {}, self=GPU, indices=INDEX, values=HOST_NUMBER), False),
-    (call(COPY, HOST, {}, self=GPU), True),
-    (call(COPY_, HOST, {"non_blocking": True}, self=HOST, src=GPU), True),  # pageable memory
-    (call(COPY, GPU, {}, self=HOST), True),
-    (call(COPY, GPU, {"non_blocking": True}, self=HOST), False),
-    (call(COPY, HOST, {"non_blocking": True}, self=GPU), False),  # the new tensor is pinned
-    (call(COPY, HOST, {"non_blocking": False}, self=GPU), True),
-    (call(COPY_, GPU, {"non_blocking": False}, self=GPU, src=HOST), True),
-    (call(COPY_, GPU, {}, self=GPU, src=GPU), False),
-    (call(COPY, HOST_EMPTY, {}, self=EMPTY), False),  # no bytes to copy
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("signature", "waits"),
+    [
+        (call("aten._local_scalar_dense.default", NUMBER, {}, self=GPU), True),
+        (call("aten._local_scalar_dense.default", HOST_NUMBER, {}, self=HOST), False),
+        (call("aten.normal.Tensor_Tensor", GPU, {}, mean=GPU, std=GPU), True),
+        (call("aten.normal.Tensor_Tensor", GPU, {}, mean=HOST, std=HOST), False),
+        (call("aten.add.Tensor", GPU, {}, self=GPU, other=GPU), False),
+        (call(REPEAT, INDEX, {}, repeats=INDEX), True),
+        (call(REPEAT, INDEX, {"output_size": 3}, repeats=INDEX), False),
+        (call(HISTOGRAM, GPU, {}, self=GPU), True),  # from 0 to 0: the host reads the extremes
+        (call(HISTOGRAM, GPU, {"min": 2, "max": 2}, self=GPU), True),
+        (call(HISTOGRAM, GPU, {"min": 0, "max": 1}, self=GPU), False),
+        (call(HISTOGRAM, GPU, {"max": 1}, self=GPU), False),
+        (call(FILL, GPU, {}, self=GPU, mask=MASK, value=NUMBER), True),
+        (call(FILL, GPU, {}, self=GPU, mask=MASK, value=HOST_NUMBER), False),
+        (call("aten.masked_fill.Scalar", GPU, {"value": 1.0}, self=GPU, mask=MASK), False),
+        (call(GET, GPU, {}, self=GPU, indices=INDEX), False),
+        (call(GET, GPU, {}, self=GPU, indices=HOST_INDEX), True),  # copied to the GPU
+        (call(GET, GPU, {}, self=GPU, indices=[INDEX, HOST_INDEX]), True),
+        (call(GET, GPU, {}, self=GPU, indices=MASK), True),
+        (call(GET, GPU, {}, self=GPU, indices=BYTES), True),
+        (call(GET, GPU, {}, self=GPU, indices=[INDEX, MASK]), True),  # one of them is a mask
+        (call(PUT, GPU, {}, self=GPU, indices=INDEX, values=GPU), False),
+        (call(PUT, GPU, {}, self=GPU, indices=MASK, values=HOST_NUMBER), False),  # a fill
+        (call(PUT, GPU, {}, self=GPU, indices=MASK, values=NUMBER), True),
+        (call(PUT, GPU, {}, self=GPU, indices=MASK, values=TWO), True),
+        (call(PUT, GPU, {}, self=GPU, indices=[MASK, MASK2], values=HOST_NUMBER), True),
+        (call(PUT, GPU, {}, self=GPU, indices=HOST_INDEX, values=HOST_NUMBER), True),
+        (call(PUT, GPU, {}, self=GPU, indices=INDEX, values=HOST_NUMBER), False),
+        (call(COPY, HOST, {}, self=GPU), True),
+        (call(COPY_, HOST, {"non_blocking": True}, self=HOST, src=GPU), True),  # pageable memory
+        (call(COPY, GPU, {}, self=HOST), True),
+        (call(COPY, GPU, {"non_blocking": True}, self=HOST), False),
+        (call(COPY, HOST, {"non_blocking": True}, self=GPU), False),  # the new tensor is pinned
+        (call(COPY, HOST, {"non_blocking": False}, self=GPU), True),
+        (call(COPY_, GPU, {"non_blocking": False}, self=GPU, src=HOST), True),
+        (call(COPY_, GPU, {}, self=GPU, src=GPU), False),
+        (call(COPY, HOST_EMPTY, {}, self=EMPTY), False),  # no bytes to copy
+    ],
+)
 def test_the_host_waits_where_it_reads_data(signature: Signature, waits: bool) -> None:
     assert syncs(signature) is waits
     assert may_wait(signature.name) or not waits
 
 
-@pytest.mark.parametrize(("signature", "refused"), [
-    (call(COPY, GPU, {"non_blocking": True}, self=HOST), True),  # memory that is not pinned
-    (call(COPY, GPU, {}, self=HOST), True),
-    (call(COPY, GPU, {}, self=GPU), False),
-    (call(COPY, HOST_EMPTY, {}, self=EMPTY), False),
-    (call("aten.nonzero.default", INDEX, {}, self=GPU), True),
-    (call("aten.relu.default", GPU, {}, self=GPU), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("signature", "refused"),
+    [
+        (call(COPY, GPU, {"non_blocking": True}, self=HOST), True),  # memory that is not pinned
+        (call(COPY, GPU, {}, self=HOST), True),
+        (call(COPY, GPU, {}, self=GPU), False),
+        (call(COPY, HOST_EMPTY, {}, self=EMPTY), False),
+        (call("aten.nonzero.default", INDEX, {}, self=GPU), True),
+        (call("aten.relu.default", GPU, {}, self=GPU), False),
+    ],
+)
 def test_graphs_capture_no_wait_and_no_copy_of_unpinned_memory(
     signature: Signature, refused: bool
 ) -> None:

@@ -166,11 +166,13 @@ def test_the_backward_pass_goes_the_other_way() -> None:
     ("network", "said"),
     [
         (breaking.Item, "1 op (_local_scalar_dense) between them in eager mode"),
-        (breaking.Looped, "7 ops (2 relu, 2 _local_scalar_dense, t, addmm, mul) between them in "
-                          "eager mode"),
+        (
+            breaking.Looped,
+            "7 ops (2 relu, 2 _local_scalar_dense, t, addmm, mul) between them in eager mode",
+        ),
         (breaking.Prints, "0 ops between them in eager mode"),
     ],
-)  # fmt: skip
+)
 def test_eager_ops_between_graphs_are_named(network: type[breaking.Two], said: str) -> None:
     module = network()
     own = trace(module, module.example_inputs(8, 0), phase="inference")

@@ -191,8 +191,10 @@ def test_the_catalogue_and_programs_of_a_user_stay_in_this_process() -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_the_child_ends_with_the_command(tmp_path: Path, number: int, status: int) -> None:
     marker = tmp_path / "pid"
-    code = NETS.replace("while True: pass", f"open({str(marker)!r}, 'w').write(str(os.getpid()))\n"
-    "        while True: pass")  # fmt: skip
+    code = NETS.replace(
+        "while True: pass",
+        f"open({str(marker)!r}, 'w').write(str(os.getpid()))\n        while True: pass",
+    )
     (tmp_path / "nets.py").write_text(code, "utf-8")
     command = subprocess.Popen(
         [sys.executable, "-m", "app.cli", "predict", f"{tmp_path / 'nets.py'}:Loops"],

@@ -57,15 +57,17 @@ CASES: dict[str, tuple[Any, ...]] = {
     "joined": (m.joined, _tensor(2, 3, 7), _tensor(2, 5)),
     "triangle": (m.triangle, _tensor(3, 7, 5)),
     "log_softmax": (m.log_softmax, _tensor(3, 9, 21, dtype=HALF)),
-}  # fmt: skip
+}
 TRAINED: dict[str, tuple[Any, ...]] = {
     "classified": (m.Classified(), _tensor(9, 5), torch.empty(9, dtype=torch.int64, device="meta")),
     "gelu_trained": (nn.Sequential(nn.Linear(5, 7), nn.GELU(), nn.Linear(7, 3)), _tensor(9, 5)),
     "softmax_trained": (nn.Sequential(nn.Linear(5, 7), nn.Softmax(-1)), _tensor(9, 5)),
     "silu_trained": (nn.Sequential(nn.Linear(5, 7), nn.SiLU(), nn.Linear(7, 3)), _tensor(9, 5)),
-    "norm_trained": (nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3)),
-                     _tensor(9, 5)),
-}  # fmt: skip
+    "norm_trained": (
+        nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3)),
+        _tensor(9, 5),
+    ),
+}
 
 
 def _sources(name: str, step: Fused, others: tuple[tuple[str, Fused], ...] = ()) -> dict[str, str]:

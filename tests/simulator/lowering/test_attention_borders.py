@@ -32,14 +32,17 @@ def test_tiles_of_flash(width: int, padded: int) -> None:
     assert tile("flash", "fwd", 8, width) == forward  # the wider of keys and values
 
 
-@pytest.mark.parametrize(("width", "forward", "backward", "single"), [
-    (32, (64, 64, 32), (64, 64, 32), (64, 64, 32)),
-    (33, (64, 64, 64), (64, 64, 64), (64, 64, 64)),
-    (64, (64, 64, 64), (64, 64, 64), (64, 64, 64)),
-    (65, (64, 128, 96), (128, 128, 96), (64, 128, 96)),
-    (128, (64, 128, 128), (128, 128, 128), (64, 128, 128)),
-    (129, (32, 128, 160), (64, 64, 160), (64, 64, 160)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("width", "forward", "backward", "single"),
+    [
+        (32, (64, 64, 32), (64, 64, 32), (64, 64, 32)),
+        (33, (64, 64, 64), (64, 64, 64), (64, 64, 64)),
+        (64, (64, 64, 64), (64, 64, 64), (64, 64, 64)),
+        (65, (64, 128, 96), (128, 128, 96), (64, 128, 96)),
+        (128, (64, 128, 128), (128, 128, 128), (64, 128, 128)),
+        (129, (32, 128, 160), (64, 64, 160), (64, 64, 160)),
+    ],
+)
 def test_tiles_of_efficient_attention(
     width: int, forward: tuple[int, ...], backward: tuple[int, ...], single: tuple[int, ...]
 ) -> None:
@@ -130,14 +133,17 @@ def test_splits_of_one_query_of_cudnn(batch: int, keys: int, splits: int) -> Non
     assert len(combine) == (splits > 1)
 
 
-@pytest.mark.parametrize(("rows", "columns", "high", "wide", "causal", "counts"), [
-    # 3 blocks of 128 rows and 5 tiles of 64 columns: all; blocks, tiles, longest, edges
-    (300, 300, 128, 64, False, (3, 15, 5, 0)),
-    # a causal mask: 2 + 4 + 5, of which it cuts up to two of each
-    (300, 300, 128, 64, True, (3, 11, 5, 6)),
-    (300, 300, 64, 128, True, (5, 1 + 1 + 2 + 2 + 3, 3, 5)),
-    (0, 300, 64, 64, False, (0, 0, 1, 0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "columns", "high", "wide", "causal", "counts"),
+    [
+        # 3 blocks of 128 rows and 5 tiles of 64 columns: all; blocks, tiles, longest, edges
+        (300, 300, 128, 64, False, (3, 15, 5, 0)),
+        # a causal mask: 2 + 4 + 5, of which it cuts up to two of each
+        (300, 300, 128, 64, True, (3, 11, 5, 6)),
+        (300, 300, 64, 128, True, (5, 1 + 1 + 2 + 2 + 3, 3, 5)),
+        (0, 300, 64, 64, False, (0, 0, 1, 0)),
+    ],
+)
 def test_layouts_of_a_head(
     rows: int, columns: int, high: int, wide: int, causal: bool, counts: tuple[int, ...]
 ) -> None:

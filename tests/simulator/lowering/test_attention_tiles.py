@@ -16,8 +16,9 @@ from tests.simulator.costs.conftest import sig
 H200 = gpu("h200")
 
 
-def run(backend: str, b: int, h: int, hk: int, sq: int, sk: int, d: int = 64,
-        **args: Any) -> tuple[Work, ...]:  # fmt: skip
+def run(
+    backend: str, b: int, h: int, hk: int, sq: int, sk: int, d: int = 64, **args: Any
+) -> tuple[Work, ...]:
     q, k = ((b, h, sq, d), "bfloat16"), ((b, hk, sk, d), "bfloat16")
     more = {"attn_bias": ((b, h, sq, sk), "bfloat16")} if args.pop("mask", False) else {}
     name = f"aten._scaled_dot_product_{backend}_attention.default"

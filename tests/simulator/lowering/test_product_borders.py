@@ -22,22 +22,25 @@ def families(m: int, n: int, k: int, **arguments: Any) -> list[str]:
     return [work.family for work in lowered(m, n, k, **arguments)]
 
 
-@pytest.mark.parametrize(("m", "n", "kind", "whole", "split"), [
-    # one block of 64 × 64: the least depth
-    (64, 64, HALF, 2559, 2560),
-    (64, 64, F8, 2559, 2560),
-    (64, 64, ODD, 511, 512),
-    (64, 64, TF32, 63, 64),
-    (64, 64, SINGLE, 255, 256),
-    # more blocks: the depth for each of them
-    (64, 64 * 40, HALF, 2560, 2561),  # 40 · 64 = 2,560
-    (64, 64 * 39 + 1, HALF, 2560, 2561),  # 40 blocks, one of a single column
-    (64 * 3 + 1, 64 * 10, HALF, 2560, 2561),  # 4 · 10
-    (64, 64 * 16, F8, 2560, 2561),  # 16 · 160 = 2,560
-    (64, 64 * 107, ODD, 513, 514),  # 107 · 4.8 = 513.6
-    (64, 64 * 4, TF32, 64, 65),  # 4 · 16 = 64
-    (64, 64 * 86, SINGLE, 258, 259),  # 86 · 3 = 258
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("m", "n", "kind", "whole", "split"),
+    [
+        # one block of 64 × 64: the least depth
+        (64, 64, HALF, 2559, 2560),
+        (64, 64, F8, 2559, 2560),
+        (64, 64, ODD, 511, 512),
+        (64, 64, TF32, 63, 64),
+        (64, 64, SINGLE, 255, 256),
+        # more blocks: the depth for each of them
+        (64, 64 * 40, HALF, 2560, 2561),  # 40 · 64 = 2,560
+        (64, 64 * 39 + 1, HALF, 2560, 2561),  # 40 blocks, one of a single column
+        (64 * 3 + 1, 64 * 10, HALF, 2560, 2561),  # 4 · 10
+        (64, 64 * 16, F8, 2560, 2561),  # 16 · 160 = 2,560
+        (64, 64 * 107, ODD, 513, 514),  # 107 · 4.8 = 513.6
+        (64, 64 * 4, TF32, 64, 65),  # 4 · 16 = 64
+        (64, 64 * 86, SINGLE, 258, 259),  # 86 · 3 = 258
+    ],
+)
 def test_the_depth_from_which_a_product_is_split(
     m: int, n: int, kind: dict[str, Any], whole: int, split: int
 ) -> None:
@@ -86,13 +89,16 @@ def test_steps_of_the_kernel_for_few_rows(k: int, steps: int) -> None:
     assert work.dims["steps"] == steps
 
 
-@pytest.mark.parametrize(("m", "n", "k", "thin"), [
-    (131_072, 32, 64, True),  # 4,096 tiles of 32 lines
-    (131_071, 32, 64, False),
-    (32, 131_072, 64, True),
-    (200_000, 33, 64, False),
-    (131_072, 32, 65, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("m", "n", "k", "thin"),
+    [
+        (131_072, 32, 64, True),  # 4,096 tiles of 32 lines
+        (131_071, 32, 64, False),
+        (32, 131_072, 64, True),
+        (200_000, 33, 64, False),
+        (131_072, 32, 65, False),
+    ],
+)
 def test_borders_of_tiles_of_32(m: int, n: int, k: int, thin: bool) -> None:
     for dtype in ("float16", "bfloat16"):
         variant = lowered(m, n, k, dtype, align_bytes=8)[-1].dims.get("variant")
@@ -101,22 +107,25 @@ def test_borders_of_tiles_of_32(m: int, n: int, k: int, thin: bool) -> None:
     assert "variant" not in lowered(m, n, k, batch=2, align_bytes=8)[-1].dims
 
 
-@pytest.mark.parametrize(("m", "n", "k", "kernels"), [
-    # up to 1.8e6 multiplications, except thin ones
-    (10, 1000, 180, BY_DEPTH),
-    (1000, 10, 180, BY_DEPTH),
-    (200, 9, 1000, PLAIN),
-    # 200 · 200 = 40,000 results in 2 · 2 blocks: deeper than 4 · 80 = 320
-    (200, 200, 320, PLAIN),
-    (200, 200, 321, BY_DEPTH),
-    (201, 199, 1000, PLAIN),  # 39,999 results
-    (128, 384, 240, PLAIN),  # 3 blocks · 80
-    (128, 384, 241, BY_DEPTH),
-    (129, 384, 480, PLAIN),  # 2 · 3 blocks
-    (129, 384, 481, BY_DEPTH),
-    (384, 129, 480, PLAIN),
-    (384, 129, 481, BY_DEPTH),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("m", "n", "k", "kernels"),
+    [
+        # up to 1.8e6 multiplications, except thin ones
+        (10, 1000, 180, BY_DEPTH),
+        (1000, 10, 180, BY_DEPTH),
+        (200, 9, 1000, PLAIN),
+        # 200 · 200 = 40,000 results in 2 · 2 blocks: deeper than 4 · 80 = 320
+        (200, 200, 320, PLAIN),
+        (200, 200, 321, BY_DEPTH),
+        (201, 199, 1000, PLAIN),  # 39,999 results
+        (128, 384, 240, PLAIN),  # 3 blocks · 80
+        (128, 384, 241, BY_DEPTH),
+        (129, 384, 480, PLAIN),  # 2 · 3 blocks
+        (129, 384, 481, BY_DEPTH),
+        (384, 129, 480, PLAIN),
+        (384, 129, 481, BY_DEPTH),
+    ],
+)
 def test_borders_of_a_shared_depth(m: int, n: int, k: int, kernels: list[str]) -> None:
     # The kernel for few rows takes up to 16 rows of a biased product first.
     expected = PLAIN if m <= 16 else kernels

@@ -29,9 +29,12 @@ def test_each_chunk_reads_the_weights_and_its_rows() -> None:
 def test_packed_and_batch_first_inputs_count_their_own_steps(sizes: bool) -> None:
     """64 steps of 16 rows: chunks of 16 steps, however the steps are stored."""
     args: dict[str, Any] = {
-        "mode": 2, "hidden_size": 512, "num_layers": 2, "batch_sizes": [16] * 64 if sizes else [],
+        "mode": 2,
+        "hidden_size": 512,
+        "num_layers": 2,
+        "batch_sizes": [16] * 64 if sizes else [],
         "batch_first": not sizes,
-    }  # fmt: skip
+    }
     shape = (1024, 512) if sizes else (16, 64, 512)
     op = sig("aten._cudnn_rnn.default", (shape, "float32"), None, args, input=(shape, "float32"))
     chunks = inputs(op, product(1024, 2048, 512), H200)
@@ -70,8 +73,9 @@ def test_a_spread_layer_synchronizes_its_units_by_flags() -> None:
 def test_only_one_wide_lstm_in_float16_training_with_rows_in_eights_is_spread(
     changed: dict[str, Any], kernels: int
 ) -> None:
-    given: dict[str, Any] = dict(kind="lstm", hidden=1024, steps=50, batch=8, dtype="float16",
-                                 train=True)  # fmt: skip
+    given: dict[str, Any] = dict(
+        kind="lstm", hidden=1024, steps=50, batch=8, dtype="float16", train=True
+    )
     op = rnn(**(given | changed))
     # a product and a cell for each of 50 steps
     assert len(recurrence(op, recurrences(op)[0], H200)) == kernels
@@ -114,8 +118,9 @@ def test_a_step_of_half_precision_backward_sums_parts_of_deep_or_unaligned_produ
     # forward, nothing is split in half precision
     forward = rnn("lstm", 768, 1, 12, dtype="float16")
     assert [k.family for k in recurrence(forward, recurrences(forward)[0], H200)] == [
-        "gemm", "pointwise",
-    ]  # fmt: skip
+        "gemm",
+        "pointwise",
+    ]
 
 
 def test_sizes_of_the_product_of_a_step() -> None:

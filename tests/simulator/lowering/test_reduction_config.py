@@ -74,8 +74,9 @@ def test_the_grid_is_that_of_aten(card: str) -> None:
     for _ in range(1500):
         outputs = round(2 ** chance.uniform(0, 18))
         inputs = round(2 ** chance.uniform(0, 22))
-        across, vector = chance.choice(((True, 1), (True, 2), (True, 4), (False, 1), (False, 4),
-                                        (False, 8)))  # fmt: skip
+        across, vector = chance.choice(
+            ((True, 1), (True, 2), (True, 4), (False, 1), (False, 4), (False, 8))
+        )
         if across:
             outputs *= vector
         else:
@@ -106,15 +107,18 @@ H200: GPU = gpu("h200")
 OP = sig("aten.sum.dim_IntList")
 
 
-@pytest.mark.parametrize(("dims", "steps"), [
-    # 64 outputs of 4,224: a warp each, 132 values a thread
-    ({}, 33),  # loads of 4
-    ({"vector": 1}, 33),  # 4 loads of 1 in flight
-    ({"vector": 1, "unroll": 2}, 66),
-    ({"vector": 2, "unroll": 4}, 66),  # a vector of 2 is a step
-    ({"kind": "moments", "vector": 2, "unroll": 2}, 66),
-    ({"kind": "extremes"}, 33),  # rows are loaded alike
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dims", "steps"),
+    [
+        # 64 outputs of 4,224: a warp each, 132 values a thread
+        ({}, 33),  # loads of 4
+        ({"vector": 1}, 33),  # 4 loads of 1 in flight
+        ({"vector": 1, "unroll": 2}, 66),
+        ({"vector": 2, "unroll": 4}, 66),  # a vector of 2 is a step
+        ({"kind": "moments", "vector": 2, "unroll": 2}, 66),
+        ({"kind": "extremes"}, 33),  # rows are loaded alike
+    ],
+)
 def test_steps_along_rows(dims: dict[str, Any], steps: int) -> None:
     (kernel,) = reduction(OP, work(64, 4224, **dims), H200)
     assert kernel.dims["steps"] == steps
@@ -150,8 +154,11 @@ def test_the_variant_of_a_reduction(dims: dict[str, Any], variant: str) -> None:
     assert kernel.dims["variant"] == variant
     assert kernel.dims["outputs"] == 9536
     assert {name: kernel.dims[name] for name in ("cols", "inner", "itemsize", "again")} == {
-        "cols": 768, "inner": 1, "itemsize": 4, "again": False,
-    }  # fmt: skip
+        "cols": 768,
+        "inner": 1,
+        "itemsize": 4,
+        "again": False,
+    }
 
 
 def test_parts_across_rows_gather_after_a_memset_of_their_semaphores() -> None:

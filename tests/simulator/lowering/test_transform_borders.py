@@ -34,9 +34,12 @@ def test_factors_are_powers_up_to_4096_and_1024(length: int, factors: list[int])
 
 def test_the_next_product_of_2_3_and_5() -> None:
     smooth = sorted(
-        2**a * 3**b * 5**c for a in range(18) for b in range(12) for c in range(8)
+        2**a * 3**b * 5**c
+        for a in range(18)
+        for b in range(12)
+        for c in range(8)
         if 2**a * 3**b * 5**c < 2**17
-    )  # fmt: skip
+    )
     for least in (*range(2, 200), 4077, 8193, 46077, 65535, 65536, 65537, 99999):
         assert _next_smooth(least) == next(n for n in smooth if n >= least)
 

@@ -214,10 +214,9 @@ def test_a_size_that_the_factory_lacks(nets: str) -> None:
         ("x = 1\n\ndef f(:\n", "raised SyntaxError on line 3: invalid syntax"),
         ("import sys\nsys.exit('bye')\n", "raised SystemExit on line 2: bye"),
         ("import sys\nsys.exit()\n", "raised SystemExit on line 2"),
-        ("import not_there\n",
-         "raised ModuleNotFoundError on line 1: No module named 'not_there'"),
+        ("import not_there\n", "raised ModuleNotFoundError on line 1: No module named 'not_there'"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_imported(tmp_path: Path, code: str, text: str) -> None:
     (tmp_path / "bad.py").write_text(code)
     before = list(sys.path)

@@ -36,11 +36,13 @@ TINY = dict(
 
 def served(**workload: Any) -> Any:
     known = {"kind": "serving", "network": "deepseek-v3", "prompt": 1024, "output": 300}
-    return read({
-        "workload": known | workload,
-        "load": {"rate": "20/s"},
-        "candidates": {"gpus": ["h200"], "counts": [8], "splits": [8]},
-    })  # fmt: skip
+    return read(
+        {
+            "workload": known | workload,
+            "load": {"rate": "20/s"},
+            "candidates": {"gpus": ["h200"], "counts": [8], "splits": [8]},
+        }
+    )
 
 
 def test_three_dense_layers_are_traced_beside_those_with_experts() -> None:
@@ -147,8 +149,9 @@ def test_own_sequences_and_separate_pools_exclude_each_other() -> None:
 
 
 def test_every_gpu_with_sequences_of_its_own_is_a_queue() -> None:
-    row = Row("h200_sxm", "H200 SXM", 16, "vllm", "fp8", "fits", split=8, queues=8,
-              expert_parallel=True)  # fmt: skip
+    row = Row(
+        "h200_sxm", "H200 SXM", 16, "vllm", "fp8", "fits", split=8, queues=8, expert_parallel=True
+    )
     assert (row.replicas, row.servers) == (2, 16)
     assert row.layout == " as 2 replicas of dp=8 with whole experts"
 

@@ -14,14 +14,17 @@ TOTAL, USED = 116.8e9, 5.1e9
 """The number of parameters of gpt-oss-120b, and the number that a token uses."""
 
 
-@pytest.mark.parametrize(("network", "card", "precision", "engine", "whatifs"), [
-    ("gpt-oss-120b", "h200", "nvfp4", "vllm", ["weights", "fused_experts"]),
-    ("gpt-oss-120b", "b200", "nvfp4", "vllm", ["nvfp4", "fused_experts"]),
-    ("minimax-m2-decode", "h200", "fp8", "vllm", ["fp8", "fused_experts"]),
-    ("minimax-m2-decode", "h200", "fp8", "eager", ["fp8"]),
-    ("minimax-m2", "h200", "bf16", "compiled+graph", []),
-    ("llama3-8b", "h200", "fp8", "vllm", ["fp8"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("network", "card", "precision", "engine", "whatifs"),
+    [
+        ("gpt-oss-120b", "h200", "nvfp4", "vllm", ["weights", "fused_experts"]),
+        ("gpt-oss-120b", "b200", "nvfp4", "vllm", ["nvfp4", "fused_experts"]),
+        ("minimax-m2-decode", "h200", "fp8", "vllm", ["fp8", "fused_experts"]),
+        ("minimax-m2-decode", "h200", "fp8", "eager", ["fp8"]),
+        ("minimax-m2", "h200", "bf16", "compiled+graph", []),
+        ("llama3-8b", "h200", "fp8", "vllm", ["fp8"]),
+    ],
+)
 def test_engines_and_precisions_are_whatifs(
     network: str, card: str, precision: str, engine: str, whatifs: list[str]
 ) -> None:
@@ -35,10 +38,13 @@ def test_engines_and_precisions_are_whatifs(
         assert modules == ["**"]
 
 
-@pytest.mark.parametrize(("network", "few", "weights"), [
-    ("gpt-oss-120b-decode", (2, 4), (-16.0, 17.0)),  # 2 + 17 · 2 = 36 layers
-    ("minimax-m2-decode", (1, 2), (-60.0, 61.0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("network", "few", "weights"),
+    [
+        ("gpt-oss-120b-decode", (2, 4), (-16.0, 17.0)),  # 2 + 17 · 2 = 36 layers
+        ("minimax-m2-decode", (1, 2), (-60.0, 61.0)),
+    ],
+)
 def test_few_layers_stand_for_all(
     network: str, few: tuple[int, int], weights: tuple[float, float]
 ) -> None:

@@ -113,13 +113,16 @@ def test_the_host_of_a_plan_is_the_users(tmp_path: Path):
         read(changed(VISION, workload={"host": "nine"}))
 
 
-@pytest.mark.parametrize(("text", "rate"), [
-    ("2M/s", 2e6),
-    ("2k samples/s", 2000.0),
-    ("20 requests/s", 20.0),
-    ("3 images/min", 0.05),
-    ("20 req / s", 20.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("2M/s", 2e6),
+        ("2k samples/s", 2000.0),
+        ("20 requests/s", 20.0),
+        ("3 images/min", 0.05),
+        ("20 req / s", 20.0),
+    ],
+)
 def test_a_rate_counts_what_it_says(text: str, rate: float):
     assert quantity("load.rate", text, "rate", {}) == pytest.approx(rate)
 
@@ -144,8 +147,10 @@ def test_without_memory_the_nearest_is_the_card_that_lacks_least():
 
 def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
     assert [USD.text(value) for value in (0.0999, 0.1004, 0.0354)] == [
-        "0.10 USD", "0.10 USD", "0.035 USD",
-    ]  # fmt: skip
+        "0.10 USD",
+        "0.10 USD",
+        "0.035 USD",
+    ]
 
 
 def test_a_card_without_room_has_its_price():

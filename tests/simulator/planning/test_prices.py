@@ -46,13 +46,16 @@ def test_the_lower_of_your_rents_applies():
     assert run and (run.usd_per_h, run.source) == (3, "yours")
 
 
-@pytest.mark.parametrize(("listed", "text"), [
-    ("2026", "up to 10 months old"),  # from January
-    ("2026-08", "up to 3 months old"),
-    ("2025-2026", "up to 22 months old"),
-    ("2023", "up to 3 years old"),
-    ("2026-11", "this month's"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("listed", "text"),
+    [
+        ("2026", "up to 10 months old"),  # from January
+        ("2026-08", "up to 3 months old"),
+        ("2025-2026", "up to 22 months old"),
+        ("2023", "up to 3 years old"),
+        ("2026-11", "this month's"),
+    ],
+)
 def test_listed_prices_have_an_age(listed: str, text: str):
     assert age(listed, date(2026, 11, 27)) == text
 

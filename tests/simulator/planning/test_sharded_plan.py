@@ -19,10 +19,13 @@ WORK = {
 SPEC: dict[str, Any] = {
     "workload": WORK,
     "candidates": {
-        "gpus": ["l40s"], "counts": [1, 2], "engines": ["eager"], "precisions": ["bf16"],
+        "gpus": ["l40s"],
+        "counts": [1, 2],
+        "engines": ["eager"],
+        "precisions": ["bf16"],
         "parallel": ["replicas", "fsdp"],
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,13 @@ WORK = {"kind": "training", "network": "gpt2", "tokens": "100M", "batch": 2, "se
 SPEC: dict[str, Any] = {
     "workload": WORK,
     "candidates": {
-        "gpus": ["l40s"], "counts": [2], "engines": ["eager"], "precisions": ["bf16"],
+        "gpus": ["l40s"],
+        "counts": [2],
+        "engines": ["eager"],
+        "precisions": ["bf16"],
         "parallel": ["tensor", "pipeline"],
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

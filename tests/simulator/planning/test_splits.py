@@ -137,8 +137,9 @@ def test_a_captured_step_takes_its_kernels_and_then_its_collectives() -> None:
 def test_a_host_that_takes_longest_hides_collectives() -> None:
     """12 ms of a host that issues collectives for 2 ms, beside 6 + 5 ms of the GPU: 14 ms."""
     ms = 1e-3
-    rank = step_of(period_s=12 * ms, gpu_busy_s=6 * ms, host_s=12 * ms, low_s=12 * ms,
-                   high_s=12 * ms)  # fmt: skip
+    rank = step_of(
+        period_s=12 * ms, gpu_busy_s=6 * ms, host_s=12 * ms, low_s=12 * ms, high_s=12 * ms
+    )
     moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.014)
@@ -147,8 +148,9 @@ def test_a_host_that_takes_longest_hides_collectives() -> None:
 def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
     """10 ms of a GPU with gaps, whose host needs 4 ms, and 5 ms of collectives: 15 ms."""
     ms = 1e-3
-    rank = step_of(period_s=10 * ms, gpu_busy_s=9 * ms, host_s=4 * ms, low_s=10 * ms,
-                   high_s=10 * ms)  # fmt: skip
+    rank = step_of(
+        period_s=10 * ms, gpu_busy_s=9 * ms, host_s=4 * ms, low_s=10 * ms, high_s=10 * ms
+    )
     moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.015)

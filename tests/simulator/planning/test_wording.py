@@ -10,28 +10,31 @@ from simulator.planning.verdict import break_even
 from simulator.planning.wording import Currency, above, amount, duration, latency
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    (latency(0.0318), "31.8 ms"),
-    (latency(1.0), "1 s"),
-    (latency(0.0318, 0.0264, 0.0376), "31.8 ms (26.4 to 37.6)"),
-    (latency(0.0318, 0.0318, 0.0318), "31.8 ms"),
-    (latency(3.4e-5), "34 µs"),
-    (duration(95040), "1.1 days"),
-    (duration(95040, 80870, 109728), "1.1 days (0.936 to 1.27)"),  # one unit for all three
-    (duration(86400), "1 day"),
-    (duration(604800), "7 days"),
-    (duration(0.5), "0.5 s"),
-    (amount(5000), "5,000"),
-    (amount(12345), "12,345"),  # a figure of the spec is not rounded
-    (amount(1579.6), "1,580"),
-    (amount(115e6), "115 million"),
-    (amount(20e9), "20 billion"),
-    (Currency().text(41576.3), "41,576 USD"),
-    (Currency().text(5.6384), "5.64 USD"),
-    (Currency().text(0.0351), "0.035 USD"),
-    (Currency("EUR", 1.25).text(5.0), "4.00 EUR"),
-    (above("time per token", 0.195, 0.05), "time per token is 195 ms, above 50 ms"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (latency(0.0318), "31.8 ms"),
+        (latency(1.0), "1 s"),
+        (latency(0.0318, 0.0264, 0.0376), "31.8 ms (26.4 to 37.6)"),
+        (latency(0.0318, 0.0318, 0.0318), "31.8 ms"),
+        (latency(3.4e-5), "34 µs"),
+        (duration(95040), "1.1 days"),
+        (duration(95040, 80870, 109728), "1.1 days (0.936 to 1.27)"),  # one unit for all three
+        (duration(86400), "1 day"),
+        (duration(604800), "7 days"),
+        (duration(0.5), "0.5 s"),
+        (amount(5000), "5,000"),
+        (amount(12345), "12,345"),  # a figure of the spec is not rounded
+        (amount(1579.6), "1,580"),
+        (amount(115e6), "115 million"),
+        (amount(20e9), "20 billion"),
+        (Currency().text(41576.3), "41,576 USD"),
+        (Currency().text(5.6384), "5.64 USD"),
+        (Currency().text(0.0351), "0.035 USD"),
+        (Currency("EUR", 1.25).text(5.0), "4.00 EUR"),
+        (above("time per token", 0.195, 0.05), "time per token is 195 ms, above 50 ms"),
+    ],
+)
 def test_figures_read_as_text(text: str, expected: str):
     assert text == expected
 

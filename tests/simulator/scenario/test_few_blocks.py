@@ -42,13 +42,16 @@ def check(asked: list[TraceRequest]) -> None:
         assert answer[1] == facts
 
 
-@pytest.mark.parametrize(("network", "dtype", "training", "points"), [
-    ("gpt2", "autocast", True, 2),
-    ("bert-base", "fp32", True, 1),
-    ("vit-b16", "bf16", False, 1),
-    # index_add saves the experts' weighted outputs; its backward frees them and reads none
-    ("gpt-oss-20b", "autocast", True, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("network", "dtype", "training", "points"),
+    [
+        ("gpt2", "autocast", True, 2),
+        ("bert-base", "fp32", True, 1),
+        ("vit-b16", "bf16", False, 1),
+        # index_add saves the experts' weighted outputs; its backward frees them and reads none
+        ("gpt-oss-20b", "autocast", True, 1),
+    ],
+)
 def test_the_trace_is_that_of_all_blocks(
     network: str, dtype: str, training: bool, points: int
 ) -> None:
@@ -70,15 +73,18 @@ def test_every_deep_network(network: str, dtype: str, training: bool) -> None:
         check(deep_and_shallow)
 
 
-@pytest.mark.parametrize("change", [
-    {"sizes": (("width", 64), ("heads", 2), ("layers", 9))},
-    {"sizes": (("width", 64), ("heads", 2), ("layers", 2000))},
-    {"frozen": ("blocks.10.*",)},
-    {"module_dtypes": (("blocks.10.*", "fp32"),)},
-    {"checkpoint": ("blocks.*",)},
-    {"data_sizes": (("nonzero", 3),)},
-    {"network": "resnet18", "sizes": ()},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sizes": (("width", 64), ("heads", 2), ("layers", 9))},
+        {"sizes": (("width", 64), ("heads", 2), ("layers", 2000))},
+        {"frozen": ("blocks.10.*",)},
+        {"module_dtypes": (("blocks.10.*", "fp32"),)},
+        {"checkpoint": ("blocks.*",)},
+        {"data_sizes": (("nonzero", 3),)},
+        {"network": "resnet18", "sizes": ()},
+    ],
+)
 def test_shallow_networks_and_requests_that_name_blocks_are_traced_whole(
     change: dict[str, Any],
 ) -> None:

@@ -39,10 +39,13 @@ def test_each_trace_is_reported_when_it_is_made():
     assert len(messages) == count  # not requested by `make`
 
 
-@pytest.mark.parametrize(("line", "points"), [
-    (("batch", 16), [(37, 16), (64, 16)]),
-    (("seq", 2), [(2, 24), (2, 40)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "points"),
+    [
+        (("batch", 16), [(37, 16), (64, 16)]),
+        (("seq", 2), [(2, 24), (2, 40)]),
+    ],
+)
 def test_a_family_along_one_size_answers_where_nothing_is_traced(
     line: Line, points: list[tuple[int, int]], tmp_path: Path
 ):

@@ -102,23 +102,29 @@ def test_the_files_are_those_of_the_index_and_small():
     assert sum(files.values()) < 10 * 2**20
 
 
-@pytest.mark.parametrize("name", [
-    f"{network}.{dtype}.{phase}.h200"
-    for network in ("bert-base", "gpt2", "resnet50", "vit-b16")
-    for phase, dtypes in (("inference", "bf16 fp16 fp32 autocast"), ("training", "bf16 fp32"))
-    for dtype in dtypes.split()
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{network}.{dtype}.{phase}.h200"
+        for network in ("bert-base", "gpt2", "resnet50", "vit-b16")
+        for phase, dtypes in (("inference", "bf16 fp16 fp32 autocast"), ("training", "bf16 fp32"))
+        for dtype in dtypes.split()
+    ],
+)
 def test_the_usual_networks_are_packaged(name: str):
     assert packaged_families(*NAMES[name]) is not None
 
 
 @traced_by_these_versions
-@pytest.mark.parametrize(("name", "batch", "seq"), [
-    ("bert-base.fp16.inference.h200", 37, 333),
-    ("gpt2.bf16.inference.h200", 3, 96),
-    ("resnet50.bf16.training.h200", 21, None),
-    ("mlp-tiny.fp32.inference.h200", 5, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "batch", "seq"),
+    [
+        ("bert-base.fp16.inference.h200", 37, 333),
+        ("gpt2.bf16.inference.h200", 3, 96),
+        ("resnet50.bf16.training.h200", 21, None),
+        ("mlp-tiny.fp32.inference.h200", 5, None),
+    ],
+)
 def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int | None):
     request, card = NAMES[name]
     ours = packaged_families(request, card).at(batch, seq)
@@ -126,10 +132,13 @@ def test_a_packaged_family_gives_the_fresh_trace(name: str, batch: int, seq: int
 
 
 @traced_by_these_versions
-@pytest.mark.parametrize(("name", "batch"), [
-    ("convnet-tiny.fp32.inference.h200", 37),
-    ("vit-b16.bf16.training.h200", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    [
+        ("convnet-tiny.fp32.inference.h200", 37),
+        ("vit-b16.bf16.training.h200", 3),
+    ],
+)
 def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: int):
     """Both networks call ops inside other ops: the bias of a convolution, and copies in its
     backward pass.
@@ -188,12 +197,15 @@ def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
     assert packaged_families(request, "h200") is None
 
 
-@pytest.mark.parametrize(("torch", "python", "answers"), [
-    ("2.13", "3.11", True),
-    ("2.12", "3.11", False),
-    ("2.13", "3.12", False),
-    (None, "3.12", True),  # there is no fresh trace that could differ
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("torch", "python", "answers"),
+    [
+        ("2.13", "3.11", True),
+        ("2.12", "3.11", False),
+        ("2.13", "3.12", False),
+        (None, "3.12", True),  # there is no fresh trace that could differ
+    ],
+)
 def test_versions_that_would_trace_otherwise_trace(
     monkeypatch: pytest.MonkeyPatch, torch: str | None, python: str, answers: bool
 ):
@@ -252,15 +264,18 @@ def test_every_scenario_of_the_lessons_is_packaged():
                 raise AssertionError(f"{lesson.name}: {need.request}") from None
 
 
-@pytest.mark.parametrize("command", [
-    "predict bert-base",
-    "predict gpt2 --train --dtype bf16",
-    "whatif bert-base +cuda_graph",
-    "sweep resnet50 --over batch=1,2,4",
-    "compare resnet50 vit-b16",
-    "advise gpt2 --train --dtype autocast",
-    "advise lstm",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict bert-base",
+        "predict gpt2 --train --dtype bf16",
+        "whatif bert-base +cuda_graph",
+        "sweep resnet50 --over batch=1,2,4",
+        "compare resnet50 vit-b16",
+        "advise gpt2 --train --dtype autocast",
+        "advise lstm",
+    ],
+)
 @traced_by_these_versions
 def test_a_command_on_a_packaged_network_does_not_import_torch(command: str):
     code = (

@@ -84,15 +84,18 @@ def fresh(request: TraceRequest, card: str) -> Trace:
     return trace_module(request, gpu(card))[0]
 
 
-@pytest.mark.parametrize(("network", "dtype", "card", "more", "seq"), [
-    ("gpt2", "bf16", "h200", {"optimizer": "sgd"}, 40),
-    ("gpt2", "fp16", "h100", {"optimizer": "adamw_fused"}, 40),
-    ("gpt2", "autocast", "h200", {"sdpa": "cudnn", "optimizer": None}, 40),
-    ("vit-b16", "bf16", "h200", {"optimizer": "sgd"}, None),
-    ("bert-base", "fp16", "h200", {"sdpa": "efficient"}, 33),
-    ("mlp-tiny", "fp32", "mi300x", {"sdpa": "cudnn", "optimizer": "sgd"}, None),
-    ("lstm", "bf16", "l40s", {}, 24),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("network", "dtype", "card", "more", "seq"),
+    [
+        ("gpt2", "bf16", "h200", {"optimizer": "sgd"}, 40),
+        ("gpt2", "fp16", "h100", {"optimizer": "adamw_fused"}, 40),
+        ("gpt2", "autocast", "h200", {"sdpa": "cudnn", "optimizer": None}, 40),
+        ("vit-b16", "bf16", "h200", {"optimizer": "sgd"}, None),
+        ("bert-base", "fp16", "h200", {"sdpa": "efficient"}, 33),
+        ("mlp-tiny", "fp32", "mi300x", {"sdpa": "cudnn", "optimizer": "sgd"}, None),
+        ("lstm", "bf16", "l40s", {}, 24),
+    ],
+)
 def test_a_variant_gives_the_fresh_trace(
     network: str, dtype: str, card: str, more: dict[str, str | None], seq: int | None
 ) -> None:

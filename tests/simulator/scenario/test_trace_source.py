@@ -61,10 +61,7 @@ def same(ours: Trace, theirs: Trace) -> bool:
     return ours == theirs  # a bool, because an assertion would print both traces in full
 
 
-CARDS = {
-    (g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g
-    for g in gpus()
-}  # fmt: skip
+CARDS = {(g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g for g in gpus()}
 
 
 @pytest.mark.parametrize(

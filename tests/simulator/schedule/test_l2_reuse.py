@@ -105,6 +105,8 @@ def test_a_single_byte_and_no_byte_have_a_share_too() -> None:
 def test_the_first_access_of_a_step_is_remembered_even_if_it_has_no_bytes() -> None:
     step = trace(Calls(lambda _, x: (x * 2).exp()), (torch.ones(0),))
     assert listed(accesses(step, np.ones(2, bool))) == [
-        (0, 0, NEVER), (0, 0, 0),
-        (1, 0, 0), (1, 0, 0),  # written before any traffic
-    ]  # fmt: skip
+        (0, 0, NEVER),
+        (0, 0, 0),
+        (1, 0, 0),
+        (1, 0, 0),  # written before any traffic
+    ]

@@ -224,14 +224,17 @@ def test_what_the_forward_pass_leaves_to_the_backward_pass() -> None:
     ops = [Op(plain, "", phase) for phase in phases]
     storages = [
         # alive when op 2, the first of the backward pass, begins
-        Storage(1, 0, 3, "activation"), Storage(2, 1, None, "activation"),
+        Storage(1, 0, 3, "activation"),
+        Storage(2, 1, None, "activation"),
         # freed before it, or allocated later
-        Storage(4, 0, 2, "activation"), Storage(8, 2, 3, "activation"),
+        Storage(4, 0, 2, "activation"),
+        Storage(8, 2, 3, "activation"),
         Storage(16, 3, None, "activation"),
         # of the step before, of another role, or on the host
-        Storage(32, -1, None, "activation"), Storage(64, 0, None, "gradient"),
+        Storage(32, -1, None, "activation"),
+        Storage(64, 0, None, "gradient"),
         Storage(128, 0, None, "activation", "cpu"),
-    ]  # fmt: skip
+    ]
     step = Trace(ops, storages, "training", None, 1, None, 0, 0, [], "", "")
     assert carried_bytes(step) == 1 + 2
     assert carried_bytes(step.with_ops(ops[:2], storages, range(5))) == 0

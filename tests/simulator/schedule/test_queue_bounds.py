@@ -20,9 +20,9 @@ class Paths:
 
     def __init__(self, host: Floats, duration: Floats, tail: float, gap: float, steps: int) -> None:
         self.count = host.size
-        self.issued = np.concatenate([
-            np.cumsum(host) + step * (host.sum() + tail) for step in range(steps)
-        ])  # fmt: skip
+        self.issued = np.concatenate(
+            [np.cumsum(host) + step * (host.sum() + tail) for step in range(steps)]
+        )
         slots = np.tile(duration + gap, steps)
         self.before = np.cumsum(slots) - slots
         self.step_s, self.slots_s = host.sum() + tail, float((duration + gap).sum())

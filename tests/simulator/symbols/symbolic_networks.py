@@ -24,8 +24,9 @@ SEQ = 16
 H200 = gpu("h200")
 
 
-WINDOW = dict(width=64, layers=2, heads=4, kv_heads=2, d=16, hidden=32, experts=4, top=2, vocab=99,
-              window=100)  # fmt: skip
+WINDOW = dict(
+    width=64, layers=2, heads=4, kv_heads=2, d=16, hidden=32, experts=4, top=2, vocab=99, window=100
+)
 
 
 def tracer(name: str, training: bool, dtype: str, sizes: dict[str, Any] | None = None) -> Tracer:

@@ -116,7 +116,7 @@ EXPLAINED = {
     ("t4", "apple_m4_pro"): "at its limit of 70 W it reaches half of its vector peak",
     ("v100_pcie_16", "rtx2080ti"): _CLOCK,
     ("v100_pcie_32", "rtx2080ti"): _CLOCK,
-}  # fmt: skip
+}
 """Cards that are better in every figure of the data sheet, and slower by more than 1%."""
 
 

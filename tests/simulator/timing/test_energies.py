@@ -117,17 +117,20 @@ LANES = Work("gemm", 8e9, 1000, 24, "vector", "float32", instructions=77)
 LOOP = Work("pointwise", 5, 1000, 24, "vector", "float32", instructions=77)
 
 
-@pytest.mark.parametrize(("work", "part", "amounts"), [
-    (TENSOR, "tensor", {"tensor_bf16": 8e9}),
-    (LANES, "", {"vector_fp32": 8e9}),
-    (LOOP, "", {"instruction": 77}),
-    # a part of the tiles of a mask
-    (replace(TENSOR, dims={"fraction": 0.25}), "tensor", {"tensor_bf16": 2e9}),
-    (replace(TENSOR, dtype="float8_e4m3fn"), "tensor", {"tensor_fp8": 8e9}),
-    # a depthwise convolution loads the operands of each product
-    (replace(LANES, family="conv"), "", {"vector_fp32": 8e9}),
-    (replace(LANES, family="conv", dims={"depthwise": True}), "lanes", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("work", "part", "amounts"),
+    [
+        (TENSOR, "tensor", {"tensor_bf16": 8e9}),
+        (LANES, "", {"vector_fp32": 8e9}),
+        (LOOP, "", {"instruction": 77}),
+        # a part of the tiles of a mask
+        (replace(TENSOR, dims={"fraction": 0.25}), "tensor", {"tensor_bf16": 2e9}),
+        (replace(TENSOR, dtype="float8_e4m3fn"), "tensor", {"tensor_fp8": 8e9}),
+        # a depthwise convolution loads the operands of each product
+        (replace(LANES, family="conv"), "", {"vector_fp32": 8e9}),
+        (replace(LANES, family="conv", dims={"depthwise": True}), "lanes", {}),
+    ],
+)
 def test_amounts_that_cost_energy(work: Work, part: str, amounts: dict[str, float]) -> None:
     assert module.computing(work) == part
     assert module.features(work, H200) == {"l2_byte": 1024, "launch": 1, **amounts}
@@ -136,8 +139,10 @@ def test_amounts_that_cost_energy(work: Work, part: str, amounts: dict[str, floa
 def test_products_of_a_card_without_tensor_cores_for_them_count_on_lanes() -> None:
     assert gpu("v100_pcie_16").peak("tensor", "bf16") is None
     assert module.features(TENSOR, gpu("v100_pcie_16")) == {
-        "l2_byte": 1024, "launch": 1, "vector_bf16": 8e9,
-    }  # fmt: skip
+        "l2_byte": 1024,
+        "launch": 1,
+        "vector_bf16": 8e9,
+    }
 
 
 @pytest.mark.parametrize(("queries", "share"), [

@@ -36,9 +36,12 @@ def test_products_of_whole_numbers_are_exact() -> None:
     [
         (58, 28, [24, 48, 58]),
         (53, 28, [24, 40, 53]),  # 24 + 16 + 13: a last part of 5 is too short
-        (9, 3, [9]), (16, 8, [8, 16]), (5, 100, [5]), (0, 8, []),
+        (9, 3, [9]),
+        (16, 8, [8, 16]),
+        (5, 100, [5]),
+        (0, 8, []),
     ],
-)  # fmt: skip
+)
 def test_long_parts(count: int, most: int, ends: list[int]) -> None:
     parts = long_parts(count, most)
     assert [part.stop for part in parts] == ends

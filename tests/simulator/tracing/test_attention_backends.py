@@ -60,11 +60,14 @@ def test_bfloat16_before_ampere_is_matrix_products(gpu: str) -> None:
 @pytest.mark.parametrize(
     ("width", "gpu", "backend"),
     [
-        (72, "h200", CUDNN), (72, "a100", FLASH),
-        (256, "h200", CUDNN), (256, "a100", FLASH),
-        (264, "h200", EFFICIENT), (264, "a100", EFFICIENT),
+        (72, "h200", CUDNN),
+        (72, "a100", FLASH),
+        (256, "h200", CUDNN),
+        (256, "a100", FLASH),
+        (264, "h200", EFFICIENT),
+        (264, "a100", EFFICIENT),
     ],
-)  # fmt: skip
+)
 def test_head_widths_up_to_256_have_the_fast_kernels(width: int, gpu: str, backend: str) -> None:
     assert ops(Calls(plain), heads(width=width), gpu=gpu) == [backend]
 

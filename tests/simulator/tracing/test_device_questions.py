@@ -53,7 +53,7 @@ def ops(forward: Callable[[Calls, Tensor], Any]) -> list[Op]:
         (lambda x: x.new_zeros(2).is_cuda, True),
         (lambda x: torch.zeros_like(x).is_cuda, True),
     ],
-)  # fmt: skip
+)
 def test_tensors_say_that_they_are_on_the_gpu(
     question: Callable[[Tensor], object], expected: object
 ) -> None:

@@ -12,11 +12,12 @@ from simulator.errors import InputError
 from simulator.tracing import trace_call
 
 UPDATES: dict[str, Callable[[Any, Any], None]] = {
-    "aten._foreach_addcdiv_.ScalarList":
-        lambda x, y: torch._foreach_addcdiv_(x, y, y, [1.0] * len(x)),
+    "aten._foreach_addcdiv_.ScalarList": lambda x, y: torch._foreach_addcdiv_(
+        x, y, y, [1.0] * len(x)
+    ),
     "aten._foreach_addcmul_.Scalar": lambda x, y: torch._foreach_addcmul_(x, y, y, value=2.0),
     "aten._foreach_lerp_.Scalar": lambda x, y: torch._foreach_lerp_(x, y, 0.5),
-}  # fmt: skip
+}
 
 
 def floats(*shapes: tuple[int, ...]) -> list[torch.Tensor]:

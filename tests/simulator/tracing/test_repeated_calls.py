@@ -43,10 +43,13 @@ CALLS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (aten.empty_like.default, (X.t(),), {"memory_format": torch.contiguous_format}),
     (aten.empty_like.default, (X.t(),), {}),
     (aten.native_layer_norm.default, (X, [6], None, None, 1e-5), {}),
-    (aten.native_layer_norm_backward.default,
-     (X, X, [6], WIDE, WIDE, None, None, [True, False, False]), {}),
+    (
+        aten.native_layer_norm_backward.default,
+        (X, X, [6], WIDE, WIDE, None, None, [True, False, False]),
+        {},
+    ),
     (aten.topk.default, (X, 2), {}),
-]  # fmt: skip
+]
 
 
 def test_each_call_returns_its_own_layouts() -> None:

@@ -11,8 +11,9 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 
-SIZES = dict(width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2,
-             vocab=512)  # fmt: skip
+SIZES = dict(
+    width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2, vocab=512
+)
 STORED = 2 * 8 * 3 * 256 * 128
 """Number of elements of the experts' weights."""
 

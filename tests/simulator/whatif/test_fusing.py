@@ -243,9 +243,12 @@ def program(kinds: list[tuple[str, int, int]]) -> Trace:
 
 
 _OPS = st.lists(
-    st.tuples(st.sampled_from(["exp", "add", "mul", "sum", "mm"]), st.integers(0, 99),
-              st.integers(0, 99)), min_size=2, max_size=10,
-)  # fmt: skip
+    st.tuples(
+        st.sampled_from(["exp", "add", "mul", "sum", "mm"]), st.integers(0, 99), st.integers(0, 99)
+    ),
+    min_size=2,
+    max_size=10,
+)
 
 
 @given(_OPS, st.data())

@@ -163,7 +163,7 @@ def test_a_power_cap_slows_compute_and_not_dram():
         ("optimizer", {"to": "sgd"}, "optimizer: the step is inference"),
         ("nothing", {}, "unknown what-if 'nothing'"),
     ],
-)  # fmt: skip
+)
 def test_impossible_what_ifs_are_refused_and_leave_the_scenario(
     name: str, arguments: dict[str, Any], text: str
 ):

@@ -33,9 +33,11 @@ KEYS = (
     ("Views", "Shift+arrows", "reorder the axes of the combinations"),
     ("Shelf", "Enter", "apply a card to the current scenario"),
     ("Shelf", "Menu", "apply a card to another scenario"),
-    ("Scenarios", "F2", "rename"), ("Scenarios", "Del", "remove"),
-    ("Everywhere", "Esc", "cancel background work"), ("Everywhere", "Tab", "next control"),
-)  # fmt: skip
+    ("Scenarios", "F2", "rename"),
+    ("Scenarios", "Del", "remove"),
+    ("Everywhere", "Esc", "cancel background work"),
+    ("Everywhere", "Tab", "next control"),
+)
 """Keys of the views that belong to no action."""
 
 

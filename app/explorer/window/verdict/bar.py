@@ -42,9 +42,9 @@ sooner, so nothing flickers."""
 class VerdictBar(QWidget):
     """The answer to the current scenario.
 
-    A `stale` answer belongs to an earlier scenario and is drawn at 60% opacity, and so is the
-    regime shift of an earlier answer. `explained` gives the screen position of the figure whose
-    formula the user wants to see."""
+    A `stale` answer belongs to an earlier scenario. It is drawn at 60% opacity, as is an outdated
+    regime shift. `explained` gives the screen position of the figure whose formula the user wants
+    to see."""
 
     explained = Signal(QPoint)
 

@@ -42,8 +42,8 @@ def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
 
 
 def without_bias_gradient(op: Op, known: dict[int, Signature]) -> Op | None:
-    """A convolution's backward call without its last result, the bias's gradient; None if it has
-    none."""
+    """A convolution's backward call without its last result, the bias's gradient; None if the call
+    has no such result."""
     mask = op.signature.arg("output_mask", ())
     if op.name != "aten.convolution_backward.default" or len(mask) < 3 or not mask[2]:
         return None

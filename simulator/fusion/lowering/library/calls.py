@@ -19,7 +19,7 @@ from simulator.fusion.lowering.library.layouts import (
     to_channels_last,
 )
 from simulator.fusion.lowering.library.padded_products import PaddedProducts, is_outside
-from simulator.fusion.lowering.library.strides import crosses, joins, whole
+from simulator.fusion.lowering.library.strides import crosses, joins, unpadded
 from simulator.fusion.lowering.reducing import reduce
 from simulator.fusion.node import Key, Node
 from simulator.records import Op, Signature, Tensor, row_major
@@ -44,7 +44,9 @@ class LibraryCalls:
         self.relaid: dict[int, Signature] = {}
         self.turned: dict[Key, Key] = {}
         self.across: dict[object, Key] = {}
-        self.whole = whole(lowering.trace, lowering.flow) if lowering.inductor else set[Value]()
+        self.unpadded = (
+            unpadded(lowering.trace, lowering.flow) if lowering.inductor else set[Value]()
+        )
 
     def lower(self, index: int, op: Op) -> None:
         """Add a call that reads and writes memory. If a loop adds the bias, the loop reads it."""
@@ -161,7 +163,7 @@ class LibraryCalls:
             if view not in self.across:
                 self.across[view] = self._copy(index, value, tensor)
             return self.across[view]
-        if value in self.whole or not tensor.contiguous or not joins(node, tensor):
+        if value in self.unpadded or not tensor.contiguous or not joins(node, tensor):
             return value
         return self._copy(index, value, tensor)
 

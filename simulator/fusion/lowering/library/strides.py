@@ -27,7 +27,7 @@ _ANEW = (
 )
 
 
-def whole(trace: Trace, flow: Dataflow) -> set[Value]:
+def unpadded(trace: Trace, flow: Dataflow) -> set[Value]:
     """Values that are not padded: those that reach a convolution before a reduction in the graph
     that computes them, and the results of an inference step."""
     values: set[Value] = set(flow.stored) if trace.phase == "inference" else set()

@@ -15,24 +15,34 @@ from simulator.planning import spec_file
 from simulator.planning.spec import WorkloadKind
 
 CARDS = {
-    "candidates.gpus", "candidates.counts", "candidates.engines", "candidates.per_gpu",
+    "candidates.gpus",
+    "candidates.counts",
+    "candidates.engines",
+    "candidates.per_gpu",
     "prices.hourly",
-}  # fmt: skip
+}
 """The keys that the cards of the candidates edit."""
 CANDIDATES: dict[str, Any] = {"gpus": ["h200", "l40s"], "counts": [1, 2]}
-SERVE = of_table({
-    "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
-    "load": {"rate": "20/s"},
-    "candidates": CANDIDATES,
-})  # fmt: skip
-TRAIN = of_table({
-    "workload": {"kind": "training", "network": "llama3-8b", "tokens": "1B", "batch": 2},
-    "candidates": CANDIDATES,
-})  # fmt: skip
-RUN = of_table({
-    "workload": {"kind": "inference", "network": "resnet50"}, "load": {"rate": "5/s"},
-    "candidates": CANDIDATES,
-})  # fmt: skip
+SERVE = of_table(
+    {
+        "workload": {"kind": "serving", "network": "llama3-8b", "prompt": 1024, "output": 300},
+        "load": {"rate": "20/s"},
+        "candidates": CANDIDATES,
+    }
+)
+TRAIN = of_table(
+    {
+        "workload": {"kind": "training", "network": "llama3-8b", "tokens": "1B", "batch": 2},
+        "candidates": CANDIDATES,
+    }
+)
+RUN = of_table(
+    {
+        "workload": {"kind": "inference", "network": "resnet50"},
+        "load": {"rate": "5/s"},
+        "candidates": CANDIDATES,
+    }
+)
 TRACE = SERVE.of_trace(Path("day.csv"))
 
 

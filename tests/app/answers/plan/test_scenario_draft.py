@@ -16,9 +16,7 @@ def test_a_training_step_is_trained_on_its_gpu_in_its_precision():
         "within [any time], costing at most [any amount]."
     )
     assert draft.get("workload", "seq") == 64
-    assert draft.get("candidates", "gpus") == [
-        gpu("v100").id, *first().get("candidates", "gpus")
-    ]  # fmt: skip
+    assert draft.get("candidates", "gpus") == [gpu("v100").id, *first().get("candidates", "gpus")]
 
 
 def test_a_decode_step_is_served():

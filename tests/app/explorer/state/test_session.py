@@ -117,13 +117,16 @@ def test_a_file_reads_back_byte_for_byte(tmp_path: Path):
     assert text(loaded, docks) == (tmp_path / "one.ridge").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("written", "said"), [
-    ("{", "is not a Ridgepoint session"),
-    ('{"format": "ridgepoint-session", "version": 2, "sides": []}', "version 2: expected 1"),
-    ('{"format": "ridgepoint-session", "version": 1, "sides": []}', "expected 1 to 4"),
-    (text(START).replace("bert-base", "bert-bse"), "unknown network 'bert-bse'"),
-    (text(START).replace('"batch"', '"bach"'), "unknown key"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{", "is not a Ridgepoint session"),
+        ('{"format": "ridgepoint-session", "version": 2, "sides": []}', "version 2: expected 1"),
+        ('{"format": "ridgepoint-session", "version": 1, "sides": []}', "expected 1 to 4"),
+        (text(START).replace("bert-base", "bert-bse"), "unknown network 'bert-bse'"),
+        (text(START).replace('"batch"', '"bach"'), "unknown key"),
+    ],
+)
 def test_an_invalid_file_is_refused_with_the_reason(tmp_path: Path, written: str, said: str):
     path = tmp_path / "wrong.ridge"
     path.write_text(written, "utf-8")

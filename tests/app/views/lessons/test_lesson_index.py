@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel
 from app.answers.side import Side
 from app.lessons import FOLDER_VARIABLE, packaged
 from app.lessons.pack import read_all
-from app.views.lessons.index import asked
+from app.views.lessons.index import last_question
 from app.views.lessons.view import Lessons
 
 
@@ -27,7 +27,7 @@ def test_every_lesson_says_what_it_asks_takes_and_needs(view: Lessons):
     for lesson, row in zip(packaged(), view.index.rows, strict=True):
         texts = [label.text() for label in row.findChildren(QLabel)]
         assert any(lesson.title in text for text in texts)
-        assert asked(lesson) in texts and "{" not in asked(lesson)
+        assert last_question(lesson) in texts and "{" not in last_question(lesson)
         assert f"{lesson.minutes} min" in row.needs.text() and lesson.needs in row.needs.text()
         assert lesson.minutes and lesson.needs
         assert ("with a task" in row.needs.text()) == (lesson.task is not None)

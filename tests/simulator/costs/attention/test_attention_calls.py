@@ -48,14 +48,17 @@ def test_pairs_and_read_keys_of_a_window_are_those_counted(
     assert work.read_bytes == ITEM * 2 * 8 * (queries + 2 * span)
 
 
-@pytest.mark.parametrize(("window", "kind", "expected"), [
-    (0, 0, Band(-1, -1, 0)),
-    (3, 1, Band(2, 0, 0)),  # the query's own key and the two before it
-    (1, 1, Band(0, 0, 0)),
-    (3, 2, Band(2, 0, 4)),  # aligned to the last query: 9 - 5
-    (0, 1, Band(-1, 0, 0)),
-    (None, 1, Band(-1, 0, 0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("window", "kind", "expected"),
+    [
+        (0, 0, Band(-1, -1, 0)),
+        (3, 1, Band(2, 0, 0)),  # the query's own key and the two before it
+        (1, 1, Band(0, 0, 0)),
+        (3, 2, Band(2, 0, 4)),  # aligned to the last query: 9 - 5
+        (0, 1, Band(-1, 0, 0)),
+        (None, 1, Band(-1, 0, 0)),
+    ],
+)
 def test_a_window_of_the_efficient_kernel_ends_at_the_query(
     window: int | None, kind: int, expected: Band
 ) -> None:
@@ -74,10 +77,13 @@ def test_no_queries_or_keys_have_no_pairs_to_share() -> None:
     assert (work.flops, work.dims["fraction"]) == (0, 1.0)
 
 
-@pytest.mark.parametrize(("name", "lengths", "longest"), [
-    (FLASH, "cum_seq_q", ("max_q", "max_k")),
-    (f"{EFFICIENT}.default", "cu_seqlens_q", ("max_seqlen_q", "max_seqlen_k")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "lengths", "longest"),
+    [
+        (FLASH, "cum_seq_q", ("max_q", "max_k")),
+        (f"{EFFICIENT}.default", "cu_seqlens_q", ("max_seqlen_q", "max_seqlen_k")),
+    ],
+)
 def test_packed_sequences_are_each_as_long_as_the_longest(
     name: str, lengths: str, longest: tuple[str, str]
 ) -> None:
@@ -138,16 +144,19 @@ def splits(batch: int, heads: int, keys: int, width: int, dtype: str = "float16"
     return works[-2].family == "fill" if len(works) > 1 else False
 
 
-@pytest.mark.parametrize(("batch", "heads", "keys", "width", "dtype", "split"), [
-    (2, 4, 64, 64, "float16", False),  # one block of 64 keys
-    (2, 4, 65, 64, "float16", True),
-    (2, 4, 128, 65, "float16", False),  # wider heads: one block of 128
-    (2, 4, 129, 65, "float16", True),
-    (2, 4, 65, 128, "float32", True),  # 64 keys again in float32
-    (16, 16, 128, 64, "float16", False),  # two blocks, and 256 rows of blocks
-    (16, 16, 129, 64, "float16", True),  # three blocks
-    (15, 17, 128, 64, "float16", True),  # 255
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("batch", "heads", "keys", "width", "dtype", "split"),
+    [
+        (2, 4, 64, 64, "float16", False),  # one block of 64 keys
+        (2, 4, 65, 64, "float16", True),
+        (2, 4, 128, 65, "float16", False),  # wider heads: one block of 128
+        (2, 4, 129, 65, "float16", True),
+        (2, 4, 65, 128, "float32", True),  # 64 keys again in float32
+        (16, 16, 128, 64, "float16", False),  # two blocks, and 256 rows of blocks
+        (16, 16, 129, 64, "float16", True),  # three blocks
+        (15, 17, 128, 64, "float16", True),  # 255
+    ],
+)
 def test_keys_are_split_over_blocks(
     batch: int, heads: int, keys: int, width: int, dtype: str, split: bool
 ) -> None:
@@ -164,8 +173,10 @@ def test_own_ops_of_flash_take_tokens_in_order_and_copy_others() -> None:
     name = "aten._flash_attention_backward.default"
     dense = Tensor((2, 16, 4, 8), "bfloat16", (512, 32, 8, 1))
     assert [w.family for w in backward(name, dense, dense)] == [
-        "reduction", "attention", "pointwise",
-    ]  # fmt: skip
+        "reduction",
+        "attention",
+        "pointwise",
+    ]
     by_head = Tensor((2, 16, 4, 8), "bfloat16", (512, 8, 128, 1))
     copies = [w for w in backward(name, by_head, dense) if w.family == "copy"]
     # dO and O, 2·16·4·8 elements of 2 bytes each
@@ -196,8 +207,9 @@ def test_only_flash_and_cudnn_expand_the_gradients_of_shared_heads() -> None:
 
 def test_flex_attention_in_float32_runs_like_the_efficient_kernel() -> None:
     q, lse = ((1, 2, 16, 8), "float32"), ((1, 2, 16), "float32")
-    op = sig("compiled.flex_attention.default", [q, lse], None, {"share": 1}, query=q, key=q,
-             value=q)  # fmt: skip
+    op = sig(
+        "compiled.flex_attention.default", [q, lse], None, {"share": 1}, query=q, key=q, value=q
+    )
     (work,) = launched(op)
     assert (work.dtype, work.dims["backend"]) == ("tf32", "efficient")
     assert work.instructions == 10 * 2 * 16 * 16

@@ -47,7 +47,9 @@ GAPS = Tensor((2, 8, 64, 64), "bfloat16", (65536, 8192, 128, 2))
         ({"mask": MASK, "learned": True}, "efficient"),
         # a mask that is expanded over the keys
         ({"mask": Tensor(MASK.shape, "bfloat16", (64, 64, 1, 0))}, ""),
-        ({"query": GAPS}, ""), ({"key": GAPS}, ""), ({"value": GAPS}, ""),
+        ({"query": GAPS}, ""),
+        ({"key": GAPS}, ""),
+        ({"value": GAPS}, ""),
         (all_as(width=256), "cudnn flash efficient"),
         (all_as(width=264), "efficient"),
         # 16 bytes of bf16 are 8
@@ -65,7 +67,7 @@ GAPS = Tensor((2, 8, 64, 64), "bfloat16", (65536, 8192, 128, 2))
         ({"key": qkv(heads=2), "value": qkv(heads=2), "grouped": True}, "cudnn flash"),
         ({"query": tensor(((8, 64, 64), "bfloat16"))}, ""),
     ],
-)  # fmt: skip
+)
 def test_a_kernel_takes_calls_that_meet_its_needs(changes: dict[str, Any], takers: str) -> None:
     asked = call(**changes)
     kernels = ("cudnn", "flash", "efficient", "math")

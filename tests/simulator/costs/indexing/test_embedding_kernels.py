@@ -54,8 +54,11 @@ def test_gradients_of_many_looked_up_rows_are_sorted() -> None:
     # each thread visits the parts of its row: 4,000 / (10·1,000)
     assert kernels[-3].dims["steps"] == 1
     assert kernels[-1].dims == {
-        "elements": 32000, "width": 8, "parts": 1400, "variant": "summed",
-    }  # fmt: skip
+        "elements": 32000,
+        "width": 8,
+        "parts": 1400,
+        "variant": "summed",
+    }
     # no more parts than rows of the gradient
     assert gradient(4000, 10000, 8)[-1].dims["parts"] == 4000
 

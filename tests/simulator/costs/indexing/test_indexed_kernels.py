@@ -114,8 +114,9 @@ def test_scatters_write_an_element_an_index() -> None:
 def test_slices_by_index(
     name: str, dim: int, expected: tuple[str, int, int, int, int], width: int
 ) -> None:
-    op = sig(f"aten.{name}", TABLE, None, {"dim": dim}, self=TABLE, index=ROWS,
-             source=((20, 6), F32))  # fmt: skip
+    op = sig(
+        f"aten.{name}", TABLE, None, {"dim": dim}, self=TABLE, index=ROWS, source=((20, 6), F32)
+    )
     (work,) = launched(op)
     assert sums([work]) == [expected]
     assert (work.dims["width"], work.dims["steps"], work.dims["few"]) == (width, 0, False)
@@ -136,8 +137,10 @@ def test_values_are_put_at_indices() -> None:
     (work,) = put(values, ROWS)
     assert sums([work]) == [("scatter", 0, 160 + 480, 480, 720)]
     assert (work.dims["variant"], work.dims["width"], work.dims["table_bytes"]) == (
-        "index", 6, 2400,
-    )  # fmt: skip
+        "index",
+        6,
+        2400,
+    )
     copied, same = put(values, ROWS, name="index_put")
     assert sums([copied]) == [("memcpy", 0, 2400, 2400, 0)] and same == work
     # half of a mask of 100 rows: 50 rows of 24 bytes
@@ -153,15 +156,19 @@ def test_accumulated_values_are_sorted_first() -> None:
     kernels = sums(put(values, ROWS, accumulate=True, unsafe=True))
     scaled = ("pointwise", 20, 160, 160, 60)
     assert kernels == [
-        scaled, scaled, scaled,
+        scaled,
+        scaled,
+        scaled,
         ("arange", 0, 0, 160, 600),
         *sums(radix_sort(20, 8, 8, 7)),
         ("scatter", 120, 160 + 480 + 480, 480, 840),
-    ]  # fmt: skip
+    ]
     checked = sums(put(values, ROWS, accumulate=True))
     extreme = [
-        ("reduction", 20, 160, 8, 40), ("pointwise", 1, 8, 1, 3), ("assertion", 0, 1, 0, 2),
-    ]  # fmt: skip
+        ("reduction", 20, 160, 8, 40),
+        ("pointwise", 1, 8, 1, 3),
+        ("assertion", 0, 1, 0, 2),
+    ]
     assert checked == [*extreme * 2, *kernels]
     two = sums(put(((20,), F32), ROWS, ROWS, accumulate=True, unsafe=True))
     assert two[:6] == [*[scaled] * 4, ("pointwise", 20, 320, 160, 80), scaled]

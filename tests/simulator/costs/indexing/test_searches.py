@@ -96,8 +96,10 @@ def test_distinct_values() -> None:
     ]
     assert unique("unique_consecutive", return_inverse=True) == [*compared, *selected]
     assert unique("_unique2", return_counts=True) == [
-        ("sort_tile", 0, 16000, 16000, 160000), *selected, ("pointwise", 2000, 16000, 16000, 6000),
-    ]  # fmt: skip
+        ("sort_tile", 0, 16000, 16000, 160000),
+        *selected,
+        ("pointwise", 2000, 16000, 16000, 6000),
+    ]
     x = ((2000,), I64)
     args = {"return_inverse": True}
     inverse = launched(sig("aten.unique_consecutive.default", [x], None, args, self=x))
@@ -153,7 +155,7 @@ def test_draws_without_replacement_are_the_largest_quotients() -> None:
         ("pointwise", 1200, 1600, 400, 2000),
         ("reduction", 400, 400, 1, 800),
         ("memcpy", 0, 1, 0, 0),
-    ] * 2  # fmt: skip
+    ] * 2
     expected = [
         *checks,
         ("pointwise", 800, 0, 1600, 400 * 41),  # exponentials: forty slots and a store

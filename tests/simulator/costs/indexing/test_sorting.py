@@ -237,8 +237,9 @@ def test_a_radix_sort_by_hand() -> None:
     ]
     # the states of 3 tiles of 4,096; 20 instructions per pair
     assert sums(kernels)[4:6] == [
-        ("fill", 0, 0, 3072, 1536), ("sort", 0, 120000, 120000, 200000),
-    ]  # fmt: skip
+        ("fill", 0, 0, 3072, 1536),
+        ("sort", 0, 120000, 120000, 200000),
+    ]
     assert [w.dims.get("variant") for w in kernels[2:6]] == ["histogram", "sums", "memset", "pass"]
     assert kernels[3].dims["elements"] == 1024
 

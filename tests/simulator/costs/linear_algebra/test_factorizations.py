@@ -36,7 +36,7 @@ def algorithms(works: tuple[Work, ...]) -> list[tuple[str, int, int]]:
         # 144,000 and two triangles of 60²·60
         ("linalg_inv_ex", [A, CODES], [("inverse", 2304000, 180)]),
     ],
-)  # fmt: skip
+)
 def test_flops_are_lapacks(name: str, outputs: list[object], expected: list[object]) -> None:
     kernels = launched(sig(f"aten.{name}.default", outputs, None, {}, A=A))  # pyright: ignore
     assert algorithms(kernels) == expected

@@ -109,7 +109,7 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
         ("linalg_eig", [VALUES, A], {}, 5400, 6, "eig"),  # 25·6³
         ("_linalg_eigvals", [VALUES], {}, 2160, 6, "eig"),  # 10·6³
     ],
-)  # fmt: skip
+)
 def test_factorizations_of_two_matrices(
     name: str, outputs: list[object], args: dict[str, object], flops: int, steps: int,
     algorithm: str,

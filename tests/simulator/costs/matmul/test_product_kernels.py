@@ -88,9 +88,8 @@ def test_two_numbers_of_four_bits_are_a_byte() -> None:
     assert (work.flops, work.dims["k"]) == (16384, 64)
     assert work.dims["epilogue"] is None
     (biased,) = launched(
-        sig("aten._scaled_mm.default", ((16, 8), HALF), None, {}, self=a, mat2=b,
-            bias=((8,), HALF))
-    )  # fmt: skip
+        sig("aten._scaled_mm.default", ((16, 8), HALF), None, {}, self=a, mat2=b, bias=((8,), HALF))
+    )
     assert biased.dims["epilogue"] == "bias"
 
 
@@ -210,8 +209,10 @@ def test_windows_of_a_pool() -> None:
     places = ((2, 6, 4, 4), "int64")
     (work,) = window("max_pool2d_with_indices", [small, places], {"kernel_size": 3}, self=last)
     assert (work.dims["variant"], work.dims["channels_last"], work.dims["taps"]) == (
-        "max_last", True, 9,
-    )  # fmt: skip
+        "max_last",
+        True,
+        9,
+    )
     zeros, work = window(
         "max_pool2d_with_indices_backward", x, {"kernel_size": 3}, grad_output=small, self=x,
         indices=places,
@@ -231,14 +232,16 @@ def test_adaptive_windows_have_a_block_a_plane() -> None:
     assert (work.dims["steps"], work.dims["places"], work.dims["runs"]) == (6, 50, 12)
     zeros, back = window("_adaptive_avg_pool2d_backward", x, {}, grad_output=small, self=x)
     assert sums([zeros, back]) == [
-        ("fill", 0, 0, 6912, 3456), ("pool", 1728, 1200, 6912, 1728 * 6),
-    ]  # fmt: skip
+        ("fill", 0, 0, 6912, 3456),
+        ("pool", 1728, 1200, 6912, 1728 * 6),
+    ]
     # 144 positions of a plane in steps of one thread
     assert (back.dims["steps"], back.dims["places"], back.dims["runs"]) == (144, 12, 12)
     zeros, unpooled = window("max_unpool2d", x, {}, self=small, indices=((2, 6, 5, 5), "int64"))
     assert sums([zeros, unpooled]) == [
-        ("fill", 0, 0, 6912, 3456), ("pool", 300, 1200 + 2400, 1200, 1800),
-    ]  # fmt: skip
+        ("fill", 0, 0, 6912, 3456),
+        ("pool", 300, 1200 + 2400, 1200, 1800),
+    ]
 
 
 def test_windows_as_columns_and_back() -> None:
@@ -260,5 +263,6 @@ def test_mirrored_edges_are_added_to_zeros() -> None:
     assert sums([work]) == [("copy", 0, 6912, 9408, 2352 * 4)]
     zeros, back = window("reflection_pad2d_backward", x, {}, grad_output=wide, self=x)
     assert sums([zeros, back]) == [
-        ("fill", 0, 0, 6912, 3456), ("scatter", 2352, 9408 + 6912, 6912, 2352 * 6),
-    ]  # fmt: skip
+        ("fill", 0, 0, 6912, 3456),
+        ("scatter", 2352, 9408 + 6912, 6912, 2352 * 6),
+    ]

@@ -28,8 +28,9 @@ def test_fills_and_ranges_take_nothing_on_the_host() -> None:
 def test_an_identity_is_zeros_and_then_ones() -> None:
     # 6 × 4: a diagonal of 4
     assert sums(launched(sig("aten.eye.m", ((6, 4), F32)))) == [
-        ("fill", 0, 0, 96, 24), ("fill", 0, 0, 16, 4),
-    ]  # fmt: skip
+        ("fill", 0, 0, 96, 24),
+        ("fill", 0, 0, 16, 4),
+    ]
 
 
 def test_one_element_goes_to_the_host() -> None:

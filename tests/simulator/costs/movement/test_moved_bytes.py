@@ -60,8 +60,9 @@ def test_copies_on_the_gpu() -> None:
 def test_a_source_is_broadcast_into_its_target() -> None:
     (row,) = launched(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((6,), "float32")))
     assert (row.read_bytes, row.write_bytes) == (24, 96)
-    (column,) = launched(sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((4, 1),
-                             "float32")))  # fmt: skip
+    (column,) = launched(
+        sig("aten.copy_.default", MAT, (0, 1, 0), self=MAT, src=((4, 1), "float32"))
+    )
     assert (column.read_bytes, column.write_bytes) == (16, 96)
 
 
@@ -91,15 +92,18 @@ def test_a_roll_is_a_kernel_for_each_dimension(args: dict[str, Any], launches: i
 def test_a_source_is_scattered_into_a_clone() -> None:
     """A row of 6 floats in [4, 6], a diagonal of 4, a slice [2, 6]."""
     args = {"dim": 0, "index": 1}
-    clone, row = launched(sig("aten.select_scatter.default", MAT, None, args, self=MAT,
-                              src=((6,), "float32")))  # fmt: skip
+    clone, row = launched(
+        sig("aten.select_scatter.default", MAT, None, args, self=MAT, src=((6,), "float32"))
+    )
     assert (clone.read_bytes, clone.write_bytes) == (96, 96)
     assert (row.read_bytes, row.write_bytes) == (24, 24)
-    _, diagonal = launched(sig("aten.diagonal_scatter.default", MAT, self=MAT,
-                               src=((4,), "float32")))  # fmt: skip
+    _, diagonal = launched(
+        sig("aten.diagonal_scatter.default", MAT, self=MAT, src=((4,), "float32"))
+    )
     assert (diagonal.read_bytes, diagonal.write_bytes) == (16, 16)
-    _, part = launched(sig("aten.slice_scatter.default", MAT, None, {"dim": 0}, self=MAT,
-                           src=((2, 6), "float32")))  # fmt: skip
+    _, part = launched(
+        sig("aten.slice_scatter.default", MAT, None, {"dim": 0}, self=MAT, src=((2, 6), "float32"))
+    )
     assert (part.read_bytes, part.write_bytes) == (48, 48)
 
 

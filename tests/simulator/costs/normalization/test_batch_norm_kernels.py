@@ -160,8 +160,9 @@ def test_cudnn_reads_a_channel_once_if_it_fits() -> None:
     assert cudnn(LAST, False)[0].dims["variant"] == "cudnn_last"
 
 
-@pytest.mark.parametrize(("images", "once"), [(28672, (True, False)), (14336, (True, True)),
-                                              (28673, (False, False))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("images", "once"), [(28672, (True, False)), (14336, (True, True)), (28673, (False, False))]
+)
 def test_a_channel_of_112_kilobytes_is_kept(images: int, once: tuple[bool, bool]) -> None:
     # one pixel more would not fit: 28,672·4 = 114,688; a gradient reads two tensors
     x, c = ((images, 4, 1, 1), F32), ((4,), F32)

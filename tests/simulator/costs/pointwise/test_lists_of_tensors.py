@@ -131,9 +131,10 @@ def test_a_masked_fill_clones_and_fetches_a_value_of_the_gpu() -> None:
     assert (fetch.family, fetch.read_bytes) == ("memcpy", 4)
     assert rest == [clone, fill]
     host = Tensor((), "float32", (), "cpu")
-    assert launched(
-        sig("aten.masked_fill.Tensor", MAT, self=MAT, mask=mask, value=host)
-    ) == (clone, fill)  # fmt: skip
+    assert launched(sig("aten.masked_fill.Tensor", MAT, self=MAT, mask=mask, value=host)) == (
+        clone,
+        fill,
+    )
     (alone,) = launched(
         sig("aten.masked_fill_.Tensor", MAT, (0, 1, 2, 0), self=MAT, mask=mask, value=host)
     )

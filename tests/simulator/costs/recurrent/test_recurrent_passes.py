@@ -204,5 +204,6 @@ def test_flattened_weights_are_zeros_then_copies() -> None:
     fill, first, second = launched(op)
     assert (fill.family, fill.write_bytes) == ("fill", 4 * 48 * 32)
     assert [(w.read_bytes, w.write_bytes) for w in (first, second)] == [
-        (4 * 48 * 20, 4 * 48 * 20), (4 * 48 * 12, 4 * 48 * 12),
-    ]  # fmt: skip
+        (4 * 48 * 20, 4 * 48 * 20),
+        (4 * 48 * 12, 4 * 48 * 12),
+    ]

@@ -43,8 +43,9 @@ def test_distances_of_many_points_are_one_product() -> None:
         "b": 3, "m": 30, "n": 20, "k": 8, "transa": False, "transb": True, "epilogue": None,
     }  # fmt: skip
     assert launches[9:] == [
-        ("pointwise", 1800, 7200, 7200, 5400), ("pointwise", 1800, 7200, 7200, 21600),
-    ]  # fmt: skip
+        ("pointwise", 1800, 7200, 7200, 5400),
+        ("pointwise", 1800, 7200, 7200, 21600),
+    ]
 
 
 def test_gradients_of_distances_are_summed_over_the_others() -> None:
@@ -78,8 +79,9 @@ def test_pairs_of_points_are_counted_once() -> None:
 def test_a_distance_of_two_tensors() -> None:
     row = ((8,), F32)
     assert sums(launched(sig("aten.dist.default", ((), F32), self=X, other=row))) == [
-        ("pointwise", 128, 544, 512, 512), ("reduction", 256, 512, 4, 384),
-    ]  # fmt: skip
+        ("pointwise", 128, 544, 512, 512),
+        ("reduction", 256, 512, 4, 384),
+    ]
 
 
 def test_euclidean_distances_are_one_product_two_deeper() -> None:

@@ -35,8 +35,9 @@ def test_an_elementwise_loss_is_its_terms_and_their_sum(name: str, flops: int) -
     # the gradient of one number: 512 + 512 + 4 bytes are read
     flops = 3 if name == "mse_loss" else 5
     assert loss(f"{name}_backward.default", X, grad_output=SCALAR, self=X, target=X) == [
-        ("fill", 0, 0, 512, 256), ("pointwise", 128 * flops, 1028, 512, 128 * (flops + 3)),
-    ]  # fmt: skip
+        ("fill", 0, 0, 512, 256),
+        ("pointwise", 128 * flops, 1028, 512, 128 * (flops + 3)),
+    ]
 
 
 def test_binary_cross_entropy_has_two_logarithms() -> None:
@@ -75,8 +76,11 @@ def test_logits_are_weighed_op_by_op() -> None:
         BINARY,
     ]
     assert loss(name, self=X, target=X, pos_weight=pos) == [
-        sigmoid, *positive, *plain[1:], TOTAL,
-    ]  # fmt: skip
+        sigmoid,
+        *positive,
+        *plain[1:],
+        TOTAL,
+    ]
     assert loss(name, self=X, target=X, weight=X) == [*plain, BINARY, TOTAL]
 
 
@@ -183,13 +187,15 @@ def test_connectionist_losses_scan_their_steps() -> None:
             log_alpha=alpha, **inputs)
     )  # fmt: skip
     assert sums(kernels) == [
-        sent, sent, sent,
+        sent,
+        sent,
+        sent,
         ("fill", 0, 0, 16000, 8000),
         ("fill", 0, 0, 16800, 8400),
         ("scan", 42000, 17120, 16800, 4200 * 46),
         # 4 FLOPs, two of them of 10 instructions; 49,600 / 16,000 are three operands
         ("pointwise", 16000, 16000 + 2 * 16800, 16000, 4000 * 26),
-    ]  # fmt: skip
+    ]
     assert kernels[5].dims == {"rows": 4, "cols": 50, "inner": 21}
 
 

@@ -29,37 +29,40 @@ def depthwise(
     return launched(sig("aten.convolution.default", x, None, args, input=x, weight=weight))[0]
 
 
-@pytest.mark.parametrize(("n", "channels", "side", "kernel", "more", "cudnn"), [
-    (4, 32, 10, (3, 3), {}, True),
-    (4, 31, 10, (3, 3), {}, False),
-    (4, 64, 7, (3, 3), {}, True),
-    (4, 64, 6, (3, 3), {}, False),
-    (4, 64, 10, (5, 5), {}, True),
-    (4, 64, 10, (1, 1), {}, True),
-    (4, 64, 10, (3, 5), {}, False),  # not square
-    (4, 64, 10, (2, 2), {}, False),
-    (4, 64, 10, (3, 3), {"dilation": [2, 2]}, False),
-    (4, 64, 10, (3, 3), {"dilation": [1, 2]}, False),
-    (4, 64, 10, (3, 3), {"stride": [1, 2]}, False),
-    (1, 64, 10, (3, 3), {"stride": [3, 3]}, False),
-    (4, 64, 10, (3, 3, 3), {}, False),  # three dimensions
-    (4, 64, 10, (3,), {}, True),
-    (4, 64, 10, (3,), {"stride": [2]}, False),
-    # stride 2: one image, many channels, or wide images of many channels
-    (1, 64, 14, (3, 3), {"stride": [2, 2]}, True),
-    (2, 511, 14, (3, 3), {"stride": [2, 2]}, False),
-    (2, 512, 14, (3, 3), {"stride": [2, 2]}, True),
-    (2, 256, 28, (3, 3), {"stride": [2, 2]}, True),
-    (2, 255, 28, (3, 3), {"stride": [2, 2]}, False),
-    (2, 256, 27, (3, 3), {"stride": [2, 2]}, False),
-    # stride 2 and single weights: one image up to 28 wide, or up to 16 images 7 wide
-    (1, 64, 28, (1, 1), {"stride": [2, 2]}, True),
-    (1, 64, 29, (1, 1), {"stride": [2, 2]}, False),
-    (16, 128, 7, (1, 1), {"stride": [2, 2]}, True),
-    (17, 128, 7, (1, 1), {"stride": [2, 2]}, False),
-    (16, 127, 7, (1, 1), {"stride": [2, 2]}, False),
-    (16, 128, 8, (1, 1), {"stride": [2, 2]}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "channels", "side", "kernel", "more", "cudnn"),
+    [
+        (4, 32, 10, (3, 3), {}, True),
+        (4, 31, 10, (3, 3), {}, False),
+        (4, 64, 7, (3, 3), {}, True),
+        (4, 64, 6, (3, 3), {}, False),
+        (4, 64, 10, (5, 5), {}, True),
+        (4, 64, 10, (1, 1), {}, True),
+        (4, 64, 10, (3, 5), {}, False),  # not square
+        (4, 64, 10, (2, 2), {}, False),
+        (4, 64, 10, (3, 3), {"dilation": [2, 2]}, False),
+        (4, 64, 10, (3, 3), {"dilation": [1, 2]}, False),
+        (4, 64, 10, (3, 3), {"stride": [1, 2]}, False),
+        (1, 64, 10, (3, 3), {"stride": [3, 3]}, False),
+        (4, 64, 10, (3, 3, 3), {}, False),  # three dimensions
+        (4, 64, 10, (3,), {}, True),
+        (4, 64, 10, (3,), {"stride": [2]}, False),
+        # stride 2: one image, many channels, or wide images of many channels
+        (1, 64, 14, (3, 3), {"stride": [2, 2]}, True),
+        (2, 511, 14, (3, 3), {"stride": [2, 2]}, False),
+        (2, 512, 14, (3, 3), {"stride": [2, 2]}, True),
+        (2, 256, 28, (3, 3), {"stride": [2, 2]}, True),
+        (2, 255, 28, (3, 3), {"stride": [2, 2]}, False),
+        (2, 256, 27, (3, 3), {"stride": [2, 2]}, False),
+        # stride 2 and single weights: one image up to 28 wide, or up to 16 images 7 wide
+        (1, 64, 28, (1, 1), {"stride": [2, 2]}, True),
+        (1, 64, 29, (1, 1), {"stride": [2, 2]}, False),
+        (16, 128, 7, (1, 1), {"stride": [2, 2]}, True),
+        (17, 128, 7, (1, 1), {"stride": [2, 2]}, False),
+        (16, 127, 7, (1, 1), {"stride": [2, 2]}, False),
+        (16, 128, 8, (1, 1), {"stride": [2, 2]}, False),
+    ],
+)
 def test_float16_images_run_in_cudnn_where_it_has_a_kernel(
     n: int, channels: int, side: int, kernel: tuple[int, ...], more: dict[str, Any], cudnn: bool
 ) -> None:
@@ -161,14 +164,17 @@ def test_atens_backward_computes_the_weights_first() -> None:
     assert directions(output_mask=[True, False, False]) == ["dgrad"]
 
 
-@pytest.mark.parametrize(("stride", "last"), [
-    ((256, 1, 32, 4), True),
-    ((256, 64, 8, 1), False),  # contiguous
-    ((256, 1, 4, 32), False),  # columns outside of rows
-    ((1, 4, 128, 16), False),  # images innermost
-    ((4, 1, 32, 4), False),  # images that overlap
-    ((512, 2, 64, 8), True),  # with gaps
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stride", "last"),
+    [
+        ((256, 1, 32, 4), True),
+        ((256, 64, 8, 1), False),  # contiguous
+        ((256, 1, 4, 32), False),  # columns outside of rows
+        ((1, 4, 128, 16), False),  # images innermost
+        ((4, 1, 32, 4), False),  # images that overlap
+        ((512, 2, 64, 8), True),  # with gaps
+    ],
+)
 def test_channels_last_by_strides(stride: tuple[int, ...], last: bool) -> None:
     x = Tensor((2, 4, 8, 8), "float16", stride)
     args = geometry()

@@ -102,8 +102,10 @@ def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
     assert "steps" not in work.dims
     _, cubic = run("upsample_bicubic2d_backward", SMALL, {}, grad_output=BIG)
     assert (cubic.dims["variant"], cubic.dims["steps"], cubic.dims["places"]) == (
-        "scatter_cubic", 16, 256,
-    )  # fmt: skip
+        "scatter_cubic",
+        16,
+        256,
+    )
 
 
 def test_antialiasing_looks_at_more_when_it_shrinks() -> None:

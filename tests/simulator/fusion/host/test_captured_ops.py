@@ -27,24 +27,26 @@ ROW = Shape((4,), "float32", (1,))
 HOST_ROW, HOST_SCALAR = Shape((4,), "float32", (1,), "cpu"), Shape((), "float32", (), "cpu")
 
 
-def op(name: str, inputs: tuple[Shape, ...], out: Shape, phase: Any = "forward",
-       **args: Any) -> Op:  # fmt: skip
+def op(name: str, inputs: tuple[Shape, ...], out: Shape, phase: Any = "forward", **args: Any) -> Op:
     names = ("self", "other")[: len(inputs)]
     signature = Signature(f"aten.{name}", inputs, (out,), names, args)
     return Op(signature, "", phase, tuple(range(len(inputs) + 1)))
 
 
-@pytest.mark.parametrize(("given", "why"), [
-    (op("add.Tensor", (ROW, ROW), ROW), ""),
-    (op("add.Tensor", (ROW, HOST_SCALAR), ROW), ""),  # a kernel's argument
-    (op("add.Tensor", (ROW, HOST_ROW), ROW), "the CPU works"),
-    (op("exp.default", (HOST_SCALAR,), HOST_SCALAR), "the CPU works"),
-    (op("ones_like.default", (ROW,), ROW), ""),
-    (op("ones_like.default", (ROW,), ROW, "backward"), "autograd"),
-    (op("zeros_like.default", (ROW,), ROW, tangent=True), "autograd"),
-    (op("zeros_like.default", (ROW,), ROW), ""),
-    (op("_local_scalar_dense.default", (ROW,), HOST_SCALAR), "the host waits for the GPU"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (op("add.Tensor", (ROW, ROW), ROW), ""),
+        (op("add.Tensor", (ROW, HOST_SCALAR), ROW), ""),  # a kernel's argument
+        (op("add.Tensor", (ROW, HOST_ROW), ROW), "the CPU works"),
+        (op("exp.default", (HOST_SCALAR,), HOST_SCALAR), "the CPU works"),
+        (op("ones_like.default", (ROW,), ROW), ""),
+        (op("ones_like.default", (ROW,), ROW, "backward"), "autograd"),
+        (op("zeros_like.default", (ROW,), ROW, tangent=True), "autograd"),
+        (op("zeros_like.default", (ROW,), ROW), ""),
+        (op("_local_scalar_dense.default", (ROW,), HOST_SCALAR), "the host waits for the GPU"),
+    ],
+)
 def test_ops_that_are_not_captured(given: Op, why: str) -> None:
     assert _uncaptured(given) == why
 

@@ -84,8 +84,9 @@ def test_a_row_beyond_the_registers_takes_other_slots(
 def test_a_norm_of_inference_computes_its_factors_for_each_element() -> None:
     channels = ((3,), "float32")
     image = ((2, 3, 8, 8), "float32")
-    inputs = dict(input=image, weight=channels, bias=channels, running_mean=channels,
-                  running_var=channels)  # fmt: skip
+    inputs = dict(
+        input=image, weight=channels, bias=channels, running_mean=channels, running_var=channels
+    )
     outs = [image, ((0,), "float32"), ((0,), "float32")]
     op = sig("aten.native_batch_norm.default", outs, None, {"training": False}, **inputs)
     assert arithmetic(op) == (7 * 384, 19 * 384)

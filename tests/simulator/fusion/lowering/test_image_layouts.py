@@ -26,22 +26,26 @@ def call(out: int, into: int, groups: int = 1, side: int = 3) -> Signature:
     x, w = ((1, into * groups, 8, 8), "float32"), ((out, into, side, side), "float32")
     args = {"groups": groups, "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1],
             "transposed": False}  # fmt: skip
-    return sig("aten.convolution.default", ((1, out, 8, 8), "float32"), None, args,
-               input=x, weight=w)  # fmt: skip
+    return sig(
+        "aten.convolution.default", ((1, out, 8, 8), "float32"), None, args, input=x, weight=w
+    )
 
 
-@pytest.mark.parametrize(("op", "grouped", "widens", "small", "times"), [
-    (call(128, 128), False, False, False, 0.823),
-    (call(128, 2, 64), True, False, False, 1.358),
-    (call(128, 1, 128), False, False, False, 0.823),  # depthwise is not grouped
-    (call(64, 64), False, False, True, 0.783),
-    (call(65, 64), False, False, False, 0.823),
-    (call(64, 65), False, False, False, 0.823),
-    (call(64, 128), False, True, False, 0.725),  # half as many channels out as in
-    (call(65, 128), False, False, False, 0.823),
-    (call(64, 128, side=1), False, False, False, 0.823),
-    (call(32, 64), False, True, True, 0.783),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "grouped", "widens", "small", "times"),
+    [
+        (call(128, 128), False, False, False, 0.823),
+        (call(128, 2, 64), True, False, False, 1.358),
+        (call(128, 1, 128), False, False, False, 0.823),  # depthwise is not grouped
+        (call(64, 64), False, False, True, 0.783),
+        (call(65, 64), False, False, False, 0.823),
+        (call(64, 65), False, False, False, 0.823),
+        (call(64, 128), False, True, False, 0.725),  # half as many channels out as in
+        (call(65, 128), False, False, False, 0.823),
+        (call(64, 128, side=1), False, False, False, 0.823),
+        (call(32, 64), False, True, True, 0.783),
+    ],
+)
 def test_kinds_of_convolutions(
     op: Signature, grouped: bool, widens: bool, small: bool, times: float
 ) -> None:
@@ -60,25 +64,31 @@ def conv(into: int, out: int, groups: int = 1) -> nn.Conv2d:
     return nn.Conv2d(into, out, 3, padding=1, groups=groups, device="meta")
 
 
-@pytest.mark.parametrize(("layers", "chosen"), [
-    ([conv(128, 128)], True),
-    # one grouped or narrowing convolution is enough to keep the layout, and only small ones too
-    ([conv(128, 128), conv(128, 128, 64)], False),
-    ([conv(128, 128), conv(128, 128, 128)], True),
-    ([conv(128, 128), conv(128, 64)], False),
-    ([conv(64, 64)], False),
-    ([conv(64, 64), conv(64, 128)], True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("layers", "chosen"),
+    [
+        ([conv(128, 128)], True),
+        # one grouped or narrowing convolution is enough to keep the layout, and only small ones too
+        ([conv(128, 128), conv(128, 128, 64)], False),
+        ([conv(128, 128), conv(128, 128, 128)], True),
+        ([conv(128, 128), conv(128, 64)], False),
+        ([conv(64, 64)], False),
+        ([conv(64, 64), conv(64, 128)], True),
+    ],
+)
 def test_layouts_of_training(layers: list[nn.Module], chosen: bool) -> None:
     assert channels_last(step(*layers)) is chosen
 
 
-@pytest.mark.parametrize(("layers", "chosen"), [
-    ([conv(64, 64)], True),  # 0.783 of its time
-    ([conv(128, 128, 64)], False),  # 1.358
-    # 1.358 of 2·2·9 and 0.823 of 128·128·9 for the same pixels
-    ([conv(128, 128, 64), conv(128, 128)], True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("layers", "chosen"),
+    [
+        ([conv(64, 64)], True),  # 0.783 of its time
+        ([conv(128, 128, 64)], False),  # 1.358
+        # 1.358 of 2·2·9 and 0.823 of 128·128·9 for the same pixels
+        ([conv(128, 128, 64), conv(128, 128)], True),
+    ],
+)
 def test_layouts_of_inference_are_weighted_by_flops(layers: list[nn.Module], chosen: bool) -> None:
     assert channels_last(step(*layers, phase="inference")) is chosen
 

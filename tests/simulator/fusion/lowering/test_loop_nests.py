@@ -144,8 +144,9 @@ def test_a_split_sum_has_parts_and_their_sum() -> None:
     """2²⁰ elements in parts of 32 · 256: 128 parts of 8,192, summed in float32."""
     first, last = nests(lambda _, x: x.sum(), torch.zeros(1 << 20))
     assert outline([first, last]) == [
-        ("reduction", 128, 8192, True, 4 << 20, 512), ("reduction", 1, 128, True, 512, 4),
-    ]  # fmt: skip
+        ("reduction", 128, 8192, True, 4 << 20, 512),
+        ("reduction", 1, 128, True, 512, 4),
+    ]
     assert first.partial and not last.partial
     # each part takes a load, an addition and a store
     assert (last.flops, last.instructions) == (0, 3 * 128)

@@ -77,8 +77,11 @@ def test_a_batch_norm_of_row_major_images_is_a_kernel_in_each_pass() -> None:
     assert reads[:6] == [half, weight, weight, moment, moment, half]
     assert writes == [weight, weight, half]
     assert [op.signature.args[name] for op in (forward, backward) for name in ("rows", "cols")] == [
-        8, 1024, 8, 1024,
-    ]  # fmt: skip
+        8,
+        1024,
+        8,
+        1024,
+    ]
     assert not launches(row, "backward", "hardtanh")  # it is comparisons and a selection
     # stored: the clamped image, x, two moments of 8, and the loss in bf16
     assert carried_bytes(fused(row, H200).trace) == 2 * half + 2 * moment + 2

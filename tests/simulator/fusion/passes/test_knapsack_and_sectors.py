@@ -29,17 +29,20 @@ def test_what_is_left_out_is_what_torch_leaves_out(seed: int) -> None:
     assert left > 40
 
 
-@pytest.mark.parametrize(("sizes", "values", "most", "left_out"), [
-    # of 0.5 the second and third, worth 5, rather than the first, worth 4
-    ([0.5, 0.25, 0.25], [4, 3, 2], 0.5, [0]),
-    ([0.5, 0.25, 0.25], [6, 3, 2], 0.5, [2, 1]),
-    ([0.5, 0.5], [1, 1], 1.0, []),  # they fill it exactly
-    ([0.5, 0.5001], [1, 1], 1.0, [1]),
-    ([0.3], [7], 0.2999, [0]),
-    # In single precision, 2²⁵ + 1 is 2²⁵: the item of 1 is left out, though there is room for it.
-    ([0.2, 0.3], [2**25, 1], 1.0, [1]),
-    ([0.2, 0.3], [2**23, 1], 1.0, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sizes", "values", "most", "left_out"),
+    [
+        # of 0.5 the second and third, worth 5, rather than the first, worth 4
+        ([0.5, 0.25, 0.25], [4, 3, 2], 0.5, [0]),
+        ([0.5, 0.25, 0.25], [6, 3, 2], 0.5, [2, 1]),
+        ([0.5, 0.5], [1, 1], 1.0, []),  # they fill it exactly
+        ([0.5, 0.5001], [1, 1], 1.0, [1]),
+        ([0.3], [7], 0.2999, [0]),
+        # In single precision, 2²⁵ + 1 is 2²⁵: the item of 1 is left out despite the room for it.
+        ([0.2, 0.3], [2**25, 1], 1.0, [1]),
+        ([0.2, 0.3], [2**23, 1], 1.0, []),
+    ],
+)
 def test_the_most_valuable_set(
     sizes: list[float], values: list[int], most: float, left_out: list[int]
 ) -> None:

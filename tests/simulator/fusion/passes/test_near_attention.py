@@ -62,12 +62,15 @@ def test_one_other_op_is_no_match(function: Attend) -> None:
     assert replaced(function) == 0
 
 
-@pytest.mark.parametrize("function", [
-    lambda q, k, v, m: (q @ k.mT * 0.125 + m).softmax(-1) @ v,  # multiplied, and a mask
-    lambda q, k, v, m: ((q @ k.mT + m) / 8.0).softmax(-1) @ v,  # the mask before the scale
-    lambda q, k, v, m: (q @ k.mT / 8.0 + m + m).softmax(-1) @ v,
-    lambda q, k, v, m: (m + q @ k.mT / m).softmax(-1) @ v,  # scaled by a tensor
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda q, k, v, m: (q @ k.mT * 0.125 + m).softmax(-1) @ v,  # multiplied, and a mask
+        lambda q, k, v, m: ((q @ k.mT + m) / 8.0).softmax(-1) @ v,  # the mask before the scale
+        lambda q, k, v, m: (q @ k.mT / 8.0 + m + m).softmax(-1) @ v,
+        lambda q, k, v, m: (m + q @ k.mT / m).softmax(-1) @ v,  # scaled by a tensor
+    ],
+)
 def test_other_masks_are_no_match(function: Attend) -> None:
     assert replaced(function, MASK) == 0
 

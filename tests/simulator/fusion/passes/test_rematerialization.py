@@ -175,7 +175,7 @@ MODULES: dict[str, Callable[[], nn.Module]] = {
     "dropout": lambda: Between(lambda x: F.dropout(torch.tanh(x).relu(), 0.1)),
     "first": lambda: nn.Sequential(nn.Tanh(), nn.Sigmoid(), nn.SiLU(), nn.Linear(WIDTH, WIDTH)),
     "long": lambda: Between(lambda x: _often(x)),
-}  # fmt: skip
+}
 
 
 def _often(x: Tensor) -> Tensor:

@@ -165,14 +165,17 @@ VIEWED, COPIED = (32768, 64, 256, 1), (32768, 8192, 64, 1)
 COPIES, SCORES = 4 * 128 * 256 * 2, 4 * 4 * 128 * 128 * 2  # bytes
 
 
-@pytest.mark.parametrize(("weigh", "strides", "replaced", "gone"), [
-    # three copies, two products, the scale, the softmax and a copy, whose result stays
-    (with_zero_exponentials, VIEWED, 8, 4 * COPIES + 3 * SCORES),
-    (multiplied, COPIED, 4, 3 * SCORES),  # two products, the scale and the softmax
-    (masked, VIEWED, 9, 4 * COPIES + 4 * SCORES),
-    # and a cast to float32, a softmax as wide, and a cast back
-    (in_float32, VIEWED, 10, 4 * COPIES + (1 + 1 + 2 + 2 + 1) * SCORES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weigh", "strides", "replaced", "gone"),
+    [
+        # three copies, two products, the scale, the softmax and a copy, whose result stays
+        (with_zero_exponentials, VIEWED, 8, 4 * COPIES + 3 * SCORES),
+        (multiplied, COPIED, 4, 3 * SCORES),  # two products, the scale and the softmax
+        (masked, VIEWED, 9, 4 * COPIES + 4 * SCORES),
+        # and a cast to float32, a softmax as wide, and a cast back
+        (in_float32, VIEWED, 10, 4 * COPIES + (1 + 1 + 2 + 2 + 1) * SCORES),
+    ],
+)
 def test_the_call_reads_and_writes_what_is_left_of_the_replaced_ops(
     weigh: Weigh, strides: tuple[int, ...], replaced: int, gone: int
 ) -> None:

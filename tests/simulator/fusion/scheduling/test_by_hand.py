@@ -75,9 +75,15 @@ def test_borders_of_a_wait() -> None:
     assert by_hand.waiting(16384, 3) == 3 * (5 * 5 + 60)
     assert by_hand.waiting(16385, 3) == 3 * (5 * 5 + 60) + 110
     assert by_hand.cut(1024, 1024, 0, 0, 2) == {
-        "programs": 1, "looped": False, "trips": 1, "steps": 1,
-    }  # fmt: skip
+        "programs": 1,
+        "looped": False,
+        "trips": 1,
+        "steps": 1,
+    }
     assert by_hand.cut(16384 * 7, 16384, 1, 16384, 1)["trips"] == 1
     assert by_hand.cut(20480 * 7 + 1, 16385, 1, 16385, 1) == {
-        "programs": 1, "looped": True, "trips": 5, "steps": 8 + 5 * 5 + 60 + 110,
-    }  # fmt: skip
+        "programs": 1,
+        "looped": True,
+        "trips": 5,
+        "steps": 8 + 5 * 5 + 60 + 110,
+    }

@@ -92,28 +92,31 @@ def test_loops_after_a_sum_can_be_kept_apart() -> None:
         assert joined(row_sums, after, after=False) == [[0], [1]]
 
 
-@pytest.mark.parametrize(("one", "other", "can"), [
-    (loop({}, {}, 64), loop({}, {}, 64), True),
-    (loop({}, {}, 64), loop({}, {}, 63), False),
-    (total({}, {}, 16, 64), total({}, {}, 16, 64), True),
-    (total({}, {}, 16, 64), total({}, {}, 16, 32), False),
-    (total({}, {}, 16, 64), total({}, {}, 8, 64), False),
-    (total({}, {}, 16, 64), total({}, {}, 16, 64, inner=False), False),
-    # one element for each sum, after it; or one for each summand, on either side
-    (total({}, {}, 16, 64), loop({}, {}, 16), True),
-    (loop({}, {}, 16), total({}, {}, 16, 64), False),
-    (total({}, {}, 16, 64), loop({}, {}, 1024), True),
-    (loop({}, {}, 1024), total({}, {}, 16, 64), True),
-    (total({}, {}, 16, 64), loop({}, {}, 64), False),
-    # the first step of a split sum has no results yet
-    (total({}, {}, 16, 64, partial=True), loop({}, {}, 16), False),
-    (total({}, {}, 16, 64, partial=True), loop({}, {}, 1024), False),
-    # what is added to in pieces is complete only after the kernel
-    (loop({}, {A: 8}, atomic=True), loop({A: 8}, {}), False),
-    (loop({}, {A: 8}, atomic=True), loop({B: 8}, {}), True),
-    (loop({}, {A: 8}), loop({}, {A: 8}, atomic=True), False),
-    (loop({}, {A: 8}), loop({}, {B: 8}, atomic=True), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "can"),
+    [
+        (loop({}, {}, 64), loop({}, {}, 64), True),
+        (loop({}, {}, 64), loop({}, {}, 63), False),
+        (total({}, {}, 16, 64), total({}, {}, 16, 64), True),
+        (total({}, {}, 16, 64), total({}, {}, 16, 32), False),
+        (total({}, {}, 16, 64), total({}, {}, 8, 64), False),
+        (total({}, {}, 16, 64), total({}, {}, 16, 64, inner=False), False),
+        # one element for each sum, after it; or one for each summand, on either side
+        (total({}, {}, 16, 64), loop({}, {}, 16), True),
+        (loop({}, {}, 16), total({}, {}, 16, 64), False),
+        (total({}, {}, 16, 64), loop({}, {}, 1024), True),
+        (loop({}, {}, 1024), total({}, {}, 16, 64), True),
+        (total({}, {}, 16, 64), loop({}, {}, 64), False),
+        # the first step of a split sum has no results yet
+        (total({}, {}, 16, 64, partial=True), loop({}, {}, 16), False),
+        (total({}, {}, 16, 64, partial=True), loop({}, {}, 1024), False),
+        # what is added to in pieces is complete only after the kernel
+        (loop({}, {A: 8}, atomic=True), loop({A: 8}, {}), False),
+        (loop({}, {A: 8}, atomic=True), loop({B: 8}, {}), True),
+        (loop({}, {A: 8}), loop({}, {A: 8}, atomic=True), False),
+        (loop({}, {A: 8}), loop({}, {B: 8}, atomic=True), True),
+    ],
+)
 def test_nests_that_can_be_one_kernel(one: Node, other: Node, can: bool) -> None:
     assert can_share_kernel(one, other) is can
 

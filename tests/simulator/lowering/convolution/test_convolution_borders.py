@@ -64,65 +64,74 @@ def test_the_kernel_for_images(changed: dict[str, Any], image: bool) -> None:
     assert one_way(**(FIRST | changed)).image is image
 
 
-@pytest.mark.parametrize(("given", "pads"), [
-    # half precision: patches of 64 numbers, 5e8 multiply-adds, and either 64 outputs or bfloat16
-    (dict(cin=3, depth=64, adds=5e8, columns=64), True),
-    (dict(cin=2, depth=64, adds=5e8, columns=64), False),
-    (dict(cin=3, depth=63, adds=5e8, columns=64), False),
-    (dict(cin=3, depth=64, adds=5e8 - 1, columns=64), False),
-    (dict(cin=3, depth=64, adds=5e8, columns=63), False),
-    (dict(cin=3, depth=64, adds=5e8, columns=63, dtype="bfloat16"), True),
-    # ... patches that do not overlap: 512 outputs
-    (dict(cin=3, stride=(3, 3), columns=511, adds=9e9), False),
-    (dict(cin=3, stride=(3, 3), columns=512, adds=1e6), True),
-    # TF32: 64 outputs, weights of 3,000 numbers, 1.5e9 or for patches 2e9
-    (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9), True),
-    (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9 - 1), False),
-    (dict(cin=3, dtype="tf32", columns=100, depth=29, adds=1.5e9), False),
-    (dict(cin=3, dtype="tf32", columns=64, depth=47, adds=1.5e9), True),  # 3,008
-    (dict(cin=3, dtype="tf32", columns=63, depth=48, adds=1.5e9), False),
-    (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=2e9 - 1, stride=(3, 3)), False),
-    (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=2e9, stride=(3, 3)), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "pads"),
+    [
+        # half precision: patches of 64 numbers, 5e8 multiply-adds, and 64 outputs or bfloat16
+        (dict(cin=3, depth=64, adds=5e8, columns=64), True),
+        (dict(cin=2, depth=64, adds=5e8, columns=64), False),
+        (dict(cin=3, depth=63, adds=5e8, columns=64), False),
+        (dict(cin=3, depth=64, adds=5e8 - 1, columns=64), False),
+        (dict(cin=3, depth=64, adds=5e8, columns=63), False),
+        (dict(cin=3, depth=64, adds=5e8, columns=63, dtype="bfloat16"), True),
+        # ... patches that do not overlap: 512 outputs
+        (dict(cin=3, stride=(3, 3), columns=511, adds=9e9), False),
+        (dict(cin=3, stride=(3, 3), columns=512, adds=1e6), True),
+        # TF32: 64 outputs, weights of 3,000 numbers, 1.5e9 or for patches 2e9
+        (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9), True),
+        (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9 - 1), False),
+        (dict(cin=3, dtype="tf32", columns=100, depth=29, adds=1.5e9), False),
+        (dict(cin=3, dtype="tf32", columns=64, depth=47, adds=1.5e9), True),  # 3,008
+        (dict(cin=3, dtype="tf32", columns=63, depth=48, adds=1.5e9), False),
+        (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=2e9 - 1, stride=(3, 3)), False),
+        (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=2e9, stride=(3, 3)), True),
+    ],
+)
 def test_few_channels_that_are_worth_padding(given: dict[str, Any], pads: bool) -> None:
     assert convolution._worth_padding(one_way(**given)) is pads
 
 
-@pytest.mark.parametrize(("given", "pads"), [
-    (dict(cin=3, cout=64, dtype="bfloat16", adds=1e6 + 1), True),
-    (dict(cin=3, cout=64, dtype="bfloat16", adds=1e6), False),
-    (dict(cin=3, cout=96, dtype="bfloat16", adds=1e9), False),
-    (dict(cin=3, cout=128, dtype="bfloat16", adds=1e9), True),
-    (dict(cin=3, cout=64, dtype="float16", adds=1e9), False),
-    (FIRST, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "pads"),
+    [
+        (dict(cin=3, cout=64, dtype="bfloat16", adds=1e6 + 1), True),
+        (dict(cin=3, cout=64, dtype="bfloat16", adds=1e6), False),
+        (dict(cin=3, cout=96, dtype="bfloat16", adds=1e9), False),
+        (dict(cin=3, cout=128, dtype="bfloat16", adds=1e9), True),
+        (dict(cin=3, cout=64, dtype="float16", adds=1e9), False),
+        (FIRST, True),
+    ],
+)
 def test_first_layers_in_nhwc_that_are_padded(given: dict[str, Any], pads: bool) -> None:
     assert convolution._pads_first(one_way(**given)) is pads
 
 
-@pytest.mark.parametrize(("given", "small"), [
-    # of a weight: up to 200 deep, or 800 with fewer than 3e7; fewer than 9e7 in any case
-    (dict(direction="wgrad", depth=200, adds=9e7 - 1), True),
-    (dict(direction="wgrad", depth=200, adds=9e7), False),
-    (dict(direction="wgrad", depth=201, adds=3e7), False),
-    (dict(direction="wgrad", depth=201, adds=3e7 - 1), True),
-    (dict(direction="wgrad", depth=800, adds=3e7 - 1), True),
-    (dict(direction="wgrad", depth=801, adds=3e7 - 1), False),
-    (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=128), True),
-    (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=129), False),
-    # of an input of 1×1: fewer than 2e8
-    (dict(direction="dgrad", kernel=(1, 1), adds=2e8 - 1), True),
-    (dict(direction="dgrad", kernel=(1, 1), adds=2e8), False),
-    # of another input: fewer than 9e7 and 8,000 rows, from 32 columns on
-    (dict(direction="dgrad", adds=9e7 - 1, rows=7999, columns=33), True),
-    (dict(direction="dgrad", adds=9e7, rows=7999, columns=33), False),
-    (dict(direction="dgrad", adds=9e7 - 1, rows=8000, columns=33), False),
-    (dict(direction="dgrad", adds=1e7, columns=31), False),
-    (dict(direction="dgrad", adds=1e7, columns=32, depth=4000), True),
-    (dict(direction="dgrad", adds=1e7, columns=32, depth=4001), False),
-    (dict(direction="dgrad", adds=1e7, columns=33, depth=4001), True),
-    (dict(direction="dgrad", adds=1e7, columns=33, dims=3), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "small"),
+    [
+        # of a weight: up to 200 deep, or 800 with fewer than 3e7; fewer than 9e7 in any case
+        (dict(direction="wgrad", depth=200, adds=9e7 - 1), True),
+        (dict(direction="wgrad", depth=200, adds=9e7), False),
+        (dict(direction="wgrad", depth=201, adds=3e7), False),
+        (dict(direction="wgrad", depth=201, adds=3e7 - 1), True),
+        (dict(direction="wgrad", depth=800, adds=3e7 - 1), True),
+        (dict(direction="wgrad", depth=801, adds=3e7 - 1), False),
+        (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=128), True),
+        (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=129), False),
+        # of an input of 1×1: fewer than 2e8
+        (dict(direction="dgrad", kernel=(1, 1), adds=2e8 - 1), True),
+        (dict(direction="dgrad", kernel=(1, 1), adds=2e8), False),
+        # of another input: fewer than 9e7 and 8,000 rows, from 32 columns on
+        (dict(direction="dgrad", adds=9e7 - 1, rows=7999, columns=33), True),
+        (dict(direction="dgrad", adds=9e7, rows=7999, columns=33), False),
+        (dict(direction="dgrad", adds=9e7 - 1, rows=8000, columns=33), False),
+        (dict(direction="dgrad", adds=1e7, columns=31), False),
+        (dict(direction="dgrad", adds=1e7, columns=32, depth=4000), True),
+        (dict(direction="dgrad", adds=1e7, columns=32, depth=4001), False),
+        (dict(direction="dgrad", adds=1e7, columns=33, depth=4001), True),
+        (dict(direction="dgrad", adds=1e7, columns=33, dims=3), False),
+    ],
+)
 def test_gradients_too_small_for_tensor_cores(given: dict[str, Any], small: bool) -> None:
     assert convolution._small_gradient(one_way(dtype="tf32", **given)) is small
 
@@ -131,21 +140,24 @@ DIRECT, THERE_AND_BACK, WRITTEN = ["conv"], ["layout", "conv", "layout"], ["layo
 SUMMED = ["layout", "layout", "fill", "conv"]
 
 
-@pytest.mark.parametrize(("given", "families"), [
-    # 1×1: on lanes from 3,000 pixels or up to a depth of 64, for 128 rows or more
-    (dict(kernel=(1, 1), spatial_in=(50, 60), depth=65, rows=128), DIRECT),
-    (dict(kernel=(1, 1), spatial_in=(2999, 1), depth=65, rows=128), THERE_AND_BACK),
-    (dict(kernel=(1, 1), depth=64, rows=128), DIRECT),
-    (dict(kernel=(1, 1), depth=64, rows=127), THERE_AND_BACK),
-    # others: on lanes below 2e6, and below 5e7 up to a depth of 300
-    (dict(adds=2e6 - 1, depth=301), DIRECT),
-    (dict(adds=2e6, depth=301), WRITTEN),
-    (dict(adds=5e7 - 1, depth=300), DIRECT),
-    (dict(adds=5e7, depth=300), WRITTEN),
-    # the parts of a depth over 2,000 are added to zeros
-    (dict(adds=1e8, depth=2000), WRITTEN),
-    (dict(adds=1e8, depth=2001), SUMMED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "families"),
+    [
+        # 1×1: on lanes from 3,000 pixels or up to a depth of 64, for 128 rows or more
+        (dict(kernel=(1, 1), spatial_in=(50, 60), depth=65, rows=128), DIRECT),
+        (dict(kernel=(1, 1), spatial_in=(2999, 1), depth=65, rows=128), THERE_AND_BACK),
+        (dict(kernel=(1, 1), depth=64, rows=128), DIRECT),
+        (dict(kernel=(1, 1), depth=64, rows=127), THERE_AND_BACK),
+        # others: on lanes below 2e6, and below 5e7 up to a depth of 300
+        (dict(adds=2e6 - 1, depth=301), DIRECT),
+        (dict(adds=2e6, depth=301), WRITTEN),
+        (dict(adds=5e7 - 1, depth=300), DIRECT),
+        (dict(adds=5e7, depth=300), WRITTEN),
+        # the parts of a depth over 2,000 are added to zeros
+        (dict(adds=1e8, depth=2000), WRITTEN),
+        (dict(adds=1e8, depth=2001), SUMMED),
+    ],
+)
 def test_small_forwards_in_tf32(given: dict[str, Any], families: list[str]) -> None:
     works = list(convolution._small_tf32(one_way(dtype="tf32", **given)))
     assert [work.family for work in works] == families

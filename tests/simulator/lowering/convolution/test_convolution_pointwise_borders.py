@@ -88,20 +88,23 @@ def test_1x1_convolutions_that_are_converted(given: dict[str, Any], families: li
     assert [work.family for work in works] == families
 
 
-@pytest.mark.parametrize(("given", "families"), [
-    # one image: 1,024 deep, up to 32 tiles of 64 × 64
-    (dict(depth=1024, rows=512, columns=256), ["conv", "reduction"]),
-    (dict(depth=1023, rows=512, columns=256), ["conv"]),
-    (dict(depth=1024, rows=513, columns=256), ["conv"]),
-    (dict(depth=1024, rows=512, columns=257), ["conv"]),
-    (dict(depth=1024, rows=512, columns=256, n=2), ["conv"]),
-    (dict(depth=1024, rows=512, columns=256, direction="dgrad"), ["conv"]),
-    # a counter for deep products with many tiles: deeper than 256 and than the columns
-    (dict(depth=256, columns=256, blocks=400), ["fill", "conv"]),
-    (dict(depth=255, columns=100, blocks=400), ["conv"]),
-    (dict(depth=300, columns=301, blocks=400), ["conv"]),
-    (dict(depth=301, columns=301, blocks=400), ["fill", "conv"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "families"),
+    [
+        # one image: 1,024 deep, up to 32 tiles of 64 × 64
+        (dict(depth=1024, rows=512, columns=256), ["conv", "reduction"]),
+        (dict(depth=1023, rows=512, columns=256), ["conv"]),
+        (dict(depth=1024, rows=513, columns=256), ["conv"]),
+        (dict(depth=1024, rows=512, columns=257), ["conv"]),
+        (dict(depth=1024, rows=512, columns=256, n=2), ["conv"]),
+        (dict(depth=1024, rows=512, columns=256, direction="dgrad"), ["conv"]),
+        # a counter for deep products with many tiles: deeper than 256 and than the columns
+        (dict(depth=256, columns=256, blocks=400), ["fill", "conv"]),
+        (dict(depth=255, columns=100, blocks=400), ["conv"]),
+        (dict(depth=300, columns=301, blocks=400), ["conv"]),
+        (dict(depth=301, columns=301, blocks=400), ["fill", "conv"]),
+    ],
+)
 def test_1x1_convolutions_in_tf32(given: dict[str, Any], families: list[str]) -> None:
     unit: dict[str, Any] = dict(kernel=(1, 1), dtype="tf32", n=1, spatial_out=(8, 8), blocks=1.0)
     works = list(pointwise_convolution(one_way(**(unit | given))))

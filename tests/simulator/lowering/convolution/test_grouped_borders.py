@@ -62,30 +62,36 @@ def test_groups_that_one_kernel_computes(given: dict[str, Any], joined: bool) ->
     assert run_together(one_way(**given)) is joined
 
 
-@pytest.mark.parametrize(("given", "sizes"), [
-    # 32 groups of 4 channels: two products of 64 channels; 9 taps of 64 are 576
-    (dict(**groups(4, 32)), (2, 392, 64, 576)),
-    # 3 groups of 8 are 24 channels, less than a tile
-    (dict(**groups(8, 3)), (1, 392, 24, 216)),
-    # TF32: tiles of 32; 12 groups of 8 are 96
-    (dict(dtype="tf32", **groups(8, 12)), (3, 392, 32, 288)),
-    # one group is wider than a tile
-    (dict(**groups(100, 2)), (2, 392, 128, 1152)),
-    # 80 channels in tiles of 64 are two
-    (dict(**groups(16, 5)), (2, 392, 64, 576)),
-    # strides leave gaps in the gradient of the input
-    (dict(direction="dgrad", stride=(2, 2), **groups(4, 32)), (2, 392, 64, 144)),
-    # 64 channels over 128 positions of a stride leave less than one product
-    (dict(direction="dgrad", kernel=(1, 1), stride=(16, 8), **groups(4, 32)), (2, 392, 64, 1)),
-    # the gradient of the weight sums over positions
-    (dict(direction="wgrad", depth=777, **groups(4, 32)), (2, 64, 576, 777)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        # 32 groups of 4 channels: two products of 64 channels; 9 taps of 64 are 576
+        (dict(**groups(4, 32)), (2, 392, 64, 576)),
+        # 3 groups of 8 are 24 channels, less than a tile
+        (dict(**groups(8, 3)), (1, 392, 24, 216)),
+        # TF32: tiles of 32; 12 groups of 8 are 96
+        (dict(dtype="tf32", **groups(8, 12)), (3, 392, 32, 288)),
+        # one group is wider than a tile
+        (dict(**groups(100, 2)), (2, 392, 128, 1152)),
+        # 80 channels in tiles of 64 are two
+        (dict(**groups(16, 5)), (2, 392, 64, 576)),
+        # strides leave gaps in the gradient of the input
+        (dict(direction="dgrad", stride=(2, 2), **groups(4, 32)), (2, 392, 64, 144)),
+        # 64 channels over 128 positions of a stride leave less than one product
+        (dict(direction="dgrad", kernel=(1, 1), stride=(16, 8), **groups(4, 32)), (2, 392, 64, 1)),
+        # the gradient of the weight sums over positions
+        (dict(direction="wgrad", depth=777, **groups(4, 32)), (2, 64, 576, 777)),
+    ],
+)
 def test_a_joined_product(given: dict[str, Any], sizes: tuple[int, int, int, int]) -> None:
     joined = _joined(one_way(rows=392, **given))
     dims = joined.work.dims
     assert (dims["groups"], joined.rows, joined.columns, joined.depth) == sizes
-    assert dims["cin"] == dims["cout"] == sizes[0] * max(joined.columns if
-        given.get("direction") != "wgrad" else joined.rows, 1)  # fmt: skip
+    assert (
+        dims["cin"]
+        == dims["cout"]
+        == sizes[0] * max(joined.columns if given.get("direction") != "wgrad" else joined.rows, 1)
+    )
     assert joined.joined and not joined.few
 
 
@@ -164,20 +170,23 @@ def lowered(**given: Any) -> list[str]:
     return names(convolution._on_tensor_cores(replace(c, work=work)))
 
 
-@pytest.mark.parametrize(("given", "expected"), [
-    # one result for each of more than three groups of up to four channels
-    (dict(cin=16, cout=4, groups=4), ["conv depthwise_grouped_fwd"]),
-    (dict(cin=20, cout=4, groups=4), None),
-    # fewer than four channels in half precision and row-major order: one by one
-    (dict(cin=6, cout=16, groups=2), ["conv fwd_direct"] * 2),
-    (dict(cin=15, cout=16 * 5, groups=5), ["conv fwd_direct"] * 5),
-    # more than 32 taps in a row
-    (dict(kernel=(1, 33)), ["conv fwd_direct_long"]),
-    # 1×1 in TF32 with narrow groups
-    (dict(kernel=(1, 1), dtype="tf32", **groups(32, 4)), ["conv fwd_direct"]),
-    # two thin groups, forward alone
-    (dict(**groups(8, 2)), ["conv fwd_direct"] * 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # one result for each of more than three groups of up to four channels
+        (dict(cin=16, cout=4, groups=4), ["conv depthwise_grouped_fwd"]),
+        (dict(cin=20, cout=4, groups=4), None),
+        # fewer than four channels in half precision and row-major order: one by one
+        (dict(cin=6, cout=16, groups=2), ["conv fwd_direct"] * 2),
+        (dict(cin=15, cout=16 * 5, groups=5), ["conv fwd_direct"] * 5),
+        # more than 32 taps in a row
+        (dict(kernel=(1, 33)), ["conv fwd_direct_long"]),
+        # 1×1 in TF32 with narrow groups
+        (dict(kernel=(1, 1), dtype="tf32", **groups(32, 4)), ["conv fwd_direct"]),
+        # two thin groups, forward alone
+        (dict(**groups(8, 2)), ["conv fwd_direct"] * 2),
+    ],
+)
 def test_kernels_of_groups(given: dict[str, Any], expected: list[str] | None) -> None:
     if expected is None:
         assert "conv depthwise_grouped_fwd" not in lowered(**given)
@@ -185,12 +194,15 @@ def test_kernels_of_groups(given: dict[str, Any], expected: list[str] | None) ->
         assert lowered(**given) == expected
 
 
-@pytest.mark.parametrize(("given", "memsets"), [
-    (dict(cin=4, kernel=(2, 2), adds=1e8 + 1, stride=(1, 1)), 1),
-    (dict(cin=4, kernel=(2, 2), adds=1e8, stride=(1, 1)), 0),
-    (dict(cin=4, kernel=(3, 3), adds=2e8, stride=(1, 1)), 0),
-    (dict(cin=4, kernel=(2, 2), adds=2e8, dtype="tf32", stride=(1, 1)), 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "memsets"),
+    [
+        (dict(cin=4, kernel=(2, 2), adds=1e8 + 1, stride=(1, 1)), 1),
+        (dict(cin=4, kernel=(2, 2), adds=1e8, stride=(1, 1)), 0),
+        (dict(cin=4, kernel=(3, 3), adds=2e8, stride=(1, 1)), 0),
+        (dict(cin=4, kernel=(2, 2), adds=2e8, dtype="tf32", stride=(1, 1)), 0),
+    ],
+)
 def test_even_filters_of_few_channels_compute_their_offsets_first(
     given: dict[str, Any], memsets: int
 ) -> None:
@@ -200,12 +212,15 @@ def test_even_filters_of_few_channels_compute_their_offsets_first(
         assert works[0].write_bytes == 4 * 40
 
 
-@pytest.mark.parametrize(("given", "adds_to_zeros"), [
-    (dict(direction="wgrad", depth=200, kernel=(1, 1)), True),
-    (dict(direction="wgrad", depth=200), True),
-    (dict(direction="dgrad", kernel=(1, 1), stride=(2, 2)), False),
-    (dict(direction="dgrad", rows=7999, columns=33), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "adds_to_zeros"),
+    [
+        (dict(direction="wgrad", depth=200, kernel=(1, 1)), True),
+        (dict(direction="wgrad", depth=200), True),
+        (dict(direction="dgrad", kernel=(1, 1), stride=(2, 2)), False),
+        (dict(direction="dgrad", rows=7999, columns=33), True),
+    ],
+)
 def test_small_gradients_in_tf32_are_added_to_zeros(
     given: dict[str, Any], adds_to_zeros: bool
 ) -> None:
@@ -240,12 +255,15 @@ def test_parts_of_the_weights_gradient_are_summed(given: dict[str, Any], summed:
     assert [w.family for w in works][-1] == ("reduction" if summed else "conv")
 
 
-@pytest.mark.parametrize(("given", "summed"), [
-    (dict(direction="wgrad", blocks=6, depth=5000), True),
-    (dict(direction="wgrad", blocks=7, depth=5000), False),
-    (dict(direction="wgrad", blocks=6, depth=4999), False),
-    (dict(direction="dgrad", blocks=6, depth=5000), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "summed"),
+    [
+        (dict(direction="wgrad", blocks=6, depth=5000), True),
+        (dict(direction="wgrad", blocks=7, depth=5000), False),
+        (dict(direction="wgrad", blocks=6, depth=4999), False),
+        (dict(direction="dgrad", blocks=6, depth=5000), False),
+    ],
+)
 def test_plain_products_in_nhwc(given: dict[str, Any], summed: bool) -> None:
     works = list(convolution._nhwc(one_way(kernel=(1, 1), channels_last=True, **given)))
     assert [w.family for w in works] == ["conv"] + ["reduction"] * summed
@@ -266,5 +284,7 @@ def test_the_target_of_a_layer_in_nhwc_is_padded_out_again() -> None:
     assert works[0].write_bytes == 2 * 2 * 14 * 14 * 104
     assert works[2].write_bytes == 2 * 100 * 9 * 104
     assert [w.read_bytes for w in works if w.family == "padding"] == [
-        2 * image.numel, 2 * weight.numel, 2 * image.numel,
-    ]  # fmt: skip
+        2 * image.numel,
+        2 * weight.numel,
+        2 * image.numel,
+    ]

@@ -43,20 +43,23 @@ def agrees(op: Signature, kernels: Kernels) -> bool:
     return all(runs_as_lowered(*pair) for pair in zip(products, main, strict=True))
 
 
-@pytest.mark.parametrize(("direction", "dtype", "last", "least", "of"), [
-    ("forward", "float32", False, 186, 246),
-    ("forward", "float32", True, 46, 72),
-    ("forward", "float16", False, 164, 203),
-    ("forward", "float16", True, 51, 70),
-    ("forward", "bfloat16", False, 181, 222),
-    ("forward", "bfloat16", True, 65, 87),
-    ("backward", "float32", False, 106, 246),
-    ("backward", "float32", True, 16, 72),
-    ("backward", "float16", False, 107, 203),
-    ("backward", "float16", True, 32, 70),
-    ("backward", "bfloat16", False, 137, 222),
-    ("backward", "bfloat16", True, 55, 87),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("direction", "dtype", "last", "least", "of"),
+    [
+        ("forward", "float32", False, 186, 246),
+        ("forward", "float32", True, 46, 72),
+        ("forward", "float16", False, 164, 203),
+        ("forward", "float16", True, 51, 70),
+        ("forward", "bfloat16", False, 181, 222),
+        ("forward", "bfloat16", True, 65, 87),
+        ("backward", "float32", False, 106, 246),
+        ("backward", "float32", True, 16, 72),
+        ("backward", "float16", False, 107, 203),
+        ("backward", "float16", True, 32, 70),
+        ("backward", "bfloat16", False, 137, 222),
+        ("backward", "bfloat16", True, 55, 87),
+    ],
+)
 def test_kernels_are_those_that_ran(
     direction: str, dtype: str, last: bool, least: int, of: int
 ) -> None:

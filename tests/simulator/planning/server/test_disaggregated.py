@@ -145,11 +145,14 @@ def test_tokens_do_not_wait_for_prompts():
     assert np.percentile(apart.gap_s, 99) < 0.02
 
 
-@pytest.mark.parametrize(("pools", "binds"), [
-    (Pools(1, 4, 1e-7), "prefill tokens"),
-    (Pools(4, 1, 1e-7), "sequences"),
-    (Pools(3, 4, 1.0), "link"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pools", "binds"),
+    [
+        (Pools(1, 4, 1e-7), "prefill tokens"),
+        (Pools(4, 1, 1e-7), "sequences"),
+        (Pools(3, 4, 1.0), "link"),
+    ],
+)
 def test_overloaded_pools_are_refused(pools: Pools, binds: str):
     rules = Rules(2048, 8, 200_000, pools=pools)
     assert steady(STEP, rules, 40.0, 1000, 40).binds == binds
@@ -168,14 +171,17 @@ def test_the_largest_rate_is_that_of_the_smaller_pool():
 
 SPEC: dict[str, Any] = {
     "workload": {
-        "kind": "serving", "network": "llama3-8b", "prompt": 4096, "output": 200,
+        "kind": "serving",
+        "network": "llama3-8b",
+        "prompt": 4096,
+        "output": 200,
         "kv_link": "400 Gb/s",
     },
     "load": {"rate": "6/s"},
     "limits": {"per_token": "50 ms"},
     "candidates": {"gpus": ["h100"], "counts": [2, 4], "disaggregated": ["1:1", "1:2"]},
     "simulation": {"requests": 200},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -145,9 +145,11 @@ def test_a_plan_with_static_batches_serves_less():
     work: dict[str, Any] = {"kind": "serving", "network": "llama3-1b", "prompt": 512}
     work["output"] = {"mean": 100, "sigma": 1.0}
     spec = {
-        "workload": work, "load": {"rate": "6/s"},
-        "candidates": {"gpus": ["l40s"], "counts": [1]}, "simulation": {"requests": 500},
-    }  # fmt: skip
+        "workload": work,
+        "load": {"rate": "6/s"},
+        "candidates": {"gpus": ["l40s"], "counts": [1]},
+        "simulation": {"requests": 500},
+    }
     usual, static = plan(spec), plan(spec | {"workload": work | {"batching": "static"}})
     assert static.best and usual.best
     assert static.best.largest_rate_per_s and usual.best.largest_rate_per_s

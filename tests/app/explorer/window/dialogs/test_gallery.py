@@ -35,8 +35,9 @@ def test_the_sentences_of_the_examples_hold():
     assert {title: steps[title].regime for title in regimes} == regimes
     half = replace(GALLERY[0].scenario, batch=(GALLERY[0].scenario.batch or 0) // 2)
     assert predict(half).regime == "overhead"
-    saved = 1 - steps["Decode with 8-bit weights"].period_s / steps[
-        "Decode with Llama 3 8B"].period_s  # fmt: skip
+    saved = (
+        1 - steps["Decode with 8-bit weights"].period_s / steps["Decode with Llama 3 8B"].period_s
+    )
     assert 0.2 < saved < 0.3  # "a quarter"
 
 
