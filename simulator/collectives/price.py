@@ -33,6 +33,7 @@ KINDS = (
 )  # fmt: skip
 _RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
+_PACK_BYTES = 16  # NCCL copies in packs of 16 bytes if every rank's part begins at such an address
 _PIPELINED = ("send", "broadcast")
 """Collectives with the steeper `direct_ramp` and one step, in which no rank waits for the reduction
 of another."""
@@ -44,6 +45,7 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ll_overlap, simple_overlap   exponent of the overlap of latency and transfer (1: none)
     send_channel  of one channel of a send (0: as fast as the links)
+    misaligned    by kind, slowdown of a transfer whose parts are not multiples of 16 bytes
     sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
     transferred   the fabric whose constants are scaled; empty if this one was measured
@@ -73,6 +75,7 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ll_overlap: float = 1.0
     simple_overlap: float = 1.0
     send_channel: float = 0.0
+    misaligned: dict[str, float] = {}
     transferred: str = ""
 
 
@@ -238,6 +241,8 @@ def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabri
         bandwidth = min(bandwidth, channels * fabric.send_channel or bandwidth)
     moved = sent / bandwidth * shared + message_bytes / ranks * fabric.copy[kind] * 1e-3
     moved *= ramp / 1e3
+    if message_bytes // ranks % _PACK_BYTES:
+        moved *= fabric.misaligned.get(kind, 1.0)
     if choice.algorithm == "direct":
         growth = fabric.direct_d[kind] * min(doublings, _MOST_DOUBLINGS["direct"])
         return fabric.direct_base[kind] + growth + moved
