@@ -16,7 +16,15 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.lowering.convolution_depthwise import depthwise, grouped_direct
-from simulator.lowering.convolution_grouped import one_by_one, run_together, together
+from simulator.lowering.convolution_grouped import (
+    are_few_and_thin,
+    are_separate,
+    has_single_outputs,
+    has_thin_squares,
+    one_by_one,
+    run_together,
+    together,
+)
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.convolution_widened import (
     has_direct_kernel,
@@ -44,7 +52,6 @@ _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # limits in multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
-_THIN, _THIN_OF_FEW, _WIDE_OF_FEW, _WIDE = 4, 8, 11, 47  # channels of a group
 
 
 @lowering("conv")
@@ -89,7 +96,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif groups > 1 and runs_on_lanes(c):
         yield from one_by_one(c, [c.direct_of_group()])
-    elif groups > 3 and forward and d["cout"] == groups and d["cin"] <= _THIN * groups:
+    elif forward and (has_single_outputs(c) or has_thin_squares(c)):
         yield grouped_direct(c.work, c.sources[1])
     elif c.long and groups == 1:
         yield c.direct()
@@ -99,9 +106,9 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
         yield from (*before, *_main_kernel(joined), *after)
-    elif groups > 1 and not c.planar and ((last and tf32) or _few_thin(c)) and forward:
+    elif groups > 1 and not c.planar and ((last and tf32) or are_few_and_thin(c)) and forward:
         yield from one_by_one(c, [c.direct_of_group()])
-    elif groups > 1 and _one_by_one(c):
+    elif groups > 1 and are_separate(c):
         yield from one_by_one(c, _on_tensor_cores(c.of_one_group()))
     elif d["channels_last"]:
         yield from _nhwc(c)
@@ -121,22 +128,6 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from _small_tf32(c)
     else:
         yield from _implicit(c)
-
-
-def _one_by_one(c: Product) -> bool:
-    """Whether groups that cannot run together are separate convolutions. For the older kernels that
-    write NCHW, only wide groups are assumed to be separate."""
-    d = c.work.dims
-    if c.planar:
-        widest = max(d["cin"], d["cout"]) // d["groups"]
-        return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
-    return c.half or not c.unit or d["channels_last"]
-
-
-def _few_thin(c: Product) -> bool:
-    """Whether there are two or three thin groups, which cuDNN computes one by one on lanes."""
-    d = c.work.dims
-    return d["groups"] < 4 and max(d["cin"], d["cout"]) <= _THIN_OF_FEW * d["groups"]
 
 
 def _of_slices(c: Product) -> Iterator[Work]:

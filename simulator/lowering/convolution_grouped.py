@@ -25,6 +25,7 @@ _FEWEST_TAPS = 7
 _TILE, _TILE_TF32 = 64, 32
 """Channels that a kernel multiplies with each other."""
 _MANY_GROUPS, _SOME_GROUPS = 8, 4
+_THIN, _THIN_OF_FEW, _WIDE_OF_FEW, _WIDE = 4, 8, 11, 47  # channels of a group
 _POSITIONS, _POSITIONS_PADDED, _POSITIONS_OF_FEW, _POSITIONS_BACKWARD = 9_000, 1_500, 40_000, 700
 """Wide groups run together if the output has at least this many positions: without padding, with
 padding, for 32 channels in few groups, and for gradients of padded groups or of 1×1 kernels."""
@@ -57,6 +58,39 @@ def run_together(c: Product) -> bool:
     if max(d["cin"], d["cout"]) // groups == width:
         return positions >= _POSITIONS
     return positions >= (_POSITIONS_PADDED if forward else _POSITIONS_BACKWARD)
+
+
+def has_single_outputs(c: Product) -> bool:
+    """Whether each of at least four thin groups has one output, which one kernel for any groups
+    computes."""
+    d = c.work.dims
+    groups = d["groups"]
+    return groups > 3 and d["cout"] == groups and d["cin"] <= _THIN * groups
+
+
+def has_thin_squares(c: Product) -> bool:
+    """Whether each of at least eight groups has two or three channels and as many outputs, in half
+    precision and NCHW: one kernel for any groups computes them (`conv2d_grouped_direct_kernel`; in
+    timm's cs3sedarknet_xdw on an H100). Groups with other numbers of outputs run one by one."""
+    d = c.work.dims
+    thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
+    return thin and d["groups"] >= _MANY_GROUPS and c.half and not d["channels_last"]
+
+
+def are_separate(c: Product) -> bool:
+    """Whether groups that cannot run together are separate convolutions. For the older kernels that
+    write NCHW, only wide groups are assumed to be separate."""
+    d = c.work.dims
+    if c.planar:
+        widest = max(d["cin"], d["cout"]) // d["groups"]
+        return widest > (_WIDE_OF_FEW if d["groups"] < 4 else _WIDE)
+    return c.half or not c.unit or d["channels_last"]
+
+
+def are_few_and_thin(c: Product) -> bool:
+    """Whether there are two or three thin groups, which cuDNN computes one by one on lanes."""
+    d = c.work.dims
+    return d["groups"] < 4 and max(d["cin"], d["cout"]) <= _THIN_OF_FEW * d["groups"]
 
 
 def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
