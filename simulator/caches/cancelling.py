@@ -3,7 +3,7 @@
     with checking(check):      # in the thread that works
         predict(scenario)      # calls `check` many times; `check` raises CancelledError to cancel
 
-Without `checking`, as in the commands, a check costs a tenth of a microsecond.
+In a thread that does not use `checking`, as in the commands, `check_cancelled` takes 0.1 µs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 
 class CancelledError(Exception):
-    """The work was cancelled. It is no RidgepointError, so that nothing takes it for a refusal."""
+    """The work was cancelled. It is not a RidgepointError, so no caller takes it for a refusal."""
 
 
 @contextmanager
 def checking(check: Callable[[], None]) -> Generator[None]:
-    """Let the work of this thread call `check`, which may raise or wait, in between."""
+    """Let `check_cancelled` in this thread call `check`, which may raise an error or wait."""
     token = _CHECK.set(check)
     try:
         yield
@@ -30,7 +30,7 @@ def checking(check: Callable[[], None]) -> Generator[None]:
 
 
 def check_cancelled() -> None:
-    """Call the check of this thread, if there is one. No lock may be held."""
+    """Call the check of this thread, if it has one. The caller must hold no lock."""
     check = _CHECK.get()
     if check is not None:
         check()

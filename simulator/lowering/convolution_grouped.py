@@ -70,11 +70,14 @@ def has_single_outputs(c: Product) -> bool:
 
 def has_thin_squares(c: Product) -> bool:
     """Whether each of at least eight groups has two or three channels and as many outputs, in half
-    precision and NCHW: one kernel for any groups computes them (`conv2d_grouped_direct_kernel`; in
-    timm's cs3sedarknet_xdw on an H100). Groups with other numbers of outputs run one by one."""
+    precision and NCHW, with kernels of 2 × 2 or 3 × 3: one kernel for any groups computes them
+    (`conv2d_grouped_direct_kernel`, 5 of 5 recorded). With other kernels (5 of 5), or with other
+    numbers of outputs, groups run one by one."""
     d = c.work.dims
     thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
-    return thin and d["groups"] >= _MANY_GROUPS and c.half and not d["channels_last"]
+    square = d["dims"] == 2 and not c.unit and max(d["kernel"]) <= 3
+    many = d["groups"] >= _MANY_GROUPS
+    return thin and square and many and c.half and not d["channels_last"]
 
 
 def are_separate(c: Product) -> bool:

@@ -14,8 +14,8 @@ def test_compiled_steps_have_their_own_interval() -> None:
     assert of.compiled is not None
     assert of.interval_on("h200_sxm", "cuda_graph") == of.interval
     assert of.interval_on("h200_sxm", "compiled") == of.compiled
-    # on other GPUs the wider end of each: 0.85 < 0.943 and 1.217 > 1.15
-    assert of.interval_on("a10", "compiled") == (of.transferred[0], of.compiled[1])
+    # on other GPUs the wider end of each: 0.85 < 0.929 and 1.15 > 1.129
+    assert of.interval_on("a10", "compiled") == (0.85, 1.15)
 
 
 def test_a_profile_without_one_has_the_common_interval() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.lowering import convolution, convolution_widened
+from simulator.lowering import convolution, convolution_grouped, convolution_widened
 from tests.simulator.lowering.convolution.convolution_calls import one_way
 
 
@@ -174,7 +174,7 @@ def test_groups_that_older_kernels_run_one_by_one(
     into: int, out: int, groups: int, one_by_one: bool
 ) -> None:
     sizes: dict[str, Any] = dict(cin=into * groups, cout=out * groups, groups=groups)
-    assert convolution._one_by_one(one_way(planar=True, **sizes)) is one_by_one
+    assert convolution_grouped.are_separate(one_way(planar=True, **sizes)) is one_by_one
 
 
 @pytest.mark.parametrize(("given", "one_by_one"), [
@@ -182,7 +182,7 @@ def test_groups_that_older_kernels_run_one_by_one(
     (dict(dtype="tf32", kernel=(1, 1), channels_last=True), True), (dict(kernel=(1, 1)), True),
 ])  # fmt: skip
 def test_groups_that_newer_kernels_run_one_by_one(given: dict[str, Any], one_by_one: bool) -> None:
-    assert convolution._one_by_one(one_way(groups=4, **given)) is one_by_one
+    assert convolution_grouped.are_separate(one_way(groups=4, **given)) is one_by_one
 
 
 @pytest.mark.parametrize(("into", "out", "groups", "thin"), [
@@ -190,7 +190,7 @@ def test_groups_that_newer_kernels_run_one_by_one(given: dict[str, Any], one_by_
 ])  # fmt: skip
 def test_two_or_three_thin_groups(into: int, out: int, groups: int, thin: bool) -> None:
     sizes: dict[str, Any] = dict(cin=into * groups, cout=out * groups, groups=groups)
-    assert convolution._few_thin(one_way(**sizes)) is thin
+    assert convolution_grouped.are_few_and_thin(one_way(**sizes)) is thin
 
 
 @pytest.mark.parametrize(("into", "out", "groups", "kernel", "lanes"), [

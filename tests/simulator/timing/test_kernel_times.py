@@ -1,0 +1,41 @@
+"""Kernels side by side: their share of the time, by sums by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.costs import Work
+from simulator.timing.kernel_times import KernelTimes, at_once
+
+
+def times(beside: list[float] | None) -> KernelTimes:
+    zero = np.zeros(3)
+    return KernelTimes(
+        compute_s=np.array([36e-6, 30e-6, 1e-6]),
+        dram_s=np.array([10e-6, 50e-6, 2e-6]),
+        l2_s=zero,
+        fixed_s=np.array([4e-6, 2e-6, 1e-6]),
+        tensor=zero,
+        smooth=None,
+        beside=None if beside is None else np.array(beside),
+    )
+
+
+def test_kernels_side_by_side_share_the_time() -> None:
+    alone, shared = times(None).parts(), times([4.0, 1.0, 4.0]).parts()
+    assert alone.duration_s == pytest.approx([40e-6, 52e-6, 3e-6])
+    assert shared.duration_s == pytest.approx([10e-6, 52e-6, 3e-6])
+    assert shared.compute_s == pytest.approx([9e-6, 30e-6, 1e-6])
+
+
+def test_a_kernel_lengthens_the_step_by_a_launch_at_least() -> None:
+    assert times([20.0, 1.0, 1.0]).parts().duration_s[0] == pytest.approx(4e-6)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"), [(1, 1.0), (2, 1.7), (4, 3.4), (6, 2.55), (8, 3.4), (16, 3.4)]
+)
+def test_groups_run_in_four_streams(groups: int, expected: float) -> None:
+    assert at_once(Work("conv", dims={"separate_groups": groups})) == pytest.approx(expected)
+    assert at_once(Work("conv")) == 1.0
