@@ -59,7 +59,8 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
 def alone(work: Work) -> Work:
     """The same work without others beside it: the time of a recorded kernel is its own, though the
     kernels of other groups of a convolution ran at the same time."""
-    dims = {name: value for name, value in work.dims.items() if name != "separate_groups"}
+    beside = ("separate_groups", "group_blocks")
+    dims = {name: value for name, value in work.dims.items() if name not in beside}
     return work if len(dims) == len(work.dims) else msgspec.structs.replace(work, dims=dims)
 
 

@@ -98,14 +98,12 @@ def are_few_and_thin(c: Product) -> bool:
 
 def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
     """The kernels of each group in turn, given those of one group. In the forward pass, groups run
-    side by side in several streams."""
+    side by side in several streams, as far as their blocks leave multiprocessors free."""
     groups = c.work.dims["groups"]
     own = list(kernels)
     if c.direction == "fwd":
-        own = [
-            msgspec.structs.replace(work, dims=work.dims | {"separate_groups": groups})
-            for work in own
-        ]
+        beside = {"separate_groups": groups, "group_blocks": c.blocks / groups}
+        own = [msgspec.structs.replace(work, dims=work.dims | beside) for work in own]
     yield from own * groups
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.timing.kernel_models import duration_s, overlap_slowdown
+from simulator.timing.rates import UNITS_SEEN
+from simulator.varying import in_column
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +29,8 @@ NO_SLOWDOWN = Slowdown(1.0, 1.0)
 
 STREAMS = 4
 """Streams in which cuDNN runs the kernels of a convolution's groups side by side. Of the sum of the
-groups' times, SEW's 16 groups take 0.28 in eager mode and 0.29 in a CUDA graph, wav2vec 2.0's 16
-large ones 0.40 and 0.43, NFNet's 6 and RegNet's 8 small ones 0.43 and 0.35 in a graph, as measured
+groups' times, SEW's 16 groups take 0.28 in eager mode and 0.30 in a CUDA graph, wav2vec 2.0's 16
+large ones 0.40 and 0.44, NFNet's 6 and RegNet's 8 small ones 0.43 and 0.35 in a graph, as measured
 on an H100 and an H200."""
 _AT_ONCE = 0.85
 """The share of `STREAMS` that runs at once, since streams begin and end one after the other."""
@@ -78,13 +80,15 @@ class KernelTimes:
 def _side_by_side(alone: TimeParts, beside: Floats) -> TimeParts:
     """The times by which kernels lengthen a step if `beside` of them run at once: their share of
     the time alone, but not less than the time between two launches."""
-    whole = alone.duration_s
-    shared = np.maximum(whole / beside, np.minimum(whole, _LAUNCH_S))
-    share = np.where(beside > 1, shared / np.maximum(whole, 1e-12), 1.0)
+    duration = alone.duration_s
+    shared = np.maximum(duration / beside, np.minimum(duration, _LAUNCH_S))
+    share = np.where(beside > 1, shared / np.maximum(duration, 1e-12), 1.0)
     return TimeParts(*(part * share for part in alone))
 
 
-def at_once(work: Work) -> float:
-    """How many kernels like this one run at once, if they are those of separate groups."""
+def at_once(work: Work) -> Any:
+    """How many kernels like this one run at once [points]: 1, or more if they are those of a
+    convolution's separate groups and each leaves multiprocessors free."""
     groups: int = work.dims.get("separate_groups", 1)
-    return max(1.0, _AT_ONCE * groups / -(-groups // STREAMS))
+    room = UNITS_SEEN / in_column(work.dims.get("group_blocks", UNITS_SEEN))
+    return np.maximum(1.0, np.minimum(_AT_ONCE * groups / -(-groups // STREAMS), room))

@@ -37,5 +37,12 @@ def test_a_kernel_lengthens_the_step_by_a_launch_at_least() -> None:
     ("groups", "expected"), [(1, 1.0), (2, 1.7), (4, 3.4), (6, 2.55), (8, 3.4), (16, 3.4)]
 )
 def test_groups_run_in_four_streams(groups: int, expected: float) -> None:
-    assert at_once(Work("conv", dims={"separate_groups": groups})) == pytest.approx(expected)
+    dims = {"separate_groups": groups, "group_blocks": 8}
+    assert at_once(Work("conv", dims=dims)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(132, 1.0), (500, 1.0), (66, 2.0), (33, 3.4)])
+def test_kernels_that_fill_the_gpu_run_one_by_one(blocks: int, expected: float) -> None:
+    dims = {"separate_groups": 16, "group_blocks": blocks}
+    assert at_once(Work("conv", dims=dims)) == pytest.approx(expected)
     assert at_once(Work("conv")) == 1.0
