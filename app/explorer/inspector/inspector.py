@@ -47,9 +47,7 @@ _PRECISIONS = {
     "autocast-fp16": "amp16",
 }
 _PRECISION_TIPS = {
-    "fp32": "fp32",
-    "bf16": "bf16",
-    "fp16": "fp16",
+    **{name: name for name in ("fp32", "bf16", "fp16")},
     "autocast": "autocast: fp32 weights, bf16 matrix products",
     "autocast-fp16": "autocast-fp16: fp32 weights, fp16 matrix products",
 }

@@ -2,7 +2,7 @@
 
 The other sweeps draw each size on its own, so that few points have small images, many channels and
 few images at once, as the last layers of mobile networks do. `calibration.measure.network_layers`
-draws the points; none is registered here.
+draws the points; a few are registered here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,21 @@ from calibration.sweeps.registry import Call, Params, operation
 _CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-def _none() -> list[Params]:
-    return []
+def _layers() -> list[Params]:
+    """A pointwise, a depthwise and a grouped layer, and one of a sound."""
+    one = {"stride": [1, 1], "padding": [0, 0], "dilation": [1, 1], "groups": 1, "bias": False}
+    three = one | {"padding": [1, 1]}
+    sound = {"stride": [2], "padding": [0], "dilation": [1], "groups": 1, "bias": True}
+    rows = (
+        ([2, 960, 7, 7], [160, 960, 1, 1], one),
+        ([1, 240, 14, 14], [240, 1, 3, 3], three | {"groups": 240}),
+        ([2, 256, 14, 14], [256, 64, 3, 3], three | {"groups": 4}),
+        ([1, 512, 799], [512, 512, 3], sound),
+    )
+    return [
+        {"dtype": "fp16", "last": False, "image": image, "weight": weight} | rest
+        for image, weight, rest in rows
+    ]
 
 
 def _operands(
@@ -29,7 +42,7 @@ def _operands(
     return x, w, random(weight[0], dtype=dtype, grad=grad) if bias else None
 
 
-@operation(_none)
+@operation(_layers)
 def layer_convolution(
     dtype: str,
     last: bool,
@@ -48,7 +61,7 @@ def layer_convolution(
     return lambda: convolve(x, w, b, stride, padding, dilation, groups)
 
 
-@operation(_none)
+@operation(_layers)
 def layer_convolution_backward(
     dtype: str,
     last: bool,

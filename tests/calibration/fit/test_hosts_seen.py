@@ -51,8 +51,8 @@ def probes(times: float) -> dict[str, list[float]]:
 
 def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     hosts, default = measured_hosts(), parts(host().reference, reference_index())
-    # the default is that of the first 26; two came later
-    assert hosts.processes == 28
+    # the default is that of the first 26; four came later
+    assert hosts.processes == 30
     assert [round(x, 3) for x in hosts.median] == [1.551, 1.456, 1.456]
     assert [*default] == pytest.approx([*hosts.median], rel=0.02)
     # 10% of the steps took less than 0.68 of the median, 10% more than 1.37 times, with the
@@ -63,8 +63,8 @@ def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     assert hosts.spread_with == {"h100_sxm": (0.73, 1.39), "h200_sxm": (0.65, 1.31)}
     for gpu, spread in hosts.spread_with.items():
         assert host().spread_with[gpu] == pytest.approx(spread, rel=0.02)
-    # of two draws with a median of 1, a tenth of the largest ones are below 0.78 of their median
-    assert hosts.slowest[2] == (1.05, 0.78, 1.32)
+    # of two draws with a median of 1, a tenth of the largest ones are below 0.77 of their median
+    assert hosts.slowest[2] == (1.05, 0.77, 1.32)
     for ranks, slowest in hosts.slowest.items():
         assert host().slowest[ranks] == pytest.approx(slowest, rel=0.02)
 

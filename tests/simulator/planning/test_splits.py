@@ -148,9 +148,8 @@ def test_a_host_that_takes_longest_hides_collectives() -> None:
 def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
     """10 ms of a GPU with gaps, whose host needs 4 ms, and 5 ms of collectives: 15 ms."""
     ms = 1e-3
-    rank = step_of(
-        period_s=10 * ms, gpu_busy_s=9 * ms, host_s=4 * ms, low_s=10 * ms, high_s=10 * ms
-    )
+    long = dict.fromkeys(("period_s", "low_s", "high_s"), 10 * ms)
+    rank = step_of(gpu_busy_s=9 * ms, host_s=4 * ms, **long)
     moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.015)
