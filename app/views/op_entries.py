@@ -13,7 +13,7 @@ from app.widgets.view import View
 def op_entries(
     view: View, side: Side | None, ops: frozenset[int], picked: frozenset[int]
 ) -> list[Entry]:
-    """The entries for `ops`, of which `picked` are selected."""
+    """The entries for `ops`, of these `picked` are selected."""
     if side is None or not ops:
         return []
 
@@ -25,14 +25,16 @@ def op_entries(
         pick(ops)
         view.shown_in.emit("Ops")
 
-    many = "these ops" if len(ops) > 1 else "this op"
-    select = Entry(f"Select {many}", lambda: pick(ops))
+    these = "these ops" if len(ops) > 1 else "this op"
+    select = Entry(f"Select {these}", lambda: pick(ops))
     clear = Entry("Clear the selection", lambda: pick(frozenset()))
     changes: list[PartChange] = row_choices(
         parts_of_ops(ops, side.prediction), side.scenario, side.prediction
     )
     return [
         clear if ops == picked else select,
-        *([Entry(f"Show {many} in the table", show_rows)] if view.title != "Ops" else []),
-        Entry(f"What if, for {many}", children=part_entries(changes, view.scenario_requested.emit)),
+        *([Entry(f"Show {these} in the table", show_rows)] if view.title != "Ops" else []),
+        Entry(
+            f"What if, for {these}", children=part_entries(changes, view.scenario_requested.emit)
+        ),
     ]

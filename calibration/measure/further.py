@@ -112,17 +112,23 @@ def main() -> int:
     options = parser.parse_args()
     until_s = time.perf_counter() + options.seconds
     points = drawn(load(options.kind, print), options.times, options.only, options.word)
+    return measure(points, options.file, until_s)
+
+
+def measure(points: Iterable[Point], path: Path, until_s: float) -> int:
+    """Measure the points that the log does not have yet, in order, until the time is over. Returns
+    exit status 3 if CUDA became unusable."""
     device = find()
     header = {"gpu": device.name, "sheet": device.sheet, **versions()}
     torch.cuda.set_stream(torch.cuda.Stream())
     with (
-        Log(options.file, header) as log,
+        Log(path, header) as log,
         ProcessPoolExecutor(4, get_context("spawn")) as readers,
         tempfile.TemporaryDirectory() as folder,
     ):
         sessions = Sessions(log, readers, folder)
         remaining = [point for point in points if point.name not in log.measurements.samples]
-        print(f"{len(remaining)} of {len(points)} points are left", flush=True)
+        print(f"{len(remaining)} points are left", flush=True)
         for count, point in enumerate(remaining):
             if time.perf_counter() > until_s:
                 break

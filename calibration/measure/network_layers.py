@@ -1,24 +1,22 @@
 """Measure convolutions with the sizes that layers of networks have.
 
-`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks of timm and
-transformers that no suite of cases contains, with batch, precision and memory format drawn from the
-hash of the layer, as JSON lines: the points of `calibration.sweeps.spatial.network_layers`. It
-needs no GPU. `… LOG --points FILE --seconds 200` measures their kernels, warm and cold, as
-`calibration.measure.further` does.
+`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks of timm
+that no suite of cases contains, and of speech networks of transformers, as JSON lines: the points
+of `calibration.sweeps.spatial.network_layers`. Batch, precision and memory format follow from the
+hash of the layer. It needs no GPU. `… LOG --points FILE --seconds 200` measures their kernels, warm
+and cold, as `calibration.measure.further` does.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
+import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from importlib import import_module
 from math import prod
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +24,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calibration.measure.further import Sessions, works
-from calibration.measure.instruments.device import find, versions
-from calibration.measure.log import Log
+from calibration.measure.further import measure
 from calibration.measure.run import error_line
 from calibration.sweeps.registry import Params, Point
 
@@ -121,47 +117,25 @@ def _sized(layer: Params, seed: bytes) -> Iterator[Point]:
         yield Point("layer_convolution_backward", params)
 
 
-def measure(points: list[Point], path: Path, until_s: float) -> None:
-    """Measure points in order until the time is over."""
-    device = find()
-    header = {"gpu": device.name, "sheet": device.sheet, **versions()}
-    torch.cuda.set_stream(torch.cuda.Stream())
-    with (
-        Log(path, header) as log,
-        ProcessPoolExecutor(4, get_context("spawn")) as readers,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        sessions = Sessions(log, readers, folder)
-        for point in points:
-            if time.perf_counter() > until_s:
-                break
-            try:
-                sessions.add(point)
-            except Exception as error:  # memory may be too small
-                sessions.write(point, {"failed": error_line(error)})
-                if not works():
-                    break
-        sessions.profile()
-        sessions.collect()
-
-
-def main() -> None:
-    """Draw the points, or measure them."""
+def main() -> int:
+    """Draw the points, or measure them. Returns exit status 3 if CUDA became unusable."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--draw", action="store_true")
-    parser.add_argument("--points", type=Path)
+    parser.add_argument("--points", type=Path, help="file that --draw wrote")
     parser.add_argument("--seconds", type=float, default=200.0)
     options = parser.parse_args()
+    if not options.draw and options.points is None:
+        parser.error("expected --draw, or --points and a file that --draw wrote")
     if options.draw:
         lines = [json.dumps([p.operation, p.params]) for p in drawn()]
         options.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(f"{len(lines)} points")
-    else:
-        text = options.points.read_text(encoding="utf-8")
-        points = [Point(*json.loads(line)) for line in text.splitlines()]
-        measure(points, options.file, time.perf_counter() + options.seconds)
+        return 0
+    text = options.points.read_text(encoding="utf-8")
+    points = [Point(*json.loads(line)) for line in text.splitlines()]
+    return measure(points, options.file, time.perf_counter() + options.seconds)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -177,8 +177,24 @@ _ON_LANES = re.compile(
 
 
 def samples(sweeps: Iterable[Swept]) -> list[Sample]:
-    """The samples for the fit: all except held-out points and parts of `AWKWARD` ones."""
-    return merged(s for each in sweeps if not each.point.held_out for s in matched(each))
+    """The samples for the fit: all except held-out points, parts of `AWKWARD` ones, and layers of
+    networks that other kernels ran."""
+    return merged(
+        s
+        for each in sweeps
+        if not each.point.held_out and _is_lowered_layer(each)
+        for s in matched(each)
+    )
+
+
+def _is_lowered_layer(each: Swept) -> bool:
+    """False for a network's layer that ran in another number of kernels or on other units than it
+    is lowered to."""
+    if not each.point.operation.startswith("layer_"):
+        return True
+    ran = [name for name, _, _ in each.kernels if "elementwise" not in name]
+    works = [work for work, _, _ in each.launches if work.family != "pointwise"]
+    return len(ran) == len(works) and _runs_as_lowered(each)
 
 
 def matched(each: Swept) -> Iterator[Sample]:

@@ -76,8 +76,7 @@ def has_thin_squares(c: Product) -> bool:
     d = c.work.dims
     thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
     square = d["dims"] == 2 and not c.unit and max(d["kernel"]) <= 3
-    many = d["groups"] >= _MANY_GROUPS
-    return thin and square and many and c.half and not d["channels_last"]
+    return thin and square and d["groups"] >= _MANY_GROUPS and c.half and not d["channels_last"]
 
 
 def are_separate(c: Product) -> bool:

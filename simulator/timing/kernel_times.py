@@ -27,13 +27,13 @@ class Slowdown(NamedTuple):
 NO_SLOWDOWN = Slowdown(1.0, 1.0)
 
 
-STREAMS = 4
+_STREAMS = 4
 """Streams in which cuDNN runs the kernels of a convolution's groups side by side. Of the sum of the
 groups' times, SEW's 16 groups take 0.28 in eager mode and 0.30 in a CUDA graph, wav2vec 2.0's 16
 large ones 0.40 and 0.44, NFNet's 6 and RegNet's 8 small ones 0.43 and 0.35 in a graph, as measured
 on an H100 and an H200."""
 _AT_ONCE = 0.85
-"""The share of `STREAMS` that runs at once, since streams begin and end one after the other."""
+"""The share of `_STREAMS` that runs at once, since streams begin and end one after the other."""
 _LAUNCH_S = 4e-6
 """The time between two launches: kernels that take less end before the next one begins."""
 
@@ -91,4 +91,4 @@ def at_once(work: Work) -> Any:
     convolution's separate groups and each leaves multiprocessors free."""
     groups: int = work.dims.get("separate_groups", 1)
     room = UNITS_SEEN / in_column(work.dims.get("group_blocks", UNITS_SEEN))
-    return np.maximum(1.0, np.minimum(_AT_ONCE * groups / -(-groups // STREAMS), room))
+    return np.maximum(1.0, np.minimum(_AT_ONCE * groups / -(-groups // _STREAMS), room))
