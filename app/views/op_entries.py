@@ -13,7 +13,7 @@ from app.widgets.view import View
 def op_entries(
     view: View, side: Side | None, ops: frozenset[int], picked: frozenset[int]
 ) -> list[Entry]:
-    """The entries for `ops`, of these `picked` are selected."""
+    """The entries for `ops`; the view has `picked` selected."""
     if side is None or not ops:
         return []
 
