@@ -16,6 +16,7 @@ from calibration.cases.case import Case, Step
 from calibration.cases.steps.parallel import ParallelStep
 
 Call = Callable[[], Any]
+Reduce = Callable[[torch.Tensor], object]
 
 
 def twin(split_step: ParallelStep) -> Call:
@@ -69,8 +70,9 @@ def blocks(module: nn.Module) -> list[nn.Module]:
     return list(longest)
 
 
-def split(how: str, step: Step, ranks: int) -> None:
-    """Turn a step into one rank's part of the split, in place."""
+def split(how: str, step: Step, ranks: int, reduce: Reduce | None = None) -> None:
+    """Turn a step into one rank's part of the split, in place. `reduce` replaces the all-reduce of
+    tensor parallelism."""
     if how == "ddp":
         step.run = DistributedDataParallel(
             step.module, device_ids=[torch.cuda.current_device()], gradient_as_bucket_view=True
@@ -84,7 +86,7 @@ def split(how: str, step: Step, ranks: int) -> None:
             step.optimizer = torch.optim.AdamW(step.module.parameters(), lr=1e-5)
             step.update = step.optimizer.step
     elif how == "tensor":
-        tensor_parallel(step.module, ranks)
+        tensor_parallel(step.module, ranks, reduce)
         # inputs of four dimensions are caches, whose heads are split
         step.inputs = tuple(
             x[:, : x.shape[1] // ranks].clone() if x.dim() == 4 else x for x in step.inputs
@@ -96,9 +98,14 @@ def split(how: str, step: Step, ranks: int) -> None:
                 child.register_forward_hook(_exchanged)
 
 
-def tensor_parallel(module: nn.Module, ranks: int) -> None:
+def tensor_parallel(module: nn.Module, ranks: int, reduce: Reduce | None = None) -> None:
     """Megatron's split by hand: first linear layers by column, last ones by row, with an all-reduce
-    after each last one."""
+    (or `reduce`) after each last one."""
+
+    def reduced(module: nn.Module, args: Any, out: torch.Tensor) -> torch.Tensor:
+        reduce(out) if reduce else dist.all_reduce(out)
+        return out
+
     for name, child in module.named_modules():
         last = name.rsplit(".", 1)[-1]
         if not isinstance(child, nn.Linear):
@@ -107,12 +114,7 @@ def tensor_parallel(module: nn.Module, ranks: int) -> None:
             child.weight = nn.Parameter(child.weight[: child.out_features // ranks].clone())
         elif last in ("out", "down"):
             child.weight = nn.Parameter(child.weight[:, : child.in_features // ranks].clone())
-            child.register_forward_hook(_all_reduced)
-
-
-def _all_reduced(module: nn.Module, args: Any, out: torch.Tensor) -> torch.Tensor:
-    dist.all_reduce(out)
-    return out
+            child.register_forward_hook(reduced)
 
 
 def _exchanged_input(module: nn.Module, args: Any) -> torch.Tensor:
