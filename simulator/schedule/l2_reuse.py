@@ -1,7 +1,9 @@
-"""Data that is still in L2 when it is read again: reuse distances over a step.
+"""Data that is still in L2 when it is read again: reuse distances over a repeated step.
 
 The reuse distance of an access is the traffic since the same storage was last touched. It depends
-on the network alone; whether it fits depends on the GPU.
+on the network alone; whether it fits depends on the GPU. A storage that is older than the step was
+last touched by the step before. As the allocator gives freed memory to later tensors, the step
+touches no more distinct bytes in between than its peak memory.
 """
 
 from __future__ import annotations
@@ -14,16 +16,15 @@ from numpy.typing import NDArray
 from simulator.caches.identity import ByIdentity
 from simulator.costs.registry import stated_argument
 from simulator.records import Signature, Trace
-
-NEVER = np.iinfo(np.int64).max
+from simulator.schedule.memory import memory
 
 
 @dataclass(frozen=True)
 class Accesses:
     """The accesses of ops to storages, one per row: bytes, and other traffic since the last access.
 
-    The distance of a first read is `NEVER`. The distance of a write is the size of the write, since
-    a written line stays in L2 until it is read.
+    The distance of a step's first read of a storage is the peak memory of the step. The distance of
+    a write is the size of the write, since a written line stays in L2 until it is read.
     """
 
     op: NDArray[np.int64]
@@ -39,8 +40,7 @@ class Accesses:
 
 
 def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
-    """Every access of the ops that launch kernels. Storages older than the step start cold, as in
-    a repeated step whose traffic is many times L2."""
+    """Every access of the ops that launch kernels."""
     signatures, kinds = trace.signatures
     sizes_of = [_sizes(s) for s in signatures]
     reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
@@ -61,7 +61,7 @@ def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     last_touched[by_storage[repeated]] = after[row[by_storage[repeated - 1]]]
     reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
     distance = np.where(reads, before[row] - last_touched + sizes, sizes)
-    distance[reads & (last_touched < 0)] = NEVER
+    distance[reads & (last_touched < 0)] = memory(trace).peak_bytes
     return Accesses(ops[row], sizes, distance, len(trace.ops))
 
 

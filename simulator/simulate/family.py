@@ -28,7 +28,7 @@ from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Kind, Lowered, grid
 from simulator.symbols.peaks import peak_bytes
-from simulator.symbols.reuse import tensor_bytes
+from simulator.symbols.reuse import StepBytes, tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
@@ -79,16 +79,16 @@ def at_points(
     known = grid(family, sizes)
     kind = known.on(gpu)
     lowered = kind.lowered
-    traffic = tensor_bytes(family, sizes)
     samples = np.full(sizes.shape[1], fill(family.header, list(sizes))["samples"], float)
     peak = peak_bytes(family, sizes)
+    step = StepBytes(tensor_bytes(family, sizes), peak)
     workspace = _workspaces(len(samples), lowered, gpu)
     card = supply(gpu)
     parts: list[tuple[Floats, dict[int, str]]] = []
     for _ in drives:
         parts.append((empty_table(len(samples)), {}))
     patterns = [
-        _pattern(family, (batches[0], seqs[0]), kind, points, traffic, gpu, profile)
+        _pattern(family, (batches[0], seqs[0]), kind, points, step, gpu, profile)
         for points in launch_patterns(len(samples), lowered)
     ]
 
@@ -149,14 +149,14 @@ def _pattern(
     point: tuple[int, int],
     kind: Kind,
     points: Ints,
-    traffic: Floats,
+    step: StepBytes,
     gpu: GPU,
     profile: Profile,
 ) -> _Pattern:
     kernels = kernel_classes(family, point, kind.lowered, int(points[0]))
-    near = kernels.within(traffic[:, points], l2_kept_bytes(gpu, profile))
+    near = kernels.within(step.at(points), l2_kept_bytes(gpu, profile))
     chunks = [
-        (places, _located(near, kind, places, traffic, gpu, profile))
+        (places, _located(near, kind, places, step, gpu, profile))
         for places in _parts(points, kernels)
     ]
     return _Pattern(points, kernels, chunks)
@@ -228,12 +228,12 @@ def _parts(points: Ints, kernels: KernelClasses) -> Iterator[Ints]:
 
 
 def _located(
-    kernels: KernelClasses, kind: Kind, points: Ints, traffic: Floats, gpu: GPU, profile: Profile
+    kernels: KernelClasses, kind: Kind, points: Ints, step: StepBytes, gpu: GPU, profile: Profile
 ) -> LocatedClasses:
     """The rows and L2 shares of the classes of kernels at these points; equal classes are
     merged."""
     reuse = kernels.reuse
-    hot = reuse.hot_share(traffic[:, points], l2_kept_bytes(gpu, profile))
+    hot = reuse.hot_share(step.at(points), l2_kept_bytes(gpu, profile))
     first, of = kernels.alike(hot)
     op_class = kernels.op_class[first]
     number = reuse.number[op_class]

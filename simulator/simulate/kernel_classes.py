@@ -14,7 +14,7 @@ from simulator.schedule.launch_plan import LaunchPlan
 from simulator.schedule.timeline import Floats, Ints
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Lowered, Pattern
-from simulator.symbols.reuse import Reuse, reuse
+from simulator.symbols.reuse import Reuse, StepBytes, reuse
 from simulator.varying.distinct import distinct_rows
 
 
@@ -40,10 +40,9 @@ class KernelClasses:
         _, representatives, group = np.unique(launches, return_index=True, return_inverse=True)
         return representatives, group
 
-    def within(self, tensor_bytes: Floats, l2_bytes: float) -> KernelClasses:
-        """The same kernels for these tensors [tensors, points] or larger ones, in fewer classes
-        (`Reuse.within`)."""
-        fewer, class_of = self.reuse.within(tensor_bytes, l2_bytes)
+    def within(self, step: StepBytes, l2_bytes: float) -> KernelClasses:
+        """The same kernels for steps of these bytes or more, in fewer classes (`Reuse.within`)."""
+        fewer, class_of = self.reuse.within(step, l2_bytes)
         codes = class_of[self.op_class] * (self.place.max(initial=0) + 1) + self.place
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
         return KernelClasses(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _READ, _WRITE, _FIRST = 0, 1, 2
+
+
+class StepBytes(NamedTuple):
+    """The bytes of each tensor of a family [tensors, points], and a step's peak memory [points]."""
+
+    tensors: Floats
+    peak: Ints
+
+    def at(self, points: Ints) -> StepBytes:
+        """The bytes at some of the points."""
+        return StepBytes(self.tensors[:, points], self.peak[points])
 
 
 @dataclass(frozen=True)
@@ -54,28 +65,35 @@ class Reuse:
     between: Floats
     moved: Floats
 
-    def hot_share(self, tensor_bytes: Floats, l2_bytes: float) -> Floats:
-        """The share of each class's bytes that L2 serves [classes, points], for `tensor_bytes`
-        [tensors, points]."""
-        distance = product(self.between, tensor_bytes)  # without the tensor itself
+    def hot_share(self, step: StepBytes, l2_bytes: float) -> Floats:
+        """The share of each class's bytes that L2 serves [classes, points]."""
+        distance = product(self.between, step.tensors)  # without the tensor itself
         near = distance.min(axis=1, initial=np.inf) <= l2_bytes
-        near_by = np.flatnonzero(near[self.row] & (self.access_kind != _FIRST))
-        read = tensor_bytes[self.tensor[near_by]]
-        served = distance[self.row[near_by]] + read <= l2_bytes
+        near_by = np.flatnonzero(self._may_hit(near[self.row], step, l2_bytes))
+        read = step.tensors[self.tensor[near_by]]
+        first = self.access_kind[near_by, None] == _FIRST
+        served = np.where(first, step.peak, distance[self.row[near_by]] + read) <= l2_bytes
         hot = _sums(
             read * self.count[near_by, None] * served,
             self.of_class[near_by],
             len(self.number),
         )
-        return hot / np.maximum(product(self.moved, tensor_bytes), 1)
+        return hot / np.maximum(product(self.moved, step.tensors), 1)
 
-    def within(self, tensor_bytes: Floats, l2_bytes: float) -> tuple[Reuse, Ints]:
-        """The same reuse for these tensors or larger ones, in fewer classes, and the new class of
-        each old one. Accesses that miss L2 even for the smallest `tensor_bytes` [tensors, points]
-        are left out; classes that differ only in them are one class."""
-        least = tensor_bytes.min(axis=1)
+    def _may_hit(
+        self, near: NDArray[np.bool_], step: StepBytes, l2_bytes: float
+    ) -> NDArray[np.bool_]:
+        """The accesses that L2 serves at some point [accesses]: first accesses if the whole step
+        fits in L2 there, and others if they are `near` [accesses]."""
+        return np.where(self.access_kind == _FIRST, (step.peak <= l2_bytes).any(), near)
+
+    def within(self, step: StepBytes, l2_bytes: float) -> tuple[Reuse, Ints]:
+        """The same reuse for steps of these bytes or more, in fewer classes, and the new class of
+        each old one. Accesses that miss L2 even for the smallest numbers of bytes are left out;
+        classes that differ only in them are one class."""
+        least = step.tensors.min(axis=1)
         nearest = (self.between @ least)[self.row] + least[self.tensor] <= l2_bytes
-        near = np.flatnonzero(nearest & (self.access_kind != _FIRST))
+        near = np.flatnonzero(self._may_hit(nearest, step, l2_bytes))
         accesses = self.count, self.tensor, self.access_kind, self.row
         columns = [column[near].tolist() for column in accesses]
         # A class is its signature, followed by its accesses that may hit.

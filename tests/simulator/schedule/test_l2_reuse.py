@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from simulator.records import Signature, Tensor, Trace
-from simulator.schedule.l2_reuse import NEVER, Accesses, _sizes, accesses
+from simulator.schedule.l2_reuse import Accesses, _sizes, accesses
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
@@ -24,7 +24,7 @@ def slow(traced: Trace, launching: list[bool]) -> list[tuple[int, int, int]]:
         for i, (tensor, storage) in enumerate(zip(tensors, op.storages, strict=True)):
             distance = tensor.nbytes
             if i < len(signature.inputs):
-                distance = before - last[storage] + distance if storage in last else int(NEVER)
+                distance = before - last[storage] + distance if storage in last else PEAK_BYTES
             reuses.append((place, tensor.nbytes, distance))
         traffic += sum(tensor.nbytes for tensor in tensors)
         last |= dict.fromkeys(op.storages, traffic)
@@ -37,12 +37,13 @@ def listed(each: Accesses) -> list[tuple[int, int, int]]:
 
 X = torch.ones(100)  # 400 bytes
 STEP = trace(Calls(lambda _, x: ((x * 2) + x).exp() * x), (X,))
+PEAK_BYTES = 5 * 512  # w, b, x and, while a loop runs, its other operand and its result
 
 
 def test_distances_by_hand() -> None:
     # x·2: 400 + 400 bytes; its sum with x: 1,200; exp: 800; the product with x: 1,200
     assert listed(accesses(STEP, np.ones(4, bool))) == [
-        (0, 400, NEVER), (0, 400, 400),
+        (0, 400, PEAK_BYTES), (0, 400, 400),
         (1, 400, 400), (1, 400, 400), (1, 400, 400),
         (2, 400, 400), (2, 400, 400),
         # x was touched two ops ago: the 800 bytes of exp since
@@ -62,6 +63,12 @@ def test_l2_serves_what_fits() -> None:
     assert reuses.hot_share(1199).tolist() == pytest.approx([0.5, 1, 1, 2 / 3])
     assert reuses.hot_share(1200).tolist() == pytest.approx([0.5, 1, 1, 1])
     assert reuses.hot_share(399).tolist() == [0, 0, 0, 0]
+
+
+def test_l2_serves_the_inputs_of_a_repeated_step_that_fits() -> None:
+    reuses = accesses(STEP, np.ones(4, bool))
+    assert reuses.hot_share(2559).tolist() == [0.5, 1, 1, 1]
+    assert reuses.hot_share(2560).tolist() == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +112,7 @@ def test_a_single_byte_and_no_byte_have_a_share_too() -> None:
 def test_the_first_access_of_a_step_is_remembered_even_if_it_has_no_bytes() -> None:
     step = trace(Calls(lambda _, x: (x * 2).exp()), (torch.ones(0),))
     assert listed(accesses(step, np.ones(2, bool))) == [
-        (0, 0, NEVER),
+        (0, 0, 1024),  # w and b
         (0, 0, 0),
         (1, 0, 0),
         (1, 0, 0),  # written before any traffic

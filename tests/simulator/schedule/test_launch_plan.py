@@ -12,7 +12,6 @@ import torch
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.hardware.host_counts import tail_s
-from simulator.schedule.l2_reuse import NEVER
 from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls, small
@@ -48,8 +47,9 @@ def test_ops_without_kernels_touch_nothing_and_kernels_share_their_ops_bytes() -
     plan = issued(step, gpu("h200"))
     assert plan.launches.tolist() == [1, 0, 1]
     assert plan.accesses.op.tolist() == [0, 0, 2, 2]
-    # x was never touched before; the loops write and read the same 400 bytes one after the other
-    assert plan.accesses.distance.tolist() == [NEVER, 400, 400, 400]
+    # x was touched by the step before, which has five blocks of 512 bytes at once; the loops write
+    # and read the same 400 bytes one after the other
+    assert plan.accesses.distance.tolist() == [5 * 512, 400, 400, 400]
     assert plan.hot_share(400).tolist() == [0.5, 1.0]
 
 

@@ -25,7 +25,8 @@ from simulator.simulate.traces import Step, simulated
 from simulator.symbols import Symbolic, instances
 from simulator.symbols.family import Family
 from simulator.symbols.instances import Grid, Kind, Launched
-from simulator.symbols.reuse import reuse, tensor_bytes
+from simulator.symbols.peaks import peak_bytes
+from simulator.symbols.reuse import StepBytes, reuse, tensor_bytes
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
@@ -231,13 +232,13 @@ def test_fewer_classes_change_no_bit(training: bool, monkeypatch: pytest.MonkeyP
 def test_accesses_that_always_miss_l2_are_left_out() -> None:
     known = family(small_scenario("llama3-1b", dtype="bf16", training=True), 16)
     points = known.sizes(np.array([1, 2, 64, 300]), np.array([64, 17, 33, 20]))
-    traffic = tensor_bytes(known, points)
+    step = StepBytes(tensor_bytes(known, points), peak_bytes(known, points))
     whole = reuse(known, np.ones(len(known.rows), np.bool_))
     classes: list[int] = []
     for l2_bytes in (0.0, 1e5, 2e6, 5e7, 1e15):
-        fewer, class_of = whole.within(traffic, l2_bytes)
+        fewer, class_of = whole.within(step, l2_bytes)
         classes.append(len(fewer.number))
-        expected = whole.hot_share(traffic, l2_bytes)
-        assert fewer.hot_share(traffic, l2_bytes)[class_of].tobytes() == expected.tobytes()
+        expected = whole.hot_share(step, l2_bytes)
+        assert fewer.hot_share(step, l2_bytes)[class_of].tobytes() == expected.tobytes()
     assert classes[0] == len(set(whole.number.tolist()))  # by signature only
     assert classes[0] < classes[2] < classes[-1] == len(whole.number)
