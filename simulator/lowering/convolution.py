@@ -21,6 +21,7 @@ from simulator.lowering.convolution_grouped import (
     are_separate,
     has_single_outputs,
     has_thin_squares,
+    of_long_group,
     one_by_one,
     run_together,
     together,
@@ -108,6 +109,8 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from (*before, *_main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or are_few_and_thin(c)) and forward:
         yield from one_by_one(c, [c.direct_of_group()])
+    elif groups > 1 and c.long:
+        yield from one_by_one(c, of_long_group(c))
     elif groups > 1 and are_separate(c):
         yield from one_by_one(c, _on_tensor_cores(c.of_one_group()))
     elif d["channels_last"]:

@@ -17,7 +17,7 @@ import msgspec
 
 from simulator.costs import Work
 from simulator.lowering.implicit_gemm import TAPS, Product
-from simulator.lowering.layouts import nhwc_conversion, padded_zeros, padding_copy
+from simulator.lowering.layouts import memset, nhwc_conversion, padded_zeros, padding_copy
 from simulator.lowering.single_pixel import has_one_pixel
 from simulator.records import Tensor
 
@@ -29,6 +29,8 @@ _THIN, _THIN_OF_FEW, _WIDE_OF_FEW, _WIDE = 4, 8, 11, 47  # channels of a group
 _POSITIONS, _POSITIONS_PADDED, _POSITIONS_OF_FEW, _POSITIONS_BACKWARD = 9_000, 1_500, 40_000, 700
 """Wide groups run together if the output has at least this many positions: without padding, with
 padding, for 32 channels in few groups, and for gradients of padded groups or of 1×1 kernels."""
+
+_ROWS_OF_LONG, _LONG_PARTS = 256, 3
 
 
 def group_width(c: Product) -> int:
@@ -104,6 +106,22 @@ def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
         beside = {"separate_groups": groups, "group_blocks": c.blocks / groups}
         own = [msgspec.structs.replace(work, dims=work.dims | beside) for work in own]
     yield from own * groups
+
+
+def of_long_group(c: Product) -> Iterator[Work]:
+    """The kernels of one group with `Product.long` taps on vector lanes. Over more rows than two
+    tiles of 128, cuDNN 9.19 splits them among three kernels, each of which sums over all taps. On
+    an H200, a group of 48 channels and 128 taps takes one kernel of 660 to 690 µs at 25 to 252
+    positions and three of 540 to 690 µs at 300 to 1,200 (8 layers)."""
+    whole = c.direct_of_group()
+    if c.rows <= _ROWS_OF_LONG:
+        yield whole
+        return
+    names = ("flops", "read_bytes", "write_bytes", "instructions")
+    parts = {name: getattr(whole, name) // _LONG_PARTS for name in names}
+    yield memset(4 * c.depth)  # computes the offsets of a patch's elements
+    for _ in range(_LONG_PARTS):
+        yield msgspec.structs.replace(whole, **parts)
 
 
 def _is_sequence(c: Product) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import torch
 
@@ -21,15 +23,24 @@ def test_thin_square_groups_run_as_one_kernel() -> None:
     assert len(kinds((128, 64, 16, 16), (64, 2, 1, 1), 32, "float16")) == 32
 
 
-def position_embedding(taps: int, dtype: torch.dtype) -> float:
-    """Predicted seconds of a convolution of 768 channels in 16 groups over 99 positions."""
+def position_embedding(taps: int, dtype: torch.dtype, batch: int = 2, positions: int = 99) -> float:
+    """Predicted seconds of a convolution of 768 channels in 16 groups."""
     with torch.device("meta"):
-        x = torch.empty(2, 768, 99, dtype=dtype)
+        x = torch.empty(batch, 768, positions, dtype=dtype)
         w = torch.empty(768, 48, taps, dtype=dtype)
     trace = trace_call(
         lambda: lambda: torch.nn.functional.conv1d(x, w, padding=taps // 2, groups=16)
     )
     return predict_trace(trace, gpu="h200").gpu_busy_s
+
+
+def kinds_of_taps(batch: int, positions: int) -> Counter[str]:
+    """The families of the kernels of 16 groups of 48 channels and 128 taps in half precision."""
+    with torch.device("meta"):
+        x = torch.empty(batch, 768, positions, dtype=torch.float16)
+        w = torch.empty(768, 48, 128, dtype=torch.float16)
+    trace = trace_call(lambda: lambda: torch.nn.functional.conv1d(x, w, padding=64, groups=16))
+    return Counter(kernel.family for kernel in predict_trace(trace, gpu="h200").kernels)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -41,3 +52,21 @@ def test_groups_of_19_taps_run_together(dtype: torch.dtype) -> None:
 def test_groups_of_128_taps_overlap() -> None:
     """In SEW these kernels take 3.03 ms one by one, and 0.84 ms side by side."""
     assert 0.7e-3 < position_embedding(128, torch.float32) < 1.1e-3
+
+
+@pytest.mark.parametrize(("batch", "positions", "kernels"), [(8, 24, 1), (4, 62, 1), (2, 149, 3)])
+def test_long_groups_over_many_rows_run_as_three_kernels(
+    batch: int, positions: int, kernels: int
+) -> None:
+    """As recorded: 16 kernels up to 4 · 63 rows, and 48 with 16 tables of offsets from 2 · 150."""
+    own = kinds_of_taps(batch, positions)
+    assert own == {"conv": 16 * kernels} | ({"fill": 16} if kernels > 1 else {})
+
+
+def test_long_groups_take_the_time_of_their_kernels() -> None:
+    """wav2vec 2.0's and WavLM's take some 12 ms of a step at 4 · 250 and 4 · 150 rows."""
+    few = position_embedding(128, torch.float16, 4, 62)
+    for positions in (149, 249):
+        several = position_embedding(128, torch.bfloat16, 4, positions)
+        assert several == pytest.approx(3 * few, rel=0.02)
+        assert 10e-3 < several < 13e-3
