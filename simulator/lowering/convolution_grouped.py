@@ -58,8 +58,20 @@ def run_together(c: Product) -> bool:
         some = groups >= _MANY_GROUPS and (side <= 3 or not forward)
         return some or positions >= _POSITIONS_OF_FEW
     if max(d["cin"], d["cout"]) // groups == width:
+        if width == _TILE and not forward:
+            return _gradient_of_tiles_runs_together(c, positions)
         return positions >= _POSITIONS
     return positions >= (_POSITIONS_PADDED if forward else _POSITIONS_BACKWARD)
+
+
+def _gradient_of_tiles_runs_together(c: Product, positions: int) -> bool:
+    """Whether one kernel computes a gradient of groups of 64 channels in half precision (19
+    recorded). In channels last, this takes at least eight groups. The gradient of the input of a
+    strided convolution runs group by group; that of the weight does so over few positions."""
+    d = c.work.dims
+    if d["channels_last"] and d["groups"] < _MANY_GROUPS:
+        return False
+    return not c.strided if c.direction == "dgrad" else positions >= _POSITIONS_BACKWARD
 
 
 def has_single_outputs(c: Product) -> bool:

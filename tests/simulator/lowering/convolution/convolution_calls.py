@@ -42,8 +42,9 @@ def backward(
     hw: int,
     grad: Spec | None = None,
     stride: int = 1,
+    groups: int = 1,
 ) -> Signature:
-    args = geometry(stride, 1) | GRADIENTS
+    args = geometry(stride, groups) | GRADIENTS
     signature = grad or ((x[0], w[0], hw, hw), dtype)
     outs = [(x, dtype), (w, dtype)]
     return sig(

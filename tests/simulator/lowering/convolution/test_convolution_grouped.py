@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from simulator.hardware.gpu import gpu
-from tests.simulator.lowering.convolution.convolution_calls import conv, kernels
+from tests.simulator.lowering.convolution.convolution_calls import backward, conv, kernels
 
 JOINED = {"conv fwd_joined": 1}
 PADDED = {"fill": 2, "padding generic": 3, "conv fwd_joined": 1}
@@ -70,3 +70,25 @@ def test_on_volta_each_tap_of_a_group_fills_steps_of_32_channels() -> None:
     (kernel,) = [work for work in kernels(op, gpu("v100")) if work.family == "conv"]
     # 3·3 taps of 4 channels per group, each padded to one step: 9·32
     assert (kernel.dims["groups"], kernel.dims["depth"]) == (2, 288)
+
+
+@pytest.mark.parametrize(
+    ("n", "groups", "side", "stride", "recorded"),
+    [
+        (8, 6, 16, 1, (1, 1)),  # NFNet-L0, of whose groups each has 64 channels
+        (8, 6, 8, 1, (1, 6)),
+        (8, 6, 16, 2, (6, 1)),
+        (8, 2, 32, 1, (1, 1)),
+        (30, 4, 13, 1, (1, 1)),
+        (29, 32, 8, 1, (1, 1)),
+        (40, 8, 6, 2, (8, 1)),
+    ],
+)
+def test_gradients_of_64_channels_run_together_as_recorded(
+    n: int, groups: int, side: int, stride: int, recorded: tuple[int, int]
+) -> None:
+    channels = 64 * groups
+    x = (n, channels, side * stride, side * stride)
+    op = backward("bfloat16", x, (channels, 64, 3, 3), side, stride=stride, groups=groups)
+    names = Counter(k.dims["direction"] for k in kernels(op) if k.family == "conv")
+    assert (names["dgrad"], names["wgrad"]) == recorded
