@@ -1,4 +1,4 @@
-"""The speed of each host beside the steps that it measured, process by process.
+"""The speed of each host next to the steps that it measured, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -17,9 +17,9 @@ from calibration.record.read import MEASUREMENTS
 from simulator.hardware.host import Parts
 
 MODEL = 0.25
-"""The prediction errors with the host's speed known: 80% of 511 host-bound steps of transformers,
-timm and networks in users' style are within this factor, with the host as the probes beside them
-measured it (`calibration.validate.packages`); each of 12 processes counts alike."""
+"""The prediction errors if the host's speed is known, from the probes next to each step: 80% of 511
+host-bound steps of transformers, timm and networks in users' style are within this factor
+(`calibration.validate.packages`). Each of 12 processes has the same weight."""
 STEPS = 10
 """Minimum number of steps with probes of a process that counts. One that timed the fixed steps only
 at its start had the machine to itself then, and its later steps take longer."""
