@@ -211,7 +211,7 @@ def main() -> None:
     """Fit all measured cards."""
     cards = {path.parent.name for path in MEASUREMENTS.glob("*/energy.jsonl.gz")}
     cases = {card: cases_of(card) for card in (FIRST, *sorted(cards - {FIRST}))}
-    tables = {card: _Table(card, some) for card, some in cases.items()}
+    tables = {card: _Table(card, own_cases) for card, own_cases in cases.items()}
     fitted = fit_first(tables[FIRST])
     print(f"{fitted.busy_w:.3g} W", {name: f"{j:.3g} J" for name, j in fitted.joules.items()})
     for card, table in tables.items():
