@@ -1,7 +1,7 @@
 """Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks (some of transformers and timm, which must be installed). Next to the
+calls and networks (some from transformers and timm, which must be installed). Next to the
 measurements it writes `alone.json.gz`, a profile that is fitted only to the H100 and uses no
 measurement of the H200. The accuracy table predicts the H200 by this profile.
 """
