@@ -108,7 +108,8 @@ def _random_part(
 ) -> Sequence[Sample]:
     if len(samples) <= most:
         return samples
-    return [samples[row] for row in np.sort(random.permutation(len(samples))[:most])]
+    rows: list[int] = np.sort(random.permutation(len(samples))[:most]).tolist()
+    return [samples[row] for row in rows]
 
 
 def fit_again(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.residual import fit_residual
+from calibration.fit.solvers import least_squares
 from calibration.record.samples import Sample
 from simulator.hardware.gpu import GPU
 from simulator.timing.kernel_models import overlap_slowdown, roofline_terms, smooth
@@ -86,7 +86,7 @@ def _solve(
         for start in starts
     ]
     best = min(every, key=lambda each: each.cost)
-    return np.array([float(f"{v:.4g}") for v in np.exp(best.x)])
+    return np.array([float(f"{v:.4g}") for v in np.exp(best.x).tolist()])
 
 
 def fit_curve(name: str, samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
@@ -164,8 +164,8 @@ def _spread(samples: Sequence[Sample]) -> Sequence[Sample]:
     """A subset of the samples, enough for few parameters and equal on every machine."""
     if len(samples) <= _JUDGED:
         return samples
-    rows = np.random.default_rng(0).permutation(len(samples))[:_JUDGED]
-    return [samples[row] for row in np.sort(rows)]
+    rows: list[int] = np.sort(np.random.default_rng(0).permutation(len(samples))[:_JUDGED]).tolist()
+    return [samples[row] for row in rows]
 
 
 def _heads(name: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -75,9 +75,10 @@ def _beside(row: dict[str, Any]) -> list[Parts]:
     """The speed of the host next to a step: the mean of the probes before and after it, or before
     each of its rounds; empty if the step has no probes."""
     probes = row.get("probes")
-    rounds = (
-        probes if isinstance(probes, list) else [r.get("probes") for r in row.get("rounds", ())]
-    )
+    if isinstance(probes, list):
+        rounds = cast(list[Any], probes)
+    else:
+        rounds = [each.get("probes") for each in row.get("rounds", ())]
     speeds = [speed(each, quiet()) for each in rounds if each]
     return [_mean(speeds)] if speeds else []
 
