@@ -16,7 +16,8 @@ _optimize: Any = scipy.optimize
 
 
 class Solution(NamedTuple):
-    """The unknowns at a minimum, and half of the sum of the squares there, after the loss."""
+    """The unknowns at the minimum, and scipy's cost there: half of the sum of the squares, with the
+    loss applied."""
 
     x: Floats
     cost: float
