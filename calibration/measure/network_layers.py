@@ -91,12 +91,12 @@ def drawn() -> Iterator[Point]:
     layers: dict[str, Params] = {}
     for network, example in _networks():
         try:
-            with torch.no_grad(), _Convolutions() as seen:
+            with torch.no_grad(), _Convolutions() as recorder:
                 network(*example)
         except Exception as error:  # a network may need other inputs
             print(f"left out: {type(network).__name__}: {error_line(error)[:120]}")
             continue
-        layers |= {json.dumps(layer): layer for layer in seen.layers}
+        layers |= {json.dumps(layer): layer for layer in recorder.layers}
     print(f"{len(layers)} different layers")
     for text in sorted(layers, key=_digest):
         for draw in range(2):
