@@ -142,10 +142,10 @@ def _intact_bytes(raw: bytes) -> int:
 class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
-    An incomplete last line is cut off. `measurements.corrupt_lines` numbers the damaged lines
-    before it, whose samples count as not measured. Raises InputError for a log of another GPU or
-    version, for a log that another process writes, and if the disk is full; lines that were written
-    before are not lost.
+    An incomplete last line is cut off. `measurements.corrupt_lines` holds the numbers of the
+    damaged lines before it, whose samples count as not measured. Raises InputError for a log of
+    another GPU or version, for a log that another process writes, and if the disk is full; lines
+    that were written before are not lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:

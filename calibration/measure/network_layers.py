@@ -1,7 +1,7 @@
 """Measure convolutions with the sizes that layers of networks have.
 
-`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks of timm
-that no suite of cases contains, and of speech networks of transformers, as JSON lines: the points
+`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks from timm
+that no suite of cases contains, and of speech networks from transformers, as JSON lines: the points
 of `calibration.sweeps.spatial.network_layers`. Batch, precision and memory format follow from the
 hash of the layer. It needs no GPU. `… LOG --points FILE --seconds 200` measures their kernels, warm
 and cold, as `calibration.measure.further` does.
