@@ -1,4 +1,5 @@
-"""The trade of arithmetic for memory: the cost of recomputation and the memory that it saves."""
+"""The trade-off between arithmetic and memory: the cost of recomputation and the memory that it
+saves."""
 
 from __future__ import annotations
 
