@@ -102,7 +102,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
     """Zeros, then one kernel in which every block reads every index; a gradient or indices with
-    gaps are copied first."""
+    gaps in memory are copied first."""
     out, grad = op.out, op.inputs[0]
     copies = [copy(x, x.numel * x.itemsize) for x in op.inputs[:2] if not x.contiguous]
     touched = min(n * width * out.itemsize, out.nbytes)

@@ -1,4 +1,4 @@
-"""Fused optimizers and the gradient scaler, costed as kernels of the family "foreach"."""
+"""Fused optimizers and the gradient scaler, whose kernels belong to the family "foreach"."""
 
 from __future__ import annotations
 
