@@ -218,7 +218,8 @@ def _is_sdpa(op: Signature) -> bool:
 
 
 def _shape(op: Signature) -> _Shape:
-    """The sizes of the call; every packed sequence counts as long as the longest one."""
+    """The sizes of the call; every packed sequence is counted with the length of the longest
+    one."""
     q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
     lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
     if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):
