@@ -245,7 +245,8 @@ class Lowering:
             self.store(value)
 
     def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
-        """The reads from memory for these values, and the ops computed on the way."""
+        """The reads from memory that these values need, and the ops that compute the values from
+        them."""
         read_keys: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():

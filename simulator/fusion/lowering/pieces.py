@@ -86,7 +86,7 @@ def concatenate(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _read_alone(key: Key) -> Key:
-    """The key of an operand that a loop over it alone reads, not a loop over the result."""
+    """The key of an operand that is read by a loop over this operand only, not over the result."""
     if not isinstance(key, Part) or not key.way or key.way[0][:1] != ("cat",):
         return key
     return read(value_of(key), key.offset, key.way[1:])
@@ -116,7 +116,8 @@ def _writer(lowering: Lowering, value: Value) -> Node | None:
 
 
 def _in_place(lowering: Lowering, index: int, value: Value, tensor: Tensor, whole: Value) -> bool:
-    """Whether the node that computes an operand writes it into its place; then it does."""
+    """Let the node that computes an operand write it into its place, if it can. Return whether it
+    does."""
     pending = lowering.pending.get(value)
     if pending is not None:
         if lowering.computed[value].numel != tensor.numel:

@@ -49,7 +49,8 @@ class LibraryCalls:
         )
 
     def lower(self, index: int, op: Op) -> None:
-        """Add a call that reads and writes memory. If a loop adds the bias, the loop reads it."""
+        """Add a call that reads and writes memory. If a loop adds the bias, the loop reads the bias
+        too."""
         flow = self.lowering.flow
         if self.lowering.only is None and self.lowering.graphs.eager(index):
             self._eager(index, op)
@@ -153,7 +154,8 @@ class LibraryCalls:
         """The key of a value, or of a copy of it in two cases. In the first case, the rows of the
         value are padded and the call cannot skip the padding. In the second case, the value is the
         gradient of an image. The backward graph computes it row-major, because no convolution
-        requires channels last, and the call reads it through a view that needs another order."""
+        requires channels last, and the call reads the value through a view that needs another
+        order."""
         node = self.lowering.computed.get(value)
         if node is None:
             return value
