@@ -129,8 +129,11 @@ class Lowering:
         if adds(op.signature):
             accumulate(self, index, op)
             return
-        many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
-        if many and self.inductor:
+        is_large_concatenation = len(op.inputs) > _JOINED and op.name in (
+            "aten.cat.default",
+            "aten.stack.default",
+        )
+        if is_large_concatenation and self.inductor:
             concatenate(self, index, op)
             return
         if "max_pool2d" in op.name or "avg_pool" in op.name:

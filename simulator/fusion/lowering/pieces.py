@@ -22,23 +22,23 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
     value, table = lowering.flow.makes[index][0], op.outputs[0]
     source = op.inputs[0]
     wide = lowering.inductor and table.itemsize < _SUM_BYTES
-    held: Key = next(lowering.number) if wide else value
+    sums: Key = next(lowering.number) if wide else value
     item = _SUM_BYTES if wide else table.itemsize
     lowering.nodes.append(
         Node(
             "pointwise",
             table.numel,
-            writes={held: table.numel * item},
+            writes={sums: table.numel * item},
             ops=(index,),
             instructions=table.numel,
         )
     )
     node = lowering.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-    node.writes[held] = node.reads[held] = source.numel * item  # the cast also reads the sums
+    node.writes[sums] = node.reads[sums] = source.numel * item  # the cast also reads the sums
     node.atomic = True
     lowering.nodes.append(node)
     if wide:
-        lowering.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+        lowering.make(index, {sums: table.numel * item}, [(value, table)], 0, table.numel)
 
 
 def accumulate(lowering: Lowering, index: int, op: Op) -> None:
