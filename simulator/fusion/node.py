@@ -29,10 +29,10 @@ class Node:
     `writes` are bytes by value; `ops` are indices of the trace, recomputed ops included. `partial`
     marks the first of several steps of a split reduction, `atomic` a node that adds to values of
     other nodes, `alone` a node that fuses with no other node. Other nodes write other parts of the
-    value `piece_of`, so a reader of it fuses with none of them; a node's own value is then in the
-    same memory. `call` is a library call that differs from the traced op. `instructions` are the
-    node's own, `recomputed` those of values that it recomputes, by op. A `looped` reduction loops
-    along its rows, which are too long for registers.
+    value `piece_of`, so an op that reads `piece_of` fuses with none of them; in this case the
+    node's own value is in the same memory. `call` is a library call that differs from the traced
+    op. `instructions` are the node's own, `recomputed` those of values that it recomputes, by op. A
+    `looped` reduction loops along its rows, which are too long for registers.
     """
 
     kind: Kind

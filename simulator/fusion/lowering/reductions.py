@@ -56,7 +56,7 @@ _MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
 
 def mixed(rows: int, cols: int) -> bool:
     """Whether sums along `rows` rows of `cols` elements and sums across the same rows can be one
-    kernel. They are not if L2 holds the whole matrix (`MixOrderReduction` of
+    kernel. They cannot be one kernel if L2 holds the whole matrix (`MixOrderReduction` of
     torch/_inductor/scheduler.py)."""
     large = rows * cols >= _MIXED_ELEMENTS and rows >= _MIXED_ROWS
     return large and rows >= 2 * cols and cols <= _MIXED_COLS

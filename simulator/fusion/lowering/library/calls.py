@@ -33,8 +33,9 @@ _CHAIN = 4  # maximum number of ops searched back from a gradient
 
 
 class LibraryCalls:
-    """Adds the library calls of a lowering, which owns it: the reference back is weak, so that a
-    lowering with its nodes ends with its last reference, without the garbage collector."""
+    """Adds the library calls of a lowering, which owns this object. Its reference to the lowering
+    is weak, so that the lowering and its nodes are freed with the last reference to them, without
+    the garbage collector."""
 
     def __init__(self, lowering: Lowering, products: PaddedProducts) -> None:
         self.lowering: Lowering = proxy(lowering)

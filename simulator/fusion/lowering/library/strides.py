@@ -1,6 +1,6 @@
 """Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads such a buffer through a
-view that joins dimensions across the gap gets a copy."""
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call reads a copy of such a buffer if
+its view of the buffer joins dimensions across the padding."""
 
 from __future__ import annotations
 
