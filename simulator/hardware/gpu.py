@@ -29,7 +29,7 @@ PACKAGED = Path(__file__).parent / "gpus"
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU (or another accelerator), in SI units; None is an unknown figure.
+    """One GPU (or another accelerator), in SI units; None stands for an unknown figure.
 
     Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
     `tensor_hz` is that of all other tensor peaks. `units` are SMs or CUs.

@@ -50,7 +50,7 @@ def syncs(signature: Signature) -> bool:
         if not _crosses(signature):
             return False
         # a new tensor on the host is pinned if the copy does not block (`_to_copy`,
-        # ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits all the same
+        # ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits nevertheless
         is_pageable = signature.out.device == "cpu" and name == "aten.copy_.default"
         return is_pageable or not signature.arg("non_blocking", False)
     return (name in SYNCING or name in _CHECKED) and any(
