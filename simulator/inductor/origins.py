@@ -1,4 +1,4 @@
-"""The ops of the program that a launch of Inductor's computes."""
+"""The ops of the program that an Inductor launch computes."""
 
 from __future__ import annotations
 
