@@ -53,8 +53,8 @@ def run_together(c: Product) -> bool:
     if width <= 16:
         return groups >= (_SOME_GROUPS if width <= 8 else _MANY_GROUPS)
     if width == 32:
-        some = groups >= _MANY_GROUPS and (side <= 3 or not forward)
-        return some or positions >= _POSITIONS_OF_FEW
+        has_enough_groups = groups >= _MANY_GROUPS and (side <= 3 or not forward)
+        return has_enough_groups or positions >= _POSITIONS_OF_FEW
     if max(d["cin"], d["cout"]) // groups == width:
         return positions >= _POSITIONS
     return positions >= (_POSITIONS_PADDED if forward else _POSITIONS_BACKWARD)
