@@ -13,7 +13,7 @@ class GroupRouter(nn.Module):
     `groups` groups.
 
     A group is rated by the sum of its two best scores. Each expert has a bias, which is not trained
-    by gradients and balances the load. It enters the choice of experts, but not their shares. The
+    by gradients and balances the load. It affects the choice of experts, but not their shares. The
     shares are scaled to add up to `scale`.
     """
 
