@@ -1,5 +1,5 @@
 """The mixture of experts of DeepSeek-V3 (DeepSeek-AI 2024, "DeepSeek-V3 Technical Report"): sigmoid
-scores, groups of experts, and experts that every token passes."""
+scores, groups of experts, and experts that every token passes through."""
 
 import torch
 from torch import Tensor, nn
