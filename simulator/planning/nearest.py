@@ -56,7 +56,7 @@ def nothing_carries(
     the limit that fails, by how much, and what to change.
 
     The nearest exceeds its limits by the smallest factor; candidates that lack memory come after
-    those that are only too slow, too dear or too few.
+    those that are only too slow, too expensive or too few.
     """
     misses = [*_of_rows(spec, rows), *_of_shortages(shortages)]
     if not misses:
