@@ -87,7 +87,7 @@ def _hint(near: _Miss, kind: str) -> str:
 def _of_rows(spec: Spec, rows: Sequence[Row]) -> Iterator[_Miss]:
     for row in rows:
         name, reason = row.configuration, row.reason
-        if row.status in ("too slow", "too dear"):
+        if row.status in ("too slow", "too expensive"):
             excess, key = max(_ratios(spec, row), default=(inf, ""))
             if key:
                 yield _Miss(_LIMITS, excess, name, reason, f"limits.{key}")
