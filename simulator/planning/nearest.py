@@ -1,5 +1,5 @@
-"""The candidate nearest to a load that none carries: the limit that fails, by how much, and the key
-to change."""
+"""The candidate nearest to a load that no candidate carries: the limit that fails, by how much, and
+the key to change."""
 
 from __future__ import annotations
 

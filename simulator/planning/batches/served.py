@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 LOW, MIDDLE, HIGH = "low_s", "period_s", "high_s"
 """The columns of a step's interval."""
 _SCREENED = 1000  # samples of the simulations that choose the largest batch
-_NEAR = 1.02  # the latency of the chosen batch, as a multiple of the least one
+_NEAR = 1.02  # the latency of the chosen batch, as a multiple of the lowest one
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def served(
 def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
     """The largest batch for one of `count` GPUs, if steps take the slow end of their interval.
 
-    The choice is among batches whose latency is near the least one, or among all if all are
+    The choice is among batches whose latency is near the lowest one, or among all if all are
     overloaded. Batches whose own time is within the limit are preferred. Of these, the one that
     carries the most samples per second is chosen."""
     assert spec.rate_per_s
