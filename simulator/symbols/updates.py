@@ -31,7 +31,7 @@ from simulator.symbols.templates import ProgramMismatchError, Template
 _SHARED = ("weight", "gradient")
 """The roles of the network's storages that an optimizer reads and writes."""
 _CHANGED = (*TAIL, "optimizer")
-"""The fields of a trace that depend on the optimizer, beside ops and storages."""
+"""The fields of a trace that depend on the optimizer, apart from ops and storages."""
 
 
 def update_of(step: Trace) -> Trace:
