@@ -35,7 +35,7 @@ _CHANGED = (*TAIL, "optimizer")
 
 
 def update_of(step: Trace) -> Trace:
-    """The update of a step. Raises ProgramMismatchError if it touches other storages of the network
+    """The update of a step. Raises ProgramMismatchError if it touches storages of the network other
     than weights and gradients."""
     start = _start([op.phase for op in step.ops])
     network_count = _network_storages(step.storages, start)
