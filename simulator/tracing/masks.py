@@ -1,7 +1,7 @@
 """The share of a mask that is true, if the ops that computed the mask determine it.
 
-A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one index in n, if tokens
-spread evenly. Only masks from such choices are tracked; the share of others is unknown.
+A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one of n indices, if
+tokens spread evenly. Only masks from such choices are tracked; the share of others is unknown.
 """
 
 from __future__ import annotations
