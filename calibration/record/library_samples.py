@@ -192,9 +192,9 @@ def _is_lowered_layer(each: Swept) -> bool:
     is lowered to."""
     if not each.point.operation.startswith("layer_"):
         return True
-    ran = [name for name, _, _ in each.kernels if "elementwise" not in name]
+    kernel_names = [name for name, _, _ in each.kernels if "elementwise" not in name]
     works = [work for work, _, _ in each.launches if work.family != "pointwise"]
-    return len(ran) == len(works) and _runs_as_lowered(each)
+    return len(kernel_names) == len(works) and _runs_as_lowered(each)
 
 
 def matched(each: Swept) -> Iterator[Sample]:
