@@ -57,8 +57,9 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
 
 
 def alone(work: Work) -> Work:
-    """The same work without others beside it: the time of a recorded kernel is its own, though the
-    kernels of other groups of a convolution ran at the same time."""
+    """The same work as if no other kernel ran at the same time. The time of a recorded kernel is
+    that of this kernel alone, even if kernels of other groups of a convolution ran at the same
+    time."""
     beside = ("separate_groups", "group_blocks")
     dims = {name: value for name, value in work.dims.items() if name not in beside}
     return work if len(dims) == len(work.dims) else msgspec.structs.replace(work, dims=dims)
