@@ -239,4 +239,4 @@ SYNCING = {
     "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
     "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
-"""Ops that return to Python a value, or a size that depends on data."""
+"""Ops that return a value to Python, or a size that depends on data."""
