@@ -266,7 +266,7 @@ class Prediction:
 def _shown_by(name: str) -> Callable[..., Any] | None:
     """The function that shows a prediction in a notebook; None if no installed package has one.
 
-    The simulator imports nothing of the app: the app names its functions as entry points.
+    The simulator imports nothing from the app: the app names its functions as entry points.
     """
     from importlib.metadata import entry_points  # slow to load, and only notebooks need it
 

@@ -32,7 +32,8 @@ class CudaError(RuntimeError):
 @functools.cache
 def multiprocessors() -> int:
     """The number of streaming multiprocessors (SMs) of the current GPU."""
-    return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+    cuda: Any = torch.cuda  # its properties have no types
+    return cuda.get_device_properties(cuda.current_device()).multi_processor_count
 
 
 @functools.cache

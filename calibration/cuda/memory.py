@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import torch
 
 from calibration.cuda.compile import kernel, multiprocessors
+from calibration.cuda.rerun import rerun
 from calibration.cuda.traffic import Traffic, ceil_div
 from calibration.sweeps.registry import Call, Params, operation
 
@@ -186,19 +187,10 @@ def check(device: torch.device | str) -> None:
         for array_bytes in (16, 16 * 999, 16 * 100_003):
             for blocks, threads, vectors in ((0, 256, 1), (1, 32, 1), (2, 256, 4), (1, 256, 8)):
                 shape = (array_bytes, blocks, threads, vectors)
-                x, y = _run(cuda_copy(*shape))
+                x, y = rerun(cuda_copy(*shape))
                 torch.testing.assert_close(y, x, rtol=0, atol=0)
-                a, b, y = _run(cuda_triad(*shape))
+                a, b, y = rerun(cuda_triad(*shape))
                 exact = a.double() + 3 * b.double()
                 torch.testing.assert_close(y.double(), exact, rtol=1e-6, atol=1e-6)
-                x, sums = _run(cuda_read(*shape))
+                x, sums = rerun(cuda_read(*shape))
                 assert (int(x.long().sum()) - int(sums.long().sum())) % 2**32 == 0, shape
-
-
-def _run(call: Call) -> tuple[torch.Tensor, ...]:
-    """Fill the call's output with invalid values, run the call and return its tensors."""
-    tensors = call()
-    assert isinstance(tensors, tuple)
-    tensors[-1].fill_(12345)
-    call()
-    return tensors

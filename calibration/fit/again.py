@@ -59,22 +59,22 @@ class Choice(NamedTuple):
 
 
 def chosen(
-    name: str, some: Sequence[Sample], kept_out: Sequence[Sample], gpu: GPU, known: Profile
+    name: str, to_fit: Sequence[Sample], kept_out: Sequence[Sample], gpu: GPU, known: Profile
 ) -> Choice:
-    """Select the profile of a curve: `known`, or one fitted to `some`, by its error on the samples
-    `kept_out`."""
+    """Select the profile of a curve: `known`, or one fitted to `to_fit`, by its error on
+    the samples `kept_out`."""
     if name in _AS_THEY_ARE:
         return Choice(name, known, "as it is")
     if name in _NEW_PHYSICS:
-        return Choice(name, fit_curve(name, some, gpu, known), "physics")
+        return Choice(name, fit_curve(name, to_fit, gpu, known), "physics")
     has_physics = name in known.tiles or name in known.traffic
-    refitted = with_residual(name, some, gpu, known)
+    refitted = with_residual(name, to_fit, gpu, known)
     if len(kept_out) < _JUDGES:
-        new = refitted if has_physics else fit_curve(name, some, gpu, known)
+        new = refitted if has_physics else fit_curve(name, to_fit, gpu, known)
         return Choice(name, new, "residual" if has_physics else "physics")
     choice = Choice(name, refitted, "residual")
     if not has_physics or np.quantile(_off(kept_out, gpu, refitted), 0.9) > _OFF:
-        new = fit_curve(name, some, gpu, known)
+        new = fit_curve(name, to_fit, gpu, known)
         if _badness(kept_out, gpu, new) < 0.95 * _badness(kept_out, gpu, refitted):
             choice = Choice(name, new, "physics")
     if has_physics and _badness(kept_out, gpu, choice.profile) > _WORSE * _badness(
@@ -84,13 +84,13 @@ def chosen(
     return choice
 
 
-def _off(some: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.float64]:
-    return np.abs(np.expm1(errors(some, gpu, learned)))
+def _off(judged: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.float64]:
+    return np.abs(np.expm1(errors(judged, gpu, learned)))
 
 
-def _badness(some: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
+def _badness(judged: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
     """The median error plus 0.3 times the 90th percentile of the error."""
-    off = _off(some, gpu, learned)
+    off = _off(judged, gpu, learned)
     return float(np.median(off) + 0.3 * np.quantile(off, 0.9))
 
 
@@ -99,14 +99,17 @@ def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> li
     most = next((n for start, n in _MOST.items() if name.startswith(start)), _MOST_OF_OTHERS)
     random = np.random.default_rng(0)
     if most < _MOST_OF_OTHERS:
-        first = _some(first, most // 2, random)
-    return merged([*first, *_some(further, max(0, most - len(first)), random)])
+        first = _random_part(first, most // 2, random)
+    return merged([*first, *_random_part(further, max(0, most - len(first)), random)])
 
 
-def _some(samples: Sequence[Sample], most: int, random: np.random.Generator) -> Sequence[Sample]:
+def _random_part(
+    samples: Sequence[Sample], most: int, random: np.random.Generator
+) -> Sequence[Sample]:
     if len(samples) <= most:
         return samples
-    return [samples[row] for row in np.sort(random.permutation(len(samples))[:most])]
+    rows: list[int] = np.sort(random.permutation(len(samples))[:most]).tolist()
+    return [samples[row] for row in rows]
 
 
 def fit_again(

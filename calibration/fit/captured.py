@@ -1,4 +1,4 @@
-"""CUDA graphs of networks of transformers and timm, which must be installed: the intervals of the
+"""CUDA graphs of networks from transformers and timm, which must be installed: the intervals of the
 measured cards cover them, since they are less like the networks of the fit."""
 
 from __future__ import annotations

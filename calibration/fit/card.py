@@ -1,7 +1,7 @@
 """Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks (some of transformers and timm, which must be installed). Next to the
+calls and networks (some from transformers and timm, which must be installed). Next to the
 measurements it writes `alone.json.gz`, a profile that is fitted only to the H100 and uses no
 measurement of the H200. The accuracy table predicts the H200 by this profile.
 """
@@ -35,11 +35,11 @@ from its rates."""
 def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
     """Median of the additional seconds of short kernels without tiles, relative to transferred
     times."""
-    some = [s for s in samples if curve(s.work) in known.traffic]
-    hot, dirty = (np.array([getattr(s, name) for s in some]) for name in ("hot", "dirty"))
-    compute, memory, fixed = roofs([s.work for s in some], gpu, known).parts(hot, dirty)
+    untiled = [s for s in samples if curve(s.work) in known.traffic]
+    hot, dirty = (np.array([getattr(s, name) for s in untiled]) for name in ("hot", "dirty"))
+    compute, memory, fixed = roofs([s.work for s in untiled], gpu, known).parts(hot, dirty)
     predicted = np.maximum(compute, memory) + fixed
-    measured = np.array([s.seconds for s in some])
+    measured = np.array([s.seconds for s in untiled])
     return float(f"{np.median((measured - predicted)[predicted < _SHORT_S]):.3g}")
 
 

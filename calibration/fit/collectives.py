@@ -20,13 +20,13 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import numpy as np
-from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 import simulator.collectives.price
+from calibration.fit.solvers import least_squares
 from simulator.cluster import cluster
 from simulator.collectives.group import Group, group_of
 from simulator.collectives.nccl import choose
@@ -152,7 +152,7 @@ def errors(rows: Sequence[Row], fabric: Fabric) -> str:
 def rounded(value: Any) -> Any:
     """The value with four digits."""
     if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(each) for key, each in cast(dict[str, Any], value).items()}
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 

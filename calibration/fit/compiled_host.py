@@ -14,10 +14,10 @@ from dataclasses import fields, replace
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.compiled_steps import Compiled, compiled_steps, in_rounds
 from calibration.fit.replays import fitted
+from calibration.fit.solvers import nnls
 from calibration.measure.graph_breaks import slopes
 from simulator.fusion import fused
 from simulator.fusion.host.compiled_host import (
@@ -68,8 +68,8 @@ def counted(trace: Trace, host: Host) -> tuple[list[float], float]:
 def fit(counts: Floats, rest_s: Floats, seconds: Floats, weights: Floats) -> Floats:
     """Non-negative least squares on weighted relative errors: seconds for each of `COSTS`."""
     by = weights / seconds
-    costs, _ = nnls(counts * by[:, None], (seconds - rest_s) * by)
-    return np.array([float(f"{v:.3g}") for v in costs])
+    costs = nnls(counts * by[:, None], (seconds - rest_s) * by)
+    return np.array([float(f"{v:.3g}") for v in costs.tolist()])
 
 
 class Table:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.residual import fit_residual
+from calibration.fit.solvers import least_squares
 from calibration.record.samples import Sample
 from simulator.hardware.gpu import GPU
 from simulator.timing.kernel_models import overlap_slowdown, roofline_terms, smooth
@@ -86,13 +86,13 @@ def _solve(
         for start in starts
     ]
     best = min(every, key=lambda each: each.cost)
-    return np.array([float(f"{v:.4g}") for v in np.exp(best.x)])
+    return np.array([float(f"{v:.4g}") for v in np.exp(best.x).tolist()])
 
 
-def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
+def fit_curve(name: str, samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
     """`base` with one curve fitted: first its kernel model, then its residual by shape."""
-    measured = Measured(name, some)
-    judged = Measured(name, _spread(some))
+    measured = Measured(name, samples)
+    judged = Measured(name, _spread(samples))
     old, fitted = _start_of(name, base), base
     if old is not None:
         free = [f for f in _TILE_LIMITS if f not in (_PRODUCTS_OWN if _heads(name) else _HEADS_OWN)]
@@ -106,7 +106,7 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
             high = (1.0, *high[1:])  # a product executes no instructions besides its FLOPs
         start = np.clip([getattr(old, f) for f in free], np.array(low) * 1.01, high)
         fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
-    elif len(some) >= 4:
+    elif len(samples) >= 4:
 
         def profile_of(v: Floats) -> Profile:
             traffic = {**base.traffic, name: Traffic(*v.tolist())}
@@ -120,15 +120,15 @@ def fit_curve(name: str, some: Sequence[Sample], gpu: GPU, base: Profile) -> Pro
         fitted = only_seen(
             name, profile_of(_solve(profile_of, starts, low, high, judged, gpu)), measured.group
         )
-    return with_residual(name, some, gpu, fitted)
+    return with_residual(name, samples, gpu, fitted)
 
 
-def with_residual(name: str, some: Sequence[Sample], gpu: GPU, fitted: Profile) -> Profile:
+def with_residual(name: str, samples: Sequence[Sample], gpu: GPU, fitted: Profile) -> Profile:
     """The profile with a residual of the curve fitted to these samples, and an unchanged kernel
     model."""
-    measured = Measured(name, some)
+    measured = Measured(name, samples)
     logs = -measured.errors(gpu, fitted)
-    works = [s.work for s in some]
+    works = [s.work for s in samples]
     hot = [0.0] * len(works) if name in WHEREVER else measured.hot.tolist()
     residual = fit_residual(works, hot, logs.tolist(), fitted.units)
     if residual is None:
@@ -147,8 +147,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """The profile, with figures of a curve that the works in `of` do not determine set to 0: the
-    curve also predicts kernels of kinds that have no curve."""
+    """The profile, in which those figures of a curve that the works in `of` do not determine are 0:
+    the curve also predicts kernels of kinds that have no curve."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0
@@ -160,12 +160,12 @@ def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
     return msgspec.structs.replace(fitted, traffic={**fitted.traffic, name: traffic})
 
 
-def _spread(some: Sequence[Sample]) -> Sequence[Sample]:
+def _spread(samples: Sequence[Sample]) -> Sequence[Sample]:
     """A subset of the samples, enough for few parameters and equal on every machine."""
-    if len(some) <= _JUDGED:
-        return some
-    rows = np.random.default_rng(0).permutation(len(some))[:_JUDGED]
-    return [some[row] for row in np.sort(rows)]
+    if len(samples) <= _JUDGED:
+        return samples
+    rows: list[int] = np.sort(np.random.default_rng(0).permutation(len(samples))[:_JUDGED]).tolist()
+    return [samples[row] for row in rows]
 
 
 def _heads(name: str) -> bool:

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.cases.energy.steps import is_fitted
 from calibration.fit.energy_cases import work_of
+from calibration.fit.solvers import least_squares
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST, EnergyCase, coolness, kernel_cases, read_cases, rest
 from simulator.timing.energies import FOLDER, Energies, Voltage
@@ -84,7 +84,7 @@ def clock_of(case: EnergyCase) -> float:
     if not any(name.startswith("tensor") for name in case.work) or _waits(case):
         return case.clock_hz / 1.98e9
     speed = min(1.0, case.burst_s / case.seconds)
-    clock, speeds = np.array(VOLTAGE.speeds).T
+    clock, speeds = zip(*VOLTAGE.speeds, strict=True)
     return float(np.interp(speed, speeds, clock))
 
 
@@ -211,7 +211,7 @@ def main() -> None:
     """Fit all measured cards."""
     cards = {path.parent.name for path in MEASUREMENTS.glob("*/energy.jsonl.gz")}
     cases = {card: cases_of(card) for card in (FIRST, *sorted(cards - {FIRST}))}
-    tables = {card: _Table(card, some) for card, some in cases.items()}
+    tables = {card: _Table(card, own_cases) for card, own_cases in cases.items()}
     fitted = fit_first(tables[FIRST])
     print(f"{fitted.busy_w:.3g} W", {name: f"{j:.3g} J" for name, j in fitted.joules.items()})
     for card, table in tables.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -76,7 +76,7 @@ def _empty(*shape: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
 
 
 _HALF, _SINGLE = (2**18, 1024), torch.float32
-ROWS = {
+ROWS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]] = {
     "layer_norm/bf16": (lambda x: F.layer_norm(x, (1024,)), _empty(*_HALF)),
     "layer_norm/fp32": (lambda x: F.layer_norm(x, (1024,)), _empty(*_HALF, dtype=_SINGLE)),
     "softmax/bf16": (lambda x: F.softmax(x, 1), _empty(*_HALF)),
@@ -113,7 +113,7 @@ def work_of(case: EnergyCase, card: str) -> dict[str, float]:
         image = _empty(64, 256, 56, 56, dtype=torch.float16)
         weight = _empty(256, 256, 3, 3, dtype=torch.float16)
         last = [t.to(memory_format=torch.channels_last) for t in (image, weight)]
-        return _lowered(card, lambda x, w: F.conv2d(x, w, padding=1), *last)
+        return _lowered(card, partial(F.conv2d, padding=1), *last)
     in_l2 = any(part in case.name for part in _IN_L2)
     if case.name in ROWS:
         work = _lowered(card, *ROWS[case.name])

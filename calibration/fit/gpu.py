@@ -90,7 +90,7 @@ def fit(samples: Sequence[Sample], gpu: GPU, base: Profile) -> Profile:
     longest = sorted(by_curve(samples).items(), key=lambda group: -len(group[1]))
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with one_thread_each(), ProcessPoolExecutor(mp_context=context) as workers:
-        each = [(name, workers.submit(fit_curve, name, some, gpu, base)) for name, some in longest]
+        each = [(name, workers.submit(fit_curve, name, own, gpu, base)) for name, own in longest]
         parts = {name: future.result() for name, future in each}
     named = sorted(parts.items())
     return msgspec.structs.replace(

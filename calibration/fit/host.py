@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
-from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
 from calibration.fit.host_rows import PHASES, WHOLE, Floats, Row, rows
 from calibration.fit.hosts_seen import MODEL, measured_hosts
+from calibration.fit.solvers import nnls
 from calibration.record.host_rounds import lines, reference_index, steps
 from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, VERSION, Host
 from simulator.hardware.host_speed import ON_CPU_MARK, Parts, index_at, parts
@@ -41,7 +41,7 @@ def fit(of: Sequence[Row]) -> Floats:
         each = row.times * row.counts * weight[:, None]
         factors.append(each[:, free])
         rest.append(row.seconds * weight - each[:, ~free].sum(axis=1) * LAUNCH_S)
-    solution, _ = nnls(np.vstack(factors), np.concatenate(rest))
+    solution = nnls(np.vstack(factors), np.concatenate(rest))
     seconds = np.full(len(COUNTS), LAUNCH_S)
     seconds[free] = solution
     return seconds

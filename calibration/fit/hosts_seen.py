@@ -1,4 +1,4 @@
-"""The speed of each host beside the steps that it measured, process by process.
+"""The speed of each host next to the steps that it measured, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,12 +17,12 @@ from calibration.record.read import MEASUREMENTS
 from simulator.hardware.host import Parts
 
 MODEL = 0.25
-"""The prediction errors with the host's speed known: 80% of 511 host-bound steps of transformers,
-timm and networks in users' style are within this factor, with the host as the probes beside them
-measured it (`calibration.validate.packages`); each of 12 processes counts alike."""
+"""The prediction errors if the host's speed is known, from the probes next to each step: 80% of 511
+host-bound steps from transformers, timm and networks in users' style are within this factor
+(`calibration.validate.packages`). Each of 12 processes has the same weight."""
 STEPS = 10
-"""Minimum number of steps with probes of a process that counts. One that timed the fixed steps only
-at its start had the machine to itself then, and its later steps take longer."""
+"""Minimum number of steps with probes of a process that counts. A process that timed the fixed
+steps only at its start had the machine to itself at that time, and its later steps take longer."""
 _ENOUGH = 10
 """Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
 RANKS = (2, 4, 8, 16)
@@ -45,7 +45,7 @@ class MeasuredHosts(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A file that a process wrote. `beside` has the time factors of the host beside each of its
+    """A file that a process wrote. `beside` has the time factors of the host next to each of its
     steps with probes, relative to `host_rounds.quiet`."""
 
     file: str
@@ -53,13 +53,13 @@ class Process(NamedTuple):
 
     @property
     def speed(self) -> Parts:
-        """The mean time factors over the steps: a step takes the mean of the speeds that a host has
-        meanwhile."""
+        """The mean time factors over the steps: a step runs at the mean of the speeds that its host
+        has during the step."""
         return _mean(self.beside)
 
 
 def processes() -> Iterator[Process]:
-    """Every process that timed the fixed steps beside enough of its own."""
+    """Every process that timed the fixed steps next to at least `STEPS` of its own steps."""
     for path in sorted(MEASUREMENTS.glob("*/*.jsonl.gz")):
         of_file: list[Process] = []
         with gzip.open(path, "rt") as lines:
@@ -72,12 +72,13 @@ def processes() -> Iterator[Process]:
 
 
 def _beside(row: dict[str, Any]) -> list[Parts]:
-    """The speed of the host beside a step: the mean of the probes before and after it, or before
+    """The speed of the host next to a step: the mean of the probes before and after it, or before
     each of its rounds; empty if the step has no probes."""
     probes = row.get("probes")
-    rounds = (
-        probes if isinstance(probes, list) else [r.get("probes") for r in row.get("rounds", ())]
-    )
+    if isinstance(probes, list):
+        rounds = cast(list[Any], probes)
+    else:
+        rounds = [each.get("probes") for each in row.get("rounds", ())]
     speeds = [speed(each, quiet()) for each in rounds if each]
     return [_mean(speeds)] if speeds else []
 
@@ -100,7 +101,8 @@ def measured_hosts() -> MeasuredHosts:
 
 def _spread(hosts: Sequence[Sequence[Parts]], middle: Parts) -> tuple[float, float]:
     """The 10th and 90th percentile of measured over predicted times of steps, on hosts predicted as
-    `middle`. `hosts` are the speeds beside the steps of each process; all processes count alike."""
+    `middle`. `hosts` are the speeds next to the steps of each process; all processes have the same
+    weight."""
     drivers = [step.driver / middle.driver for each in hosts for step in each]
     weights = [1 / len(each) for each in hosts for _ in each]
     low, high = np.quantile(drivers, [0.1, 0.9], weights=weights, method="inverted_cdf")

@@ -1,10 +1,11 @@
 """Fit the jitter between ranks (`simulator/parallel/jitter.json`) to steps that two ranks ran at
 the same time, each on its own GPU and without waiting for the other.
 
-`python -m calibration.fit.jitter` writes the file. Only host-bound steps show it. A rank's period
-is the median of three blocks of steps. The median of three normal numbers has 0.67 times their
-standard deviation (its variance is 1 − √3/π), and the logarithm of the ratio of two ranks has √2
-times that of one. Blocks last for many steps, so jitter from one step to the next is not included.
+`python -m calibration.fit.jitter` writes the file. Only host-bound steps show jitter. A rank's
+period is the median of three blocks of steps. The median of three normal numbers has 0.67 times
+their standard deviation (its variance is 1 − √3/π), and the logarithm of the ratio of two ranks has
+√2 times that of one. Blocks last for many steps, so jitter from one step to the next is not
+included.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls  # pyright: ignore[reportMissingTypeStubs]
 
+from calibration.fit.solvers import nnls
 from calibration.record.profiler_hooks import hooked
 from calibration.record.read import MEASUREMENTS
 from calibration.validate.trace_fidelity import retrace
@@ -116,8 +116,8 @@ def fitted(host: Host, costs: HostCosts) -> tuple[ReplayCosts, NDArray[np.float6
     rows = [counted(step.trace, host, costs) for step in steps]
     counts, rest = np.array([each for each, _ in rows]), np.array([r for _, r in rows])
     seconds = np.array([step.period_s / step.slower for step in steps])
-    replay, _ = nnls(counts / seconds[:, None], (seconds - rest) / seconds)
-    replay = [float(f"{value:.3g}") for value in replay]
+    costs_s = nnls(counts / seconds[:, None], (seconds - rest) / seconds)
+    replay = [float(f"{value:.3g}") for value in costs_s.tolist()]
     ratio = (counts @ replay + rest) / seconds
     for step, each in zip(steps, ratio, strict=True):
         print(f"{each:5.2f} {step.slower:5.2f} {step.name}")

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve  # pyright: ignore[reportMissingTypeStubs]
-from scipy.optimize import minimize  # pyright: ignore[reportMissingTypeStubs]
 
+from calibration.fit.solvers import cholesky, cholesky_solve, minimize
 from calibration.fit.student_noise import solved
 from simulator.costs import Work
 from simulator.timing.residuals import Residual, coordinates, features
@@ -66,11 +65,11 @@ def _most_likely(points: Floats, values: Floats) -> tuple[Floats, float, float]:
         near = spread2 * np.exp(-distance)
         covariance = near.copy()
         covariance[diagonal] += noise2
-        factor = cho_factor(covariance.reshape(count, count), lower=True)
-        weights = cho_solve(factor, values)
+        factor = cholesky(covariance.reshape(count, count))
+        weights = cholesky_solve(factor, values)
         penalty = _PENALTY * float(logs[:dimensions] @ logs[:dimensions])
         likelihood = 0.5 * values @ weights + np.log(np.diag(factor[0])).sum() + penalty
-        slope = (cho_solve(factor, np.eye(count)) - np.outer(weights, weights)).ravel()
+        slope = (cholesky_solve(factor, np.eye(count)) - np.outer(weights, weights)).ravel()
         along = -slope * near / distance
         along[diagonal] = 0
         gradient = np.concatenate(
@@ -82,13 +81,7 @@ def _most_likely(points: Floats, values: Floats) -> tuple[Floats, float, float]:
         return float(likelihood), gradient
 
     start = -1 - np.log(np.maximum(points.std(axis=0), 0.3))
-    best = minimize(
-        cost,
-        np.concatenate([start, np.log([0.2, 0.05])]),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-7, 2)] * dimensions + [(-5, 0.5), (-4.6, 0)],
-        options={"maxiter": 40},
-    )
-    logs = np.exp(best.x)
+    bounds: list[tuple[float, float]] = [(-7, 2)] * dimensions + [(-5, 0.5), (-4.6, 0)]
+    begin = np.concatenate([start, np.log([0.2, 0.05])])
+    logs = np.exp(minimize(cost, begin, bounds, iterations=40))
     return 1 / logs[:dimensions], float(logs[-2]), float(logs[-1])

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares  # pyright: ignore[reportMissingTypeStubs]
 
+from calibration.fit.solvers import least_squares
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST, PER_KELVIN
 from calibration.record.sustained_windows import Window, windows

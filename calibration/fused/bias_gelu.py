@@ -1,4 +1,4 @@
-"""Bias and GELU behind a linear layer: x·½·(1 + erf(x·√½)) of x + bias."""
+"""Bias and GELU after a linear layer: x·½·(1 + erf(x·√½)) of x + bias."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations

@@ -69,12 +69,12 @@ def _run(function: Function, operands: Sequence[Tensor]) -> Function:
     if operands[0].device.type == "meta":
         return function
     compiled = torch.compile(function, dynamic=False)
-    many = torch._dynamo.config.patch(
+    limits = torch._dynamo.config.patch(
         recompile_limit=MOST_SHAPES, accumulated_recompile_limit=MOST_SHAPES * 64
     )
 
     def run(*operands: Tensor) -> Any:
-        with many:
+        with limits:
             return compiled(*operands)
 
     return run

@@ -3,7 +3,7 @@
 `python -m calibration.measure.attention_paths FILE --seconds 110` on a machine with a GPU writes
 one line of JSON per case, the most valuable first; a failed case's line holds its error. Parts:
 
-- `network`: small networks of transformers with random weights, eager, captured and compiled: the
+- `network`: small networks from transformers with random weights, eager, captured and compiled: the
   kernels of a step in order with their seconds, its period and its GPU-busy time.
 - `choice`: results of `torch._fused_sdp_choice` over the whole grid, with and without gradients.
 - `kernels`: kernels and seconds of `scaled_dot_product_attention` at chosen points, warm and cold.

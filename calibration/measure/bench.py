@@ -63,13 +63,13 @@ class GpuBench:
 
     def kernels(self) -> list[tuple[Point, list[Kernel] | str]]:
         """The kernels of all held points, or the error; releases the points."""
-        held = list(self.held.values())
+        points_held = list(self.held.values())
         self.held.clear()
-        launches = _read(held)
+        launches = _read(points_held)
         if isinstance(launches, str):  # one point broke the common session, so each gets its own
-            launches = [result for each in held for result in _alone(each)]
-        points = [point for point, _, _ in held]
-        held.clear()
+            launches = [result for each in points_held for result in _alone(each)]
+        points = [point for point, _, _ in points_held]
+        points_held.clear()
         torch.cuda.empty_cache()
         return list(zip(points, launches, strict=True))
 

@@ -161,8 +161,8 @@ def kernels() -> dict[str, Call]:
 
 
 def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> None:
-    """Time each kernel alone and next to a collective on another stream, and the collective
-    likewise."""
+    """Time each kernel alone and next to a collective on another stream, and the collective alone
+    and next to the kernel."""
     side = torch.cuda.Stream()
     for name, size in (("all_reduce", 2**28), ("all_gather", 2**28), ("reduce_scatter", 2**26)):
         call = calls(name, size, rank, ranks)

@@ -4,7 +4,7 @@
 the GPU at rest, then a line for each of `cases.energy.CASES`, as many as the time allows. With
 `--steps` the cases are those of `cases.energy_steps.ENERGY_STEPS`. After a pause at rest a case
 runs for `WARM_S`, and then for `MEASURED_S` more, over which its power is the slope of the driver's
-energy counter. No setting of the card is touched. `--dry` tries the script on a machine without a
+energy counter. No setting of the card is changed. `--dry` tries the script on a machine without a
 GPU.
 """
 

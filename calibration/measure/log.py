@@ -79,7 +79,7 @@ def encoded(row: Row) -> bytes:
 
 
 def decoded(line: bytes) -> Row | None:
-    """The content of a line; None if it is torn or changed."""
+    """The content of a line; None if it is truncated or changed."""
     checksum, _, text = line.removesuffix(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
         return None
@@ -134,7 +134,7 @@ def _rows(raw: bytes) -> Iterator[tuple[int, Row | None]]:
 
 
 def _intact_bytes(raw: bytes) -> int:
-    """The length of a log without a torn last line."""
+    """The length of a log without an incomplete last line."""
     begin = raw.rfind(b"\n", 0, max(len(raw) - 1, 0)) + 1
     return len(raw) if decoded(raw[begin:]) is not None else begin
 
@@ -142,10 +142,10 @@ def _intact_bytes(raw: bytes) -> int:
 class Log:
     """A log open for writing, with the contents that it had when it was opened.
 
-    A torn last line is cut off. `measurements.corrupt_lines` numbers the damaged lines before it,
-    whose samples count as not measured. Raises InputError for a log of another GPU or version, for
-    a log that another process writes, and if the disk is full; lines that were written before are
-    not lost.
+    An incomplete last line is cut off. `measurements.corrupt_lines` holds the numbers of the
+    damaged lines before it, whose samples count as not measured. Raises InputError for a log of
+    another GPU or version, for a log that another process writes, and if the disk is full; lines
+    that were written before are not lost.
     """
 
     def __init__(self, path: Path, header: Row) -> None:

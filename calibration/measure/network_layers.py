@@ -1,7 +1,7 @@
 """Measure convolutions with the sizes that layers of networks have.
 
-`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks of timm
-that no suite of cases contains, and of speech networks of transformers, as JSON lines: the points
+`python -m calibration.measure.network_layers FILE --draw` writes the layers of networks from timm
+that no suite of cases contains, and of speech networks from transformers, as JSON lines: the points
 of `calibration.sweeps.spatial.network_layers`. Batch, precision and memory format follow from the
 hash of the layer. It needs no GPU. `… LOG --points FILE --seconds 200` measures their kernels, warm
 and cold, as `calibration.measure.further` does.
@@ -91,12 +91,12 @@ def drawn() -> Iterator[Point]:
     layers: dict[str, Params] = {}
     for network, example in _networks():
         try:
-            with torch.no_grad(), _Convolutions() as seen:
+            with torch.no_grad(), _Convolutions() as recorder:
                 network(*example)
         except Exception as error:  # a network may need other inputs
             print(f"left out: {type(network).__name__}: {error_line(error)[:120]}")
             continue
-        layers |= {json.dumps(layer): layer for layer in seen.layers}
+        layers |= {json.dumps(layer): layer for layer in recorder.layers}
     print(f"{len(layers)} different layers")
     for text in sorted(layers, key=_digest):
         for draw in range(2):

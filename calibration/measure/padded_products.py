@@ -23,7 +23,7 @@ SHAPES = (
     (128, 768, 50265), (4096, 768, 50257), (8192, 1024, 50257), (2048, 4096, 32003),
     (512, 1000, 4097), (2048, 2048, 2049), (4096, 1023, 4096), (8192, 511, 2047),
 )  # fmt: skip
-"""Rows, depth and columns: heads of language models, and sizes beside multiples of 8."""
+"""Rows, depth and columns: heads of language models, and sizes next to multiples of 8."""
 _WORD_BYTES = 16
 _RUNS, _FLUSH_BYTES = 12, 256 << 20
 
@@ -46,7 +46,7 @@ def microseconds(run: Callable[[], Any]) -> float:
 
 
 def widened(x: torch.Tensor, rows: bool, columns: bool) -> torch.Tensor:
-    """`x` beside zeros up to whole 16-byte words, as Inductor's benchmark pads it."""
+    """`x`, padded with zeros to whole 16-byte words as in Inductor's benchmark."""
     word = _WORD_BYTES // x.element_size()
     for dim, pads in enumerate((rows, columns)):
         rest = -x.shape[dim] % word if pads else 0

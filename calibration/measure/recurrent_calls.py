@@ -119,10 +119,10 @@ def operators(variant: dict[str, Any]) -> dict[str, int]:
     layer, x = Called(variant, "cuda"), operand(variant, "cuda")
     with torch.no_grad():
         layer(x)
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
             layer(x)
             torch.cuda.synchronize()
-    return dict(Counter(event.name for event in seen.events() or ()))
+    return dict(Counter(event.name for event in profiler.events() or ()))
 
 
 def main() -> None:

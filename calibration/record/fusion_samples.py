@@ -67,10 +67,10 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     loaded = sum(each.elements != rows for each in operands)
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
-    less = sum(
+    saved = sum(
         contracted(chain, flow, i, lambda v: makers.get(v, -1)) for i in range(len(chain.ops))
     )
-    computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - less
+    computed = sum(arithmetic(op, by_hand=True)[1] for op in ops) - saved
     slots = by_hand.slots(computed, loaded, elements, rows, cols)
     how = "reduction" if reducing else "pointwise"
     kernel_dims = dims(how, slots, rows, cols, elements, len(operands))
@@ -97,11 +97,11 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             continue
         for point in OPERATIONS[variant.fused_operation].points:
             other = Point(variant.unfused_operation, point.params)
-            one, many = measured.get(point.name, {}), measured.get(other.name, {})
-            if not (one.get("kernels") and many.get("kernels")):
+            fused_row, unfused = measured.get(point.name, {}), measured.get(other.name, {})
+            if not (fused_row.get("kernels") and unfused.get("kernels")):
                 continue
             trace = trace_call(other.make)
-            chain = hiding(lowered(other, trace, many, gpu), variant.zeros(**point.params))
+            chain = hiding(lowered(other, trace, unfused, gpu), variant.zeros(**point.params))
             reach = L2_REACH * (gpu.l2_bytes or 0)
             work = fused(trace, variant.traffic(**point.params), external(trace), reach)
             yield Gain(
@@ -109,9 +109,9 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
                 point,
                 work,
                 l2_share((work.bytes - in_place(trace)) / (gpu.l2_bytes or 1)),
-                sum(s for _, s, _ in one["kernels"]),
+                sum(s for _, s, _ in fused_row["kernels"]),
                 chain,
-                sum(s for _, s, _ in many["kernels"]),
+                sum(s for _, s, _ in unfused["kernels"]),
             )
 
 

@@ -158,7 +158,7 @@ AWKWARD = (
     "blind_convolution_backward",
     "blind_convolution_1d",
 )
-"""Convolutions for which cuDNN runs other kernels than the lowered ones in a third of the cases.
+"""Convolutions for which cuDNN runs kernels other than the lowered ones in a third of the cases.
 The fit uses those that run as lowered, and only their curves in `AWKWARD_CURVES`: with all curves
 in the fit, the convolutions of ResNets in float32 were predicted 5% slower."""
 AWKWARD_CURVES = (
@@ -188,13 +188,13 @@ def samples(sweeps: Iterable[Swept]) -> list[Sample]:
 
 
 def _is_lowered_layer(each: Swept) -> bool:
-    """False for a network's layer that ran in another number of kernels or on other units than it
-    is lowered to."""
+    """False for a network's layer whose number of kernels, or whose units, differ from the lowered
+    ones."""
     if not each.point.operation.startswith("layer_"):
         return True
-    ran = [name for name, _, _ in each.kernels if "elementwise" not in name]
+    kernel_names = [name for name, _, _ in each.kernels if "elementwise" not in name]
     works = [work for work, _, _ in each.launches if work.family != "pointwise"]
-    return len(ran) == len(works) and _runs_as_lowered(each)
+    return len(kernel_names) == len(works) and _runs_as_lowered(each)
 
 
 def matched(each: Swept) -> Iterator[Sample]:

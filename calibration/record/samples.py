@@ -57,8 +57,9 @@ def merged(parts: Iterable[Sample]) -> list[Sample]:
 
 
 def alone(work: Work) -> Work:
-    """The same work without others beside it: the time of a recorded kernel is its own, though the
-    kernels of other groups of a convolution ran at the same time."""
+    """The same work as if no other kernel ran at the same time. The time of a recorded kernel is
+    that of this kernel alone, even if kernels of other groups of a convolution ran at the same
+    time."""
     beside = ("separate_groups", "group_blocks")
     dims = {name: value for name, value in work.dims.items() if name not in beside}
     return work if len(dims) == len(work.dims) else msgspec.structs.replace(work, dims=dims)
@@ -137,7 +138,7 @@ def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[t
     that one gets the remaining seconds. Without such a work, nothing is matched.
     """
     by_role = _by_role(works, kernels)
-    if all(len(some) == len(timed) for some, timed in by_role.values()):
+    if all(len(group) == len(timed) for group, timed in by_role.values()):
         return [pair for role in by_role.items() for pair in _paired(*role)]
     if any(work.family in ("conv", "rnn") or _role(work) == "cell" for work in works):
         return _role_by_role(by_role)
@@ -158,13 +159,13 @@ def _by_role(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> _Ro
 def _paired(
     role: str, pair: tuple[list[Work], list[tuple[str, float]]]
 ) -> list[tuple[Work, float]]:
-    some, timed = pair
+    works, timed = pair
     if role in ("layout", "layout back", "padding", "fill", "sum"):
-        some = sorted(some, key=lambda work: (work.instructions, work.bytes))
+        works = sorted(works, key=lambda work: (work.instructions, work.bytes))
         timed = sorted(timed, key=lambda kernel: kernel[1])
     return [
         (work, seconds)
-        for work, (name, seconds) in zip(some, timed, strict=True)
+        for work, (name, seconds) in zip(works, timed, strict=True)
         if not (work.family in _MAIN and _BESIDE.search(name)) and runs_as_lowered(work, name)
     ]
 
@@ -172,11 +173,11 @@ def _paired(
 def _role_by_role(by_role: _Roles) -> list[tuple[Work, float]]:
     pairs: list[tuple[Work, float]] = []
     beyond = 0.0
-    for role, (some, timed) in by_role.items():
-        if len(some) == len(timed):
-            pairs += _paired(role, (some, timed))
-        elif role != "other" and len(timed) > len(some):
-            beyond += sum(sorted(seconds for _, seconds in timed)[: len(timed) - len(some)])
+    for role, (works, timed) in by_role.items():
+        if len(works) == len(timed):
+            pairs += _paired(role, (works, timed))
+        elif role != "other" and len(timed) > len(works):
+            beyond += sum(sorted(seconds for _, seconds in timed)[: len(timed) - len(works)])
     convs = [i for i, (work, _) in enumerate(pairs) if work.family == "conv"]
     if len(convs) == 1 and beyond:
         work, seconds = pairs.pop(convs[0])

@@ -69,6 +69,7 @@ def _across(rng: Random) -> Params | None:
 
 @operation(sweep("softmax_across", 110, _across))
 def softmax_across(dtype: str, outer: int, cols: int, inner: int) -> Call:
-    """Softmax of [outer, cols, inner] over the middle, as over the channels of an image."""
+    """Softmax of [outer, cols, inner] over the middle dimension, as over the channels of an
+    image."""
     x = random(outer, cols, inner, dtype=dtype)
     return lambda: F.softmax(x, 1)

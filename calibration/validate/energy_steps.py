@@ -1,7 +1,7 @@
 """Compare the predicted with the measured energy of whole steps.
 
 `python -m calibration.validate.energy_steps` predicts each of `cases.energy_steps.ENERGY_STEPS` and
-prints it beside the measurement of `calibration.measure.energy --steps` on the card that `--card`
+prints it next to the measurement of `calibration.measure.energy --steps` on the card that `--card`
 names. Half of the H200's steps are in the fit of its energies ("fitted"); its other half and the
 H100's are held out. "cooled" compares with the joules that a card of the default temperature would
 have taken. `--write FILE` stores the predictions as JSON lines, gzipped if the name ends in `.gz`;

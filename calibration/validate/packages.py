@@ -1,4 +1,4 @@
-"""Compare predictions with measurements on networks of packages and users.
+"""Compare predictions with measurements on networks from packages and users.
 
 `python -m calibration.validate.packages [PATTERN]` traces each case of the suites `packages` and
 `packages_compiled`, or of those that `--suites` names. It prints a line for each, with the ratios

@@ -3,8 +3,8 @@ calibration.validate.published_energy FOLDER`.
 
 FOLDER holds `energy.csv.gz` (ML.ENERGY v3, Apache-2.0): one row per run of vLLM with at most
 `max_num_seqs` sequences, whose clients always wait. Its joules per token are the power of all GPUs
-over the output tokens per second. The lengths of prompts are not published: 200 tokens are assumed
-for its questions and chats. Rows that no network of the catalogue represents are left out.
+divided by the output tokens per second. The lengths of prompts are not published: 200 tokens are
+assumed for its questions and chats. Rows that no network of the catalogue represents are left out.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Apache-2.0): one row per run, with its engine, card, lengths and mean time per token. InferenceMAX
 draws lengths uniformly between 80% and 100% of the stated ones and keeps the cache in fp8.
 `mlperf_inference.csv.gz` holds submissions (MLCommons, Apache-2.0), of which those of Llama 3.1 8B
-on one card are compared. Their data set is CNN/DailyMail: prompts have 778 tokens in the mean
+on one card are compared. Their data set is CNN/DailyMail: prompts have 778 tokens on average
 (MLCommons, Inference v5.1), answers 128 tokens according to the rows.
 """
 

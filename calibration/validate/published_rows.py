@@ -22,7 +22,7 @@ NETWORKS = {
     "deepseek-ai/DeepSeek-V3": ("deepseek-v3", "fp8", 0.8),
 }
 """By a model's name in the tables: the catalogue's network, the precision of the cache ("" for the
-plain one) and the lowest share of a length."""
+plain one) and the smallest share of the stated lengths that is drawn."""
 PRECISIONS = {"fp8": "fp8", "fp4": "nvfp4"}
 """Precisions of plans, by the names in the tables."""
 

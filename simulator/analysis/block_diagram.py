@@ -156,8 +156,9 @@ class BlockDiagram:
 
     def _saved(self, members: tuple[int, ...]) -> int:
         """The bytes saved by a set: the traffic of its members minus the traffic of the set. A
-        compiler's set may not be a valid kernel by these rules, because it computes a value twice.
-        It then saves the bytes of the values that stay inside, each written and read once."""
+        compiler's set may not be a valid kernel by these rules, because the compiler computes a
+        value twice. Then the bytes of the values that stay inside the set count as saved, each
+        written and read once."""
         before = sum(self.blocks[op].bytes for op in members if op in self.blocks)
         try:
             kernel = self.chosen.kernel(members)

@@ -23,7 +23,8 @@ def fusion_for_time(
 def fusion_for_speedup(
     scenario: Scenario, times: float, predictor: Predictor = predict, watch: Watch = unwatched
 ) -> SeekResult:
-    """The lowest level of fusion that is `times` times as fast as no fusion, steps back to back."""
+    """The lowest level of fusion whose steps, back to back, run `times` times as fast as without
+    fusion."""
     positive("speed-up", times, "times")
     unfused = predictor(apply(scenario, "fusion", {"level": "none"}))
     return _level(scenario, f"{times:g} times as fast", unfused.period_s / times, predictor, watch)

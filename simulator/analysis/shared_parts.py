@@ -15,8 +15,8 @@ class SharedParts:
     """The parts of resolved scenarios after each value of an axis.
 
     Scenarios whose GPU, host, request and edits are the same objects are predicted together, which
-    is many times faster than one by one. A what-if creates a new object for every scenario; equal
-    ones that were made from the same object become one.
+    is many times faster than predicting them one by one. A what-if creates a new object for every
+    scenario; equal objects that were made from the same object are merged into one.
     """
 
     def __init__(self) -> None:

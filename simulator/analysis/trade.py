@@ -1,4 +1,5 @@
-"""The trade of arithmetic for memory: the cost of recomputation and the memory that it saves."""
+"""The trade-off between arithmetic and memory: the cost of recomputation and the memory that it
+saves."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def trade(before: Prediction, after: Prediction) -> Trade | None:
     if before.trace.samples != after.trace.samples or before.trace.phase != after.trace.phase:
         return None
     flops = after.flops - before.flops
-    carried = carried_bytes(before.trace), carried_bytes(after.trace)
-    if flops <= 0 or carried[1] >= carried[0]:
+    stored_bytes = carried_bytes(before.trace), carried_bytes(after.trace)
+    if flops <= 0 or stored_bytes[1] >= stored_bytes[0]:
         return None
     peaks = before.peak_memory_bytes, after.peak_memory_bytes
-    return Trade(flops, after.period_s - before.period_s, carried, peaks)
+    return Trade(flops, after.period_s - before.period_s, stored_bytes, peaks)

@@ -43,10 +43,10 @@ def lifetimes(
         elif freed is not None and s in last:
             end = traced_last[traced]
             is_later = run_of[freed] > run_of[end] + 1
-            together = _freed_together(trace, traced_last, traced, chains)
-            if together is None:
-                together = is_later
-            if together or (is_later and freed in copies_of and s not in copy_of):
+            is_common = _freed_together(trace, traced_last, traced, chains)
+            if is_common is None:
+                is_common = is_later
+            if is_common or (is_later and freed in copies_of and s not in copy_of):
                 freed = place_of[freed]
             elif is_later and freed in copies_of:
                 freed = copies_of[freed][copy_of[s]]

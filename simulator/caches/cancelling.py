@@ -16,7 +16,8 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 
 class CancelledError(Exception):
-    """The work was cancelled. It is not a RidgepointError, so no caller takes it for a refusal."""
+    """The work was cancelled. It is not a RidgepointError, so no caller mistakes it for a
+    refusal."""
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class MemoryReturn:
 def return_memory() -> None:
     """Return free pages of the heap to the system, which takes a few milliseconds. The GNU C
     library keeps those below the last block in use, so that short peaks would add up over hours;
-    other libraries are left alone."""
+    with other C libraries this does nothing."""
     trim = of_libc("malloc_trim")
     if trim is not None:
         trim(0)

@@ -62,7 +62,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Network(msgspec.Struct, frozen=True):
-    """The network between nodes: `bandwidth_bytes_per_s` is of one NIC in one direction."""
+    """The network between nodes: `bandwidth_bytes_per_s` is that of one NIC in one direction."""
 
     kind: str
     bandwidth_bytes_per_s: float

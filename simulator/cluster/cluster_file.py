@@ -18,7 +18,7 @@ _Least0 = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 
 
 class LinkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[link]`: bandwidth is of all links of one GPU, in one direction."""
+    """`[link]`: the bandwidth is the sum over all links of one GPU, in one direction."""
 
     kind: Literal["nvlink", "pcie"]
     generation: Annotated[int, msgspec.Meta(ge=1, le=7)]
@@ -31,7 +31,7 @@ class LinkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[network]`: bandwidth is of one NIC, in one direction."""
+    """`[network]`: the bandwidth is that of one NIC, in one direction."""
 
     kind: Literal["infiniband", "roce", "slingshot", "ethernet"]
     bandwidth_gbits_per_s: _Rate

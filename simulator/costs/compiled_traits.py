@@ -32,13 +32,13 @@ class Traits(NamedTuple):
                precision of the operands
 
     Slots of functions were measured with chains of 4 and 16 of a function on an H200
-    (`generated_function_chain`), so they include waits of the instructions. Slots of gradients were
-    counted in the machine code of Triton's compiler and ptxas for compute capability 9.0. A special
-    function (MUFU) keeps a quarter of a unit busy for 8 clocks per warp, so it counts at least 8. A
-    sine is counted without its path for large angles (124 with it), a hyperbolic tangent with both
-    its paths (13 with one), because a warp of ordinary values runs both. A maximum or minimum first
-    tests for NaN. A loaded index is wrapped if negative, checked against the bounds
-    (config.assert_indirect_indexing) and converted to an address.
+    (`generated_function_chain`), so they include the latencies of instructions. Slots of gradients
+    were counted in the machine code of Triton's compiler and ptxas for compute capability 9.0. A
+    special function (MUFU) keeps a quarter of a unit busy for 8 clocks per warp, so it counts at
+    least 8. The sine is counted without its path for large angles (124 slots with it), the
+    hyperbolic tangent with both of its paths (13 slots with one), because a warp of ordinary values
+    runs both. A maximum or minimum first tests for NaN. A loaded index is wrapped if negative,
+    checked against the bounds (config.assert_indirect_indexing) and converted to an address.
 
     Bicubic interpolation took 67 ps for each result on an H200 (11 images of 768 × 54 × 54 in 1.68
     ms, one in 0.15 ms). Inductor's kernel computes weights and an index for each of the 16 inputs

@@ -1,4 +1,4 @@
-"""Whether a file or folder exists, also under a folder without access, where pathlib may raise,
+"""Whether a file or folder exists, even under a folder without access (where pathlib may raise),
 and whether a file has changed."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Content with its digest in front: a file that was torn or changed afterwards is detected."""
+"""Content preceded by its digest, so that a truncated or changed file is detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 def sealed(content: bytes) -> bytes:
-    """The content behind its digest."""
+    """The content, preceded by its digest."""
     return sha256(content).digest() + content
 
 

@@ -16,7 +16,7 @@ _NAMED = 6
 """Number of eager ops that a note names."""
 
 Graph = tuple[Phase, int]
-"""A phase, and the number of a stretch of ops in it; stretches with odd numbers run eagerly."""
+"""A phase, and the number of a sequence of ops in it ("stretch"); odd stretches run eagerly."""
 
 
 _GRAPHS = Derived["Graphs"]()

@@ -63,7 +63,7 @@ def kind(op: Signature) -> Kind:
 
 def is_pointwise(op: Signature) -> bool:
     """Whether torch tags an op, or all ops that it is composed of, as pointwise (`is_pointwise_use`
-    of torch/_inductor/utils.py). A concatenation, a look-up or a pool is a loop too, but is not
+    of torch/_inductor/utils.py). A concatenation, a look-up or a pooling is a loop too, but is not
     tagged."""
     works = costed(op)
     if not works or op.name == "aten.native_dropout.default":

@@ -1,5 +1,5 @@
-"""The offset of each operand of a trace in its storage, derived from views: a compiler that looks
-for memory shared by two loops must distinguish two parts of one buffer.
+"""The offset of each operand of a trace in its storage, derived from views. A compiler needs
+offsets to find memory that two loops share, because it must distinguish two parts of one buffer.
 
 A trace names storages, shapes and strides. Among views that differ only in their offset (the three
 of `unbind`), an op is assumed to read the least used view, and the oldest of these.

@@ -29,16 +29,16 @@ PACKAGED = Path(__file__).parent / "gpus"
 
 
 class GPU(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU (or another accelerator), in SI units; None is an unknown figure.
+    """One GPU (or another accelerator), in SI units; None stands for an unknown figure.
 
     Peaks are dense. `boost_hz` is the clock of the vector peaks and of fp64 on tensor cores;
-    `tensor_hz` that of all other tensor peaks. `units` are SMs or CUs. `interconnect_bytes_per_s`
-    adds both directions. `tdp_w` is the card's default power limit, `power_limit_w` a lower one
-    that its owner set. Programs cannot use 1 to 2% of `memory_bytes`. `sustained_*` are shares of
-    the peaks and of the bandwidth that can be sustained: by large products within `tdp_w`, and by
-    the best kernel. `l2_reach` is the share of L2 that still holds data just used. `sources` gives
-    a source by figure, `unsourced` the figures without one, both as the file's dotted keys
-    ("tensor_tflops.bf16").
+    `tensor_hz` is that of all other tensor peaks. `units` are SMs or CUs.
+    `interconnect_bytes_per_s` adds both directions. `tdp_w` is the card's default power limit,
+    `power_limit_w` a lower one that its owner set. Programs cannot use 1 to 2% of `memory_bytes`.
+    `sustained_*` are shares of the peaks and of the bandwidth that can be sustained: by large
+    products within `tdp_w`, and by the best kernel. `l2_reach` is the share of L2 that still holds
+    data just used. `sources` gives a source by figure, `unsourced` the figures without one, both as
+    the file's dotted keys ("tensor_tflops.bf16").
     """
 
     id: str

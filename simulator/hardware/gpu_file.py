@@ -27,7 +27,7 @@ SI = {
 """The unit at the end of a key, the unit at the end of the GPU's field, and the factor between
 them."""
 
-# The bounds are wide: they catch a wrong unit or a slip, not an unusual GPU.
+# The bounds are wide: they catch a wrong unit or a typing error, not an unusual GPU.
 _Figure = Annotated[float, msgspec.Meta(ge=1e-3, le=1e7)]
 _Rate = Annotated[float, msgspec.Meta(ge=0.1, le=1e6)]
 _Clock = Annotated[float, msgspec.Meta(ge=10, le=1e5)]
@@ -35,7 +35,7 @@ _Share = Annotated[float, msgspec.Meta(ge=0.05, le=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 _SHARES = ("sustained_tensor", "sustained_vector", "sustained_memory", "l2_reach")
-_EXPECTED = {  # clearer texts than msgspec's, for likely slips
+_EXPECTED = {  # clearer texts than msgspec's, for likely mistakes
     "compute_capability": 'a version in quotes, such as "8.9"',
     **dict.fromkeys(_SHARES, "a share from 0.05 to 1, such as 0.8"),
 }

@@ -25,9 +25,9 @@ _LATER = "recurrent_weight"
 _SPLIT = ("further_kernel", "trained_convolution", "gradient")
 """Counts of work that was part of other counts before; files without them are valid."""
 TRAINING = 1.09
-"""`Host.training` of hosts that were not timed beside a training step: the geometric mean over 9
-processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work
-beside training steps takes 1.07 times as long as beside inference steps of the same process, in the
+"""`Host.training` of hosts that were not timed next to a training step: the geometric mean over 9
+processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work next
+to training steps takes 1.07 times as long as next to inference steps of the same process, in the
 geometric mean over 21 processes (`docs/accuracy.md`).
 """
 OWN_SPREAD = (0.85, 1.25)
@@ -211,7 +211,7 @@ class _Header(msgspec.Struct, frozen=True):
 
 def _converted(header: _Header, path: Path) -> Host:
     """Convert a host file of version 1 by the times of its fixed steps, as a fit of its folder
-    would. Raises InputError if it has none, or for another version."""
+    would. Raises InputError if it has no such times, or has another version."""
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(
@@ -239,4 +239,4 @@ SYNCING = {
     "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
     "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
 }  # fmt: skip
-"""Ops that return to Python a value, or a size that depends on data."""
+"""Ops that return a value to Python, or a size that depends on data."""

@@ -33,10 +33,10 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 class _Ops(NamedTuple):
     """The host's work for each op, whatever it launches [ops]: the kind of its launch, its
     coldness, the number of tensors that it handles in lists, returns and joins, and the number of
-    addresses in cuDNN's buffer of weights that it queries. Further fields tell whether the op
+    addresses in cuDNN's buffer of weights that it queries. Further fields say whether the op
     touches no tensor on the GPU, is recurrent, or belongs to the backward pass or the optimizer.
-    The last ones are Python's steps and autograd's nodes [ops, len(PYTHON) + 1]; and the number of
-    the step's gradients."""
+    The last fields are Python's steps and autograd's nodes [ops, len(PYTHON) + 1], and the number
+    of the step's gradients."""
 
     kinds: NDArray[np.str_]
     on_cpu: NDArray[np.bool_]
@@ -82,12 +82,12 @@ def counts(
     trace: Trace, launches: NDArray[np.int64], inner_ops: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The host's work for each op, without launches [ops, len(COUNTS) − 1]. `inner_ops` is how many
-    other ops each op calls [ops]: they cost as much as ops called from Python, and are as cold as
-    the op that calls them. A view counts once for each tensor that it returns; each tensor that
-    `cat` and `stack` join counts as one more. All kernels of an op count as further ones, except
-    its first and those of the ops that it calls. A convolution of a training step also counts as
-    `trained_convolution`, in both passes. The optimizer's first op counts the gradients, which the
-    optimizer collects and `zero_grad` frees one by one."""
+    other ops each op calls [ops]: they cost as much as ops called from Python, and have the
+    coldness of the op that calls them. A view counts once for each tensor that it returns; each
+    tensor that `cat` and `stack` join counts as one more. All kernels of an op count as further
+    ones, except its first and those of the ops that it calls. A convolution of a training step also
+    counts as `trained_convolution`, in both passes. The optimizer's first op counts the gradients,
+    which the optimizer collects and `zero_grad` frees one by one."""
     ops = _OPS.get(trace, lambda: _ops(trace))
     launching = (launches > 0) & ~ops.on_cpu
     nodes = ops.python[:, -1]

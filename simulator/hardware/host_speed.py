@@ -70,8 +70,8 @@ def parts(measured: Mapping[str, float], reference: Mapping[str, float]) -> Part
 
 
 def index_at(reference: Mapping[str, float], times: Parts) -> dict[str, float]:
-    """The times of the fixed steps on a host that takes `times` as long as the reference: those
-    from which `parts` finds `times`."""
+    """The times of the fixed steps on a host that takes `times` as long as the reference. This is
+    the inverse of `parts`."""
     python = times.interpreter**2 / times.driver
     return {
         name: seconds * (python if name.startswith(_PYTHON) else times.driver)

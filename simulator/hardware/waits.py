@@ -31,7 +31,7 @@ def may_wait(name: str) -> bool:
 
 
 def syncs(signature: Signature) -> bool:
-    """True for an op after which the host waits for the GPU."""
+    """Whether the host waits for the GPU after an op."""
     name = signature.name
     if not any(t.device == "cuda" for t in (*signature.inputs, *signature.outputs)):
         return False
@@ -50,7 +50,7 @@ def syncs(signature: Signature) -> bool:
         if not _crosses(signature):
             return False
         # a new tensor on the host is pinned if the copy does not block (`_to_copy`,
-        # ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits all the same
+        # ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits nevertheless
         is_pageable = signature.out.device == "cpu" and name == "aten.copy_.default"
         return is_pageable or not signature.arg("non_blocking", False)
     return (name in SYNCING or name in _CHECKED) and any(
@@ -59,7 +59,7 @@ def syncs(signature: Signature) -> bool:
 
 
 def uncapturable(signature: Signature) -> bool:
-    """True for an op that a CUDA graph cannot capture: the host waits for it, or it copies between
+    """Whether a CUDA graph cannot capture an op: the host waits for it, or it copies between
     the GPU and unpinned memory."""
     return syncs(signature) or (signature.name in _COPIES and _crosses(signature))
 

@@ -41,7 +41,7 @@ def key(question: Question) -> str:
 
 
 class ScheduleCache:
-    """A folder of schedules; torn or changed files are ignored."""
+    """A folder of schedules; truncated or changed files are ignored."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         place = Path(user_cache_dir("ridgepoint", appauthor=False)) / "inductor"

@@ -94,11 +94,11 @@ def eager_ops(schedule: Schedule, origin: Trace) -> list[list[int]]:
         place = -1 - each.number if last else each.number
         ops_of.append([same[place]] if each.number < len(same) else [])
     _swap_by_bytes(schedule, origin, ops_of)
-    taken = {*_ones(origin), *(op for ops in ops_of for op in ops)}
+    assigned = {*_ones(origin), *(op for ops in ops_of for op in ops)}
     for place, each in enumerate(schedule.origins):
         if not ops_of[place] and (each.op, each.module, each.phase) not in exactly:
             left = of_module[each.module, each.phase]
-            ops_of[place] = [op for op in left if op not in taken]
+            ops_of[place] = [op for op in left if op not in assigned]
     return ops_of
 
 

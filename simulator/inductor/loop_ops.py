@@ -38,7 +38,7 @@ def steps(ops: Iterable[tuple[str, str]]) -> Steps:
 
 
 def ops_of(loop: Any) -> list[tuple[str, str]]:
-    """The ops (name, kind of reduction or "") of a loop of Inductor's."""
+    """The ops (name, kind of reduction or "") of an Inductor loop."""
     body = loop._body
     blocks = [body.root_block, *body.subblocks.values()]
     ops: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""The ops of the program that a launch of Inductor's computes."""
+"""The ops of the program that an Inductor launch computes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Origins:
             return -1
         stack: Any = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
         path: str = list(stack.values())[-1][0] if stack else ""
-        came = node.meta.get("from_node")
-        source = came[0].name if came else str(node.meta.get("seq_nr", ""))
+        sources = node.meta.get("from_node")
+        source = sources[0].name if sources else str(node.meta.get("seq_nr", ""))
         if node.target is original:  # not decomposed: the node is the call
             source = node.name
         is_recomputed = node.meta.get("partitioner_tag") == "is_forward"  # in the backward pass too

@@ -1,4 +1,4 @@
-"""Whether networks of a user's file are traced in a child process, and this process."""
+"""Whether networks of a user's file are traced in a child process, and that child process."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ Message = Progress | Printed | Refused | Answered
 
 
 def encoded(message: Message) -> bytes:
-    """Encode a message, with its length in front. Raises InputError if it is too long."""
+    """Encode a message, preceded by its length. Raises InputError if it is too long."""
     data = msgspec.msgpack.encode(message)
     if len(data) > MOST_BYTES:
         raise InputError(

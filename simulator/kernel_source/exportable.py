@@ -124,7 +124,7 @@ def _key(fused: Fused, number: int) -> tuple[object, ...]:
 
 
 def alone_s(p: Prediction, trace: Trace, ops: list[int]) -> float:
-    """Seconds of the kernels of some ops with none of their operands in L2 at the start."""
+    """Seconds of the kernels of some ops if none of their operands is in L2 at the start."""
     chosen = [trace.ops[i] for i in ops]
     written = {s for op in chosen for s in op.storages[len(op.inputs) :]}
     read_first = _read_first(chosen)

@@ -94,8 +94,8 @@ class Index:
         if (coarse := rest._coarse(by)) is not None:
             high, _, step = coarse
             return whole + high.over(by // step)
-        less, by = rest._reduced(by)
-        return whole + _single(Division(less, "//", by))
+        reduced, by = rest._reduced(by)
+        return whole + _single(Division(reduced, "//", by))
 
     def modulo(self, by: Size) -> Index:
         """The remainder."""
@@ -105,8 +105,8 @@ class Index:
         if (coarse := rest._coarse(by)) is not None:
             high, low, step = coarse
             return high.modulo(by // step).times(step) + low
-        less, fewer = rest._reduced(by)
-        return _single(Division(less, "%", fewer)).times(by // fewer)
+        reduced, fewer = rest._reduced(by)
+        return _single(Division(reduced, "%", fewer)).times(by // fewer)
 
     def _split(self, by: Size) -> tuple[Index, Index]:
         """The terms that `by` divides, divided by it, and the remaining terms."""

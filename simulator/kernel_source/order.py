@@ -10,7 +10,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def loads_first(lines: Iterable[str]) -> list[str]:
-    """Move each load directly behind the last line that defines a name it uses; the other lines
+    """Move each load directly after the last line that defines a name that it uses; the other lines
     keep their order. Each line defines at most one name, and each name is defined once."""
     ordered: list[str] = []
     defined: dict[str, int] = {}

@@ -74,9 +74,10 @@ class _Reference:
             if name == "self" and op.name.split(".")[1].endswith("_"):
                 text += ".clone()"  # the op writes in place
             shown.setdefault(name, []).append(text)
-        many = ("tensors", "indices") if op.short in ("cat", "stack", "index") else ()
+        list_names = ("tensors", "indices") if op.short in ("cat", "stack", "index") else ()
         parts = [
-            f"{name}={_list(each) if name in many else each[0]}" for name, each in shown.items()
+            f"{name}={_list(each) if name in list_names else each[0]}"
+            for name, each in shown.items()
         ]
         parts += [f"{name}={self._plain(name, value)}" for name, value in op.args.items()]
         present = {*shown, *op.args}

@@ -83,8 +83,8 @@ def _kind(work: Work, *, single: bool) -> str:
         return "grouped"
     if d["direction"] != "fwd":
         return ""
-    many = d["channels_last"] and d["n"] >= _MANY_IMAGES
-    return "single" if single else "many" if many else ""
+    has_many_images = d["channels_last"] and d["n"] >= _MANY_IMAGES
+    return "single" if single else "many" if has_many_images else ""
 
 
 def _grouped(work: Work, single: bool) -> bool:

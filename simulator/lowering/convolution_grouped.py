@@ -3,8 +3,8 @@
 cuDNN's kernels such as `sm90_xmma_fprop_implicit_gemm_…_g8_…` multiply all channels of neighbouring
 groups with each other: 64 channels in half precision, 32 in TF32, or one wider group. Groups whose
 number of channels is not a power of two are first padded to one. The kernels of 700 convolutions
-with as many channels out of a group as into it were recorded on an H200 (cuDNN 9.19). Thin groups,
-and wide ones over many positions, run together; the others run one after the other.
+with equal numbers of input and output channels per group were recorded on an H200 (cuDNN 9.19).
+Thin groups, and wide ones over many positions, run together; the others run one after the other.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def run_together(c: Product) -> bool:
     if width <= 16:
         return groups >= (_SOME_GROUPS if width <= 8 else _MANY_GROUPS)
     if width == 32:
-        some = groups >= _MANY_GROUPS and (side <= 3 or not forward)
-        return some or positions >= _POSITIONS_OF_FEW
+        has_enough_groups = groups >= _MANY_GROUPS and (side <= 3 or not forward)
+        return has_enough_groups or positions >= _POSITIONS_OF_FEW
     if max(d["cin"], d["cout"]) // groups == width:
         if width == _TILE and not forward:
             return _gradient_of_tiles_runs_together(c, positions)
@@ -75,8 +75,8 @@ def _gradient_of_tiles_runs_together(c: Product, positions: int) -> bool:
 
 
 def has_single_outputs(c: Product) -> bool:
-    """Whether each of at least four thin groups has one output, which one kernel for any groups
-    computes."""
+    """Whether each of at least four thin groups has one output. One kernel, which supports any
+    groups, computes these outputs."""
     d = c.work.dims
     groups = d["groups"]
     return groups > 3 and d["cout"] == groups and d["cin"] <= _THIN * groups
@@ -84,9 +84,9 @@ def has_single_outputs(c: Product) -> bool:
 
 def has_thin_squares(c: Product) -> bool:
     """Whether each of at least eight groups has two or three channels and as many outputs, in half
-    precision and NCHW, with kernels of 2 × 2 or 3 × 3: one kernel for any groups computes them
-    (`conv2d_grouped_direct_kernel`, 5 of 5 recorded). With other kernels (5 of 5), or with other
-    numbers of outputs, groups run one by one."""
+    precision and NCHW, with kernels of 2 × 2 or 3 × 3: one kernel, which supports any groups,
+    computes them (`conv2d_grouped_direct_kernel`, 5 of 5 recorded). With other kernels (5 of 5), or
+    with other numbers of outputs, groups run one by one."""
     d = c.work.dims
     thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
     square = d["dims"] == 2 and not c.unit and max(d["kernel"]) <= 3
@@ -111,7 +111,7 @@ def are_few_and_thin(c: Product) -> bool:
 
 def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
     """The kernels of each group in turn, given those of one group. In the forward pass, groups run
-    side by side in several streams, as far as their blocks leave multiprocessors free."""
+    side by side in several streams, as long as their blocks leave multiprocessors free."""
     groups = c.work.dims["groups"]
     own = list(kernels)
     if c.direction == "fwd":

@@ -1,4 +1,4 @@
-"""Grouped convolutions in half precision and NHWC with more channels out of a group than into it.
+"""Grouped convolutions in half precision and NHWC with more output than input channels per group.
 
 cuDNN computes most of their forward passes group by group. The rules were observed on an H100
 (cuDNN 9.19) with 440 random shapes (`calibration/measurements/h100_sxm/uneven.jsonl.gz`).

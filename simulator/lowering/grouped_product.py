@@ -1,11 +1,11 @@
 """The grouped products of ATen: CUTLASS' persistent kernels for Hopper, one launch for all groups.
 
-A cluster of two blocks takes two tiles one below the other, and with float8 and small tiles two
-beside each other as well, even if the group has fewer rows. The kernel has tiles of 64 × 128 if a
-mean group has at most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu). All
-1,360 grouped products of `calibration.sweeps.experts` ran like this on an H200. Packed weights and
-fused experts use kernels of serving engines, with single tiles of 16 to 64 rows, which vLLM chooses
-by the mean number of rows of a group.
+A cluster of two blocks takes two tiles, one below the other (with float8 and small tiles also side
+by side), even if the group has fewer rows. The kernel has tiles of 64 × 128 if a mean group has at
+most 128 rows or columns, else of 128 × 256 (ATen/native/cuda/GroupMM.cu). All 1,360 grouped
+products of `calibration.sweeps.experts` ran like this on an H200. Packed weights and fused experts
+use kernels of serving engines, with single tiles of 16 to 64 rows, which vLLM chooses by the mean
+number of rows of a group.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The ops that an op of ATen calls inside: each goes through the dispatcher, sets up its operands
-and allocates its result, like an op called from Python.
+"""The ops that an op of ATen calls internally: each goes through the dispatcher, sets up its
+operands and allocates its result, like an op called from Python.
 
 A convolution with a bias adds it by `add_` after cuDNN (`ATen/native/Convolution.cpp`). `copy_`
 makes a tensor with gaps contiguous, and `masked_fill` is `clone` and `masked_fill_`. A batch norm

@@ -113,7 +113,7 @@ def _has_small_tiles(work: Work) -> bool:
 
 
 def _uses_bulk_loads(work: Work) -> bool:
-    """Whether a kernel with tensor memory accelerator loads exists; int8 has none."""
+    """Whether a kernel with tensor memory accelerator loads exists; there is none for int8."""
     aligned = work.dims.get("align_bytes", 16) == 16
     return work.engine == "tensor" and aligned and not work.dtype.endswith("int8")
 

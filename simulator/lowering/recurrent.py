@@ -122,7 +122,7 @@ def _forward_chunk(b: int, steps: int) -> int:
 def _backward_chunk(b: int, steps: int) -> int:
     """Steps of a chunk: a power of two, with about 128 rows, in at most 32 chunks."""
     limits = ((1, 32), (8, 16), (16, 8), (63, 4))
-    chunk_steps = next((many for most, many in limits if b <= most), 2)
+    chunk_steps = next((length for most, length in limits if b <= most), 2)
     while steps / chunk_steps > 32:
         chunk_steps *= 2
     return chunk_steps

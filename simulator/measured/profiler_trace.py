@@ -78,8 +78,8 @@ class ProfiledStep:
 
     @property
     def span_s(self) -> float:
-        """Seconds from the first kernel's start to the last one's end; the profiler slows a host
-        down, so it is not the step's time."""
+        """Seconds from the first kernel's start to the last one's end; the profiler slows the host
+        down, so this is not the step's time."""
         ends = [k.start_s + k.duration_s for k in self.kernels]
         return max(ends) - min(k.start_s for k in self.kernels)
 

@@ -47,7 +47,7 @@ class Network:
 
     @property
     def unlike(self) -> int:
-        """The number of first layers that do not repeat: those without experts."""
+        """The number of leading layers that do not repeat: those without experts."""
         return int(self.sizes.get("dense", 0))
 
 

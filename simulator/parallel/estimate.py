@@ -144,9 +144,11 @@ def _costs_of(trace: Trace, entries: list[Run], cluster: Cluster, host: Host) ->
     passes = [run for run in entries if run.block is not None]
     half = passes[len(passes) // 2 :]  # the second micro-batch
 
-    def seconds(some: list[Run]) -> float:
-        total = [sum(each[run.start : run.end].sum() for run in some) for each in (gpu_s, host_s)]
-        moved = sum(moving_s[run.start : run.end].sum() for run in some)
+    def seconds(entered: list[Run]) -> float:
+        total = [
+            sum(each[run.start : run.end].sum() for run in entered) for each in (gpu_s, host_s)
+        ]
+        moved = sum(moving_s[run.start : run.end].sum() for run in entered)
         return float(max(total[0] + moved, total[1]))
 
     inner = [run for run in half if run.block == 1]

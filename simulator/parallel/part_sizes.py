@@ -19,8 +19,7 @@ V = TypeVar("V")
 
 
 class UnknownSizeError(ValueError):
-    """Raised for a size in the trace that follows from no weight, or from two weights that
-    differ."""
+    """Raised if a size in the trace follows from no weight, or from two different weights."""
 
 
 class SizeTable(dict[K, V]):

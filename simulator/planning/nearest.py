@@ -1,5 +1,5 @@
-"""The candidate nearest to a load that none carries: the limit that fails, by how much, and the key
-to change."""
+"""The candidate nearest to a load that no candidate carries: the limit that fails, by how much, and
+the key to change."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def nothing_carries(
     the limit that fails, by how much, and what to change.
 
     The nearest exceeds its limits by the smallest factor; candidates that lack memory come after
-    those that are only too slow, too dear or too few.
+    those that are only too slow, too expensive or too few.
     """
     misses = [*_of_rows(spec, rows), *_of_shortages(shortages)]
     if not misses:
@@ -87,7 +87,7 @@ def _hint(near: _Miss, kind: str) -> str:
 def _of_rows(spec: Spec, rows: Sequence[Row]) -> Iterator[_Miss]:
     for row in rows:
         name, reason = row.configuration, row.reason
-        if row.status in ("too slow", "too dear"):
+        if row.status in ("too slow", "too expensive"):
             excess, key = max(_ratios(spec, row), default=(inf, ""))
             if key:
                 yield _Miss(_LIMITS, excess, name, reason, f"limits.{key}")

@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from simulator.planning.wording import USD, Currency
 
-Status = Literal["fits", "uncertain", "too slow", "overloaded", "no memory", "too dear", "left out"]
+Status = Literal[
+    "fits", "uncertain", "too slow", "overloaded", "no memory", "too expensive", "left out"
+]
 FORMAT, VERSION = "ridgepoint-plan", 1
 Span = tuple[float, float]
 

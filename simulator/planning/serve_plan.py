@@ -214,7 +214,7 @@ def _verdict(
     budget = spec.limits.cost_usd_per_h
     if budget is not None and usd_per_h is not None and usd_per_h > budget:
         money = spec.prices.currency.text
-        return "too dear", f"costs {money(usd_per_h)} an hour, above {money(budget)}"
+        return "too expensive", f"costs {money(usd_per_h)} an hour, above {money(budget)}"
     unchecked = unpriced_limit(spec.prices, budget, usd_per_h)
     return ("uncertain", unchecked) if unchecked and status == "fits" else (status, reason)
 

@@ -84,7 +84,7 @@ def adapted(work: Workload) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that must hold; None is no limit."""
+    """Limits that must hold; None means no limit."""
 
     first_token_s: float | None = None
     per_token_s: float | None = None

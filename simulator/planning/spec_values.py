@@ -60,7 +60,7 @@ def section(name: str, table: Any) -> Mapping[str, Any]:
 
 
 def check_amounts(where: str, listed: Mapping[str, Any]) -> None:
-    """Raise InputError if an entry is a table: what belongs to all entries has keys of its own."""
+    """Raise InputError if an entry is a table; settings for all entries have separate keys."""
     for name, value in listed.items():
         if isinstance(value, Mapping):
             raise InputError(

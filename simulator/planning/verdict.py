@@ -11,7 +11,7 @@ from simulator.planning.result import Row
 from simulator.planning.spec import Prices, Spec
 from simulator.planning.wording import amount, duration, latency
 
-_ORDER = ("fits", "uncertain", "too slow", "too dear", "overloaded", "no memory", "left out")
+_ORDER = ("fits", "uncertain", "too slow", "too expensive", "overloaded", "no memory", "left out")
 
 
 def ranked(rows: Sequence[Row]) -> tuple[Row, ...]:

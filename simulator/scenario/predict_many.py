@@ -176,8 +176,8 @@ def _predict_grid(grid: Sequence[_FamilyPoint], table: Table, refused: dict[int,
         grids.setdefault(tuple(p.point for p in rows), []).append(rows)
     for points, drives in grids.items():
         for begin in range(0, len(points), _POINTS_AT_ONCE):
-            some = slice(begin, begin + _POINTS_AT_ONCE)
-            batches, seqs = zip(*points[some], strict=True)
+            part_of_grid = slice(begin, begin + _POINTS_AT_ONCE)
+            batches, seqs = zip(*points[part_of_grid], strict=True)
             predictions = at_points(
                 first.family,
                 batches,
@@ -187,6 +187,6 @@ def _predict_grid(grid: Sequence[_FamilyPoint], table: Table, refused: dict[int,
                 [Drive(rows[0].resolved.host, rows[0].resolved.mode) for rows in drives],
             )
             for rows, (part, reasons) in zip(drives, predictions, strict=True):
-                places = [point.row for point in rows[some]]
+                places = [point.row for point in rows[part_of_grid]]
                 table[places] = part
                 refused.update({places[at]: reason for at, reason in reasons.items()})

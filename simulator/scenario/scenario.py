@@ -4,7 +4,8 @@
     faster = apply(scenario, "cuda_graph")      # simulator.whatif
     predict(faster).period_s
 
-A scenario is plain data. What-ifs are a list beside the original fields; undoing one drops it.
+A scenario is plain data. What-ifs are a list next to the original fields; undoing one removes it
+from the list.
 """
 
 from __future__ import annotations

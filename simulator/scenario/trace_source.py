@@ -65,8 +65,8 @@ keep_on_disk = TRACE_FOLDER.keep
 
 
 def trace_elsewhere(elsewhere: bool = True) -> None:
-    """Trace nothing in this process from now on: a trace neither in memory nor on disk raises
-    UntracedError. Another process calls `make`, and the caller tries again."""
+    """Trace nothing in this process from now on: a request whose trace is neither in memory nor on
+    disk raises UntracedError. Another process calls `make`, and the caller tries again."""
     _ELSEWHERE[:] = [True] if elsewhere else []
 
 

@@ -115,8 +115,8 @@ def alone(launches: Launches, clock: Clock, known: Bounds) -> Floats:
     rest = np.flatnonzero(~known.alone.ravel())
     if rest.size:
         rows = ~known.alone
-        some, own = _rows(launches, clock, rows, known.alone.shape)
-        run = Run(some, own, 1)
+        selected, own = _rows(launches, clock, rows, known.alone.shape)
+        run = Run(selected, own, 1)
         run.step()
         slack_s[rows] = run.gpu_s[..., 0]
     return slack_s

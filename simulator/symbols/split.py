@@ -25,7 +25,7 @@ _LADDER = tuple(2**k for k in range(1, 9))
 
 
 class Limits(NamedTuple):
-    """The first point, and the largest batch and length; None is the network's limit."""
+    """The first point, and the largest batch and length; None stands for the network's limit."""
 
     batch: int
     seq: int | None

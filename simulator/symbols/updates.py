@@ -31,11 +31,11 @@ from simulator.symbols.templates import ProgramMismatchError, Template
 _SHARED = ("weight", "gradient")
 """The roles of the network's storages that an optimizer reads and writes."""
 _CHANGED = (*TAIL, "optimizer")
-"""The fields of a trace that depend on the optimizer, beside ops and storages."""
+"""The fields of a trace that depend on the optimizer, apart from ops and storages."""
 
 
 def update_of(step: Trace) -> Trace:
-    """The update of a step. Raises ProgramMismatchError if it touches other storages of the network
+    """The update of a step. Raises ProgramMismatchError if it touches storages of the network other
     than weights and gradients."""
     start = _start([op.phase for op in step.ops])
     network_count = _network_storages(step.storages, start)

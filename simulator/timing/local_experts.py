@@ -88,11 +88,11 @@ class LocalExperts:
             end += int(counts[number])
             known, weights = self._expert(number)
             while begin < end:
-                some = order[begin : min(begin + most, end)]
-                for part in long_parts(some.size, _ROWS):
-                    rows = some[part]
+                chunk = order[begin : min(begin + most, end)]
+                for part in long_parts(chunk.size, _ROWS):
+                    rows = chunk[part]
                     means[rows] = product(_correlation(points[rows], known), weights)
-                begin += some.size
+                begin += chunk.size
         return means
 
     def _expert(self, number: int) -> tuple[_Points, Floats]:
@@ -194,9 +194,9 @@ def _nearest(points: Floats, centres: _Points) -> Ints:
         return nearest
     most = max(1, _AT_ONCE // len(centres.beside))
     for begin in range(0, len(points), most):
-        some = slice(begin, begin + most)
-        squares = np.rint(_squares(points[some], centres) / _SAME)
-        nearest[some] = squares.argmin(axis=1)
+        chunk = slice(begin, begin + most)
+        squares = np.rint(_squares(points[chunk], centres) / _SAME)
+        nearest[chunk] = squares.argmin(axis=1)
     return nearest
 
 

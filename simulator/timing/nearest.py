@@ -50,23 +50,23 @@ class Neighbours:
         squares = self._squares - self.points @ (2 * centre) + centre @ centre
         reach = max(np.partition(squares, self.count - 1)[self.count - 1], 0.0)
         radius = np.sqrt(_squares(away).max())
-        some = np.flatnonzero(squares <= (np.sqrt(reach) + 2 * radius) ** 2 * (1 + _SAME) + _SAME)
-        others = self.points[some] - centre
+        near = np.flatnonzero(squares <= (np.sqrt(reach) + 2 * radius) ** 2 * (1 + _SAME) + _SAME)
+        others = self.points[near] - centre
         further = (-2 * away) @ others.T
         further += _squares(others)
         further += _squares(away)[:, None]
         order = np.minimum(further, _FAR)
-        if some.size > _MANY:
-            candidates = self._within_reach(order, squares[some])
-            some, further = some[candidates], further[:, candidates]
+        if near.size > _MANY:
+            candidates = self._within_reach(order, squares[near])
+            near, further = near[candidates], further[:, candidates]
             order = order[:, candidates]
         order *= 1 / _SAME
         np.rint(order, out=order)
-        order *= some.size
-        order += np.arange(some.size)
+        order *= near.size
+        order += np.arange(near.size)
         chosen = np.argpartition(order, self.count - 1, axis=1)[:, : self.count]
         chosen.sort(axis=1)
-        return some[chosen], np.take_along_axis(further, chosen, axis=1)
+        return near[chosen], np.take_along_axis(further, chosen, axis=1)
 
     def _within_reach(self, squares: Floats, from_centre: Floats) -> Ints:
         """Candidates that may be among the `count` nearest of a member, given the squared distances

@@ -4,7 +4,7 @@ torch imports Dynamo at the first call of a function under `torch._disable_dynam
 step of an optimizer. In eager mode neither needs it: the first calls the function, the second calls
 `graph_break()`, which does nothing. A repeated step does not run the import. An error that is
 caught during the import keeps the step's frames, and so its tensors, alive. A step that imports
-Dynamo all the same is therefore traced again.
+Dynamo nevertheless is therefore traced again.
 """
 
 from __future__ import annotations

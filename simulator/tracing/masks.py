@@ -1,7 +1,7 @@
 """The share of a mask that is true, if the ops that computed the mask determine it.
 
-A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one index in n, if tokens
-spread evenly. Only masks from such choices are tracked; the share of others is unknown.
+A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one of n indices, if
+tokens spread evenly. Only masks from such choices are tracked; the share of others is unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ aten = torch.ops.aten
 _CHOICES = {aten.topk: -1, aten.sort: -1, aten.argsort: -1, aten.argmax: None, aten.argmin: None}
 """Ops that return indices along a dimension, and its default; None: an index into all elements."""
 _PRESERVING = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
-"""Ops whose result has the share of their first tensor."""
+"""Ops whose result has the same share as their first tensor."""
 
 
 class Masks:

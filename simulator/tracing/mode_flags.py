@@ -68,7 +68,7 @@ _ACTIVE: list[Flags] = []
 
 @contextmanager
 def mode_flags(run: Run, recorder: Recorder) -> Generator[Flags]:
-    """Make each of the functions answer as in mode `run`, also if it is called through another
+    """Make each of the functions answer as in mode `run`, even if it is called through another
     reference."""
     flags = Flags(run, recorder)
     functions = mode_functions()

@@ -256,7 +256,8 @@ def left_aligned(data: DataSizes, func: Any, x: torch.Tensor, mask: torch.Tensor
 
 
 def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Assume | None:
-    """The rule for a copy from the GPU to the host, where there is no data to copy; else None."""
+    """The rule for a copy from the GPU to the host, whose data are unknown; None for other
+    calls."""
     if func.overloadpacket is aten._to_copy:
         to = kwargs.get("device")
         if to is not None and torch.device(to).type == "cpu" and not _on_host(args[0]):
@@ -267,7 +268,7 @@ def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> As
 
 
 def _download(data: DataSizes, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
-    """Ones. Counts of a router's choices are as equal as whole numbers of the same sum can be."""
+    """Ones; or, for counts of a router's choices, whole numbers as equal as their sum permits."""
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
     count = data.masks.count(x)
     if count is None or x.dtype.is_floating_point:

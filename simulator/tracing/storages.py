@@ -68,7 +68,7 @@ class Storages:
         return number
 
     def own(self, tensor: torch.Tensor, role: Role) -> int:
-        """Give a tensor's storage a role; a new storage is older than the step."""
+        """Give a tensor's storage a role; a storage not seen before is older than the step."""
         is_new = tensor.untyped_storage()._cdata not in self._numbers
         number = self.number(tensor)
         if is_new or role != "activation":

@@ -16,11 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.varying.as_one import AsOne
-from simulator.varying.path import Path
+from simulator.varying.path import SCALAR, Path
+
+Operation = Callable[[Any, Any], Any]
+Bound = Callable[[int, int], int]
 
 _LONG = 2**63
 _EXACT = 2**53  # integers up to here are floats too
-_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+# Declared as Any, because narrowing to NumPy's generic classes leaves their parameters unknown
+_NUMBERS: tuple[type[Any], ...] = (int, float, np.integer, np.floating, np.bool_)
+_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
+_ARRAY: type[Any] = np.ndarray
+_UNTYPED: Any = operator  # typeshed gives some of its functions no types
+_type: Callable[[Any], Any] = type
 
 
 class Varying(AsOne):
@@ -65,10 +73,10 @@ class Varying(AsOne):
         return self._with(operator.mul, other, lambda a, b: a * b, True)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._over(operator.floordiv, other, lambda a, b: a)
+        return self._over(_UNTYPED.floordiv, other, lambda a, b: a)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._over(operator.floordiv, other, lambda a, b: a, True)
+        return self._over(_UNTYPED.floordiv, other, lambda a, b: a, True)
 
     def __mod__(self, other: Any) -> Any:
         return self._over(operator.mod, other, lambda a, b: b)
@@ -77,10 +85,10 @@ class Varying(AsOne):
         return self._over(operator.mod, other, lambda a, b: b, True)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._over(operator.truediv, other, _exact_quotient)
+        return self._over(_UNTYPED.truediv, other, _exact_quotient)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._over(operator.truediv, other, _exact_quotient, True)
+        return self._over(_UNTYPED.truediv, other, _exact_quotient, True)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -89,34 +97,34 @@ class Varying(AsOne):
         return other // self, other % self
 
     def __and__(self, other: Any) -> Any:
-        return self._with(operator.and_, other, _bits)
+        return self._with(_UNTYPED.and_, other, _bits)
 
     def __rand__(self, other: Any) -> Any:
-        return self._with(operator.and_, other, _bits, True)
+        return self._with(_UNTYPED.and_, other, _bits, True)
 
     def __or__(self, other: Any) -> Any:
-        return self._with(operator.or_, other, _bits)
+        return self._with(_UNTYPED.or_, other, _bits)
 
     def __ror__(self, other: Any) -> Any:
-        return self._with(operator.or_, other, _bits, True)
+        return self._with(_UNTYPED.or_, other, _bits, True)
 
     def __rshift__(self, other: Any) -> Any:
-        return self._with(operator.rshift, other, lambda a, b: a if b < 64 else _LONG)
+        return self._with(_UNTYPED.rshift, other, lambda a, b: a if b < 64 else _LONG)
 
     def __rrshift__(self, other: Any) -> Any:
-        return self._with(operator.rshift, other, lambda a, b: a if b < 64 else _LONG, True)
+        return self._with(_UNTYPED.rshift, other, lambda a, b: a if b < 64 else _LONG, True)
 
     def __lshift__(self, other: Any) -> Any:
-        return self._with(operator.lshift, other, lambda a, b: a << min(b, 64))
+        return self._with(_UNTYPED.lshift, other, lambda a, b: a << min(b, 64))
 
     def __rlshift__(self, other: Any) -> Any:
-        return self._with(operator.lshift, other, lambda a, b: a << min(b, 64), True)
+        return self._with(_UNTYPED.lshift, other, lambda a, b: a << min(b, 64), True)
 
     def __pow__(self, other: Any) -> Any:
-        return self._python(operator.pow, other)
+        return self._python(_UNTYPED.pow, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return self._python(operator.pow, other, True)
+        return self._python(_UNTYPED.pow, other, True)
 
     def __neg__(self) -> Varying:
         return Varying(-self.values, self.path, self.most)
@@ -166,8 +174,8 @@ class Varying(AsOne):
 
     # Implementation.
 
-    def _is(self, compare: Callable[[Any, Any], Any], other: Any) -> bool:
-        kind = type(other)
+    def _is(self, compare: Operation, other: Any) -> bool:
+        kind = _type(other)
         if kind is Varying:
             values, most = other.values, other.most
         elif kind is int:
@@ -181,15 +189,9 @@ class Varying(AsOne):
             mine, values = mine.astype(object), _as_objects(values)
         return self.path.truth(np.asarray(compare(mine, values), np.bool_))
 
-    def _with(
-        self,
-        operation: Callable[[Any, Any], Any],
-        other: Any,
-        bound: Callable[[int, int], int],
-        turned: bool = False,
-    ) -> Any:
+    def _with(self, operation: Operation, other: Any, bound: Bound, turned: bool = False) -> Any:
         """One numpy operation, with Python integers if 64 bits may overflow."""
-        kind = type(other)
+        kind = _type(other)
         if kind is Varying:
             values, most = other.values, other.most
         elif kind is int:
@@ -197,8 +199,8 @@ class Varying(AsOne):
         elif kind is float:
             values, most = other, 0
         elif isinstance(other, _NUMBERS):
-            if isinstance(other, bool | np.generic):
-                other = int(other) if isinstance(other, bool | np.bool_) else other.item()
+            if isinstance(other, (bool, SCALAR)):
+                other = int(other) if isinstance(other, _BOOLS) else other.item()
             values, most = other, abs(other) if isinstance(other, int) else 0
         elif isinstance(other, np.ndarray):
             one = self.one()
@@ -213,13 +215,7 @@ class Varying(AsOne):
         result = operation(values, mine) if turned else operation(mine, values)
         return Varying(result, self.path, 0 if result.dtype == np.float64 else most)
 
-    def _over(
-        self,
-        operation: Callable[[Any, Any], Any],
-        other: Any,
-        bound: Callable[[int, int], int],
-        turned: bool = False,
-    ) -> Any:
+    def _over(self, operation: Operation, other: Any, bound: Bound, turned: bool = False) -> Any:
         """A division; raises ZeroDivisionError if a point on the path divides by 0."""
         divisor = self if turned else other
         if type(divisor) is Varying:
@@ -242,9 +238,7 @@ class Varying(AsOne):
             return self._each(python)
         return Varying(rounded.astype(np.int64), self.path)
 
-    def _python(
-        self, operation: Callable[[Any, Any], Any], other: Any, turned: bool = False
-    ) -> Any:
+    def _python(self, operation: Operation, other: Any, turned: bool = False) -> Any:
         """Evaluate in Python point by point."""
         if type(other) is Varying:
             pairs = zip(self.values.tolist(), other.values.tolist(), strict=True)
@@ -273,7 +267,8 @@ def _shrunk(values: NDArray[Any], on: Varying | Path) -> Varying:
     assert isinstance(path, Path)
     if isinstance(values.flat[0], float):
         return Varying(values.astype(np.float64), path, 0)
-    most = max(map(abs, values.tolist()), default=0)
+    plain: list[int] = values.tolist()
+    most = max(map(abs, plain), default=0)
     return Varying(values if most >= _LONG else values.astype(np.int64), path, most)
 
 
@@ -288,7 +283,7 @@ def _real(values: Any) -> bool:
 
 
 def _as_objects(values: Any) -> Any:
-    return values.astype(object) if isinstance(values, np.ndarray) else values
+    return values.astype(object) if isinstance(values, _ARRAY) else values
 
 
 def _bits(a: int, b: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Truths = NDArray[np.bool_]
+SCALAR: type[Any] = np.generic
 
 
 class Path:
@@ -44,7 +45,7 @@ class Path:
         count = int(np.count_nonzero(same if self._whole else same & self.on))
         if count < self._size:
             self._keep(same, count)
-        return value.item() if isinstance(value, np.generic) else value
+        return value.item() if isinstance(value, SCALAR) else value
 
     def any(self, truths: Truths) -> bool:
         """Whether a condition holds at any point of the path."""

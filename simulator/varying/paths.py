@@ -15,6 +15,9 @@ from simulator.varying.path import Path
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
+_type: Callable[[Any], Any] = type
+_TUPLE: type[Any] = tuple
+_PLAIN: tuple[type[Any], ...] = (tuple, list)
 
 _FEW = 6  # points up to which evaluation one by one is as fast
 _RUNS = 12  # number of runs after which short paths are evaluated point by point
@@ -36,7 +39,7 @@ def walked(function: Callable[[list[Any]], Any], columns: Ints) -> list[Walked]:
     numbers, it runs point by point.
     """
     walks: list[Walked] = []
-    waiting = [np.arange(columns.shape[1])]
+    waiting: list[Ints] = [np.arange(columns.shape[1])]
     runs = done = 0
     while waiting:
         points = waiting.pop()
@@ -66,17 +69,17 @@ def _number(values: Ints, path: Path) -> Any:
 
 def _at_points(value: Any, on: NDArray[np.bool_]) -> Any:
     """The value with every varying number restricted to these points."""
-    kind = type(value)
+    kind = _type(value)
     if kind is Varying:
         return Varying(value.values[on], value.path, value.most)
-    if kind is tuple or kind is list:
+    if kind in _PLAIN:
         return kind([_at_points(part, on) for part in value])
     if kind is dict:
         return {name: _at_points(part, on) for name, part in value.items()}
     if isinstance(value, msgspec.Struct):
         parts = {name: _at_points(getattr(value, name), on) for name in value.__struct_fields__}
         return kind(**parts)
-    if isinstance(value, tuple):
+    if isinstance(value, _TUPLE):
         return kind(*(_at_points(part, on) for part in value))
     return value
 

@@ -60,8 +60,8 @@ def operands(point: Point, device: str, training: bool) -> Operands:
     dtype = DTYPES[point.dtype]
     queries, keys = (n * (point.times if n > 1 else 1) for n in LENGTHS[point.lengths])
     heads, kv_heads, grouped = HEADS[point.heads]
-    many = point.times > 1
-    heads, kv_heads = (heads * 3, kv_heads * 3) if many else (heads, kv_heads)
+    is_scaled = point.times > 1
+    heads, kv_heads = (heads * 3, kv_heads * 3) if is_scaled else (heads, kv_heads)
     q, k, v = (
         torch.randn(point.batch, n, h, point.width, device=device, dtype=dtype).transpose(1, 2)
         for n, h in ((queries, heads), (keys, kv_heads), (keys, kv_heads))

@@ -1,4 +1,4 @@
-"""Whole steps whose energy is measured: networks of transformers and timm, in the sizes in which
+"""Whole steps whose energy is measured: networks from transformers and timm, in the sizes in which
 their time was measured, and networks of the catalogue."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Networks of transformers and timm in the sizes that people run, with random weights.
+"""Networks from transformers and timm in the sizes that people run, with random weights.
 
 The packages build them from a configuration, so that their steps have the ops, masks and caches of
 the packages, not of this repository.
@@ -161,7 +161,7 @@ def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
 def by_name(
     specs: Mapping[str, Spec], sides: Mapping[str, int]
 ) -> dict[str, Callable[..., nn.Module]]:
-    """The function that creates each network of transformers and of timm."""
+    """The function that creates each network from transformers and from timm."""
     return {
         **{f"hf-{name}": partial(transformer, spec) for name, spec in specs.items()},
         **{f"timm:{name}": partial(picture_network, name, side) for name, side in sides.items()},

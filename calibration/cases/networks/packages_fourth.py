@@ -1,4 +1,4 @@
-"""More networks of transformers and timm with their default configurations; those above a billion
+"""More networks from transformers and timm with their default configurations; those above a billion
 parameters are cut to their first layers."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""More networks of transformers and timm, chosen by a rule.
+"""More networks from transformers and timm, chosen by a rule.
 
 transformers' model types of each task and timm's files of models are taken in the order of the
 sha256 of their names. A model is used if its default configuration runs on the plain inputs of its

@@ -1,7 +1,7 @@
-"""A seventh set of networks of transformers and timm with their default configurations; those above
-a billion parameters are cut to their first layers. They are among the first names by hash that no
-earlier set has. Names were passed over that could not be built, need other inputs or are too large,
-some for a smaller network of the same family."""
+"""A seventh set of networks from transformers and timm with their default configurations; those
+above a billion parameters are cut to their first layers. Their names are among the first by hash
+that no earlier set contains. Names were skipped if their networks could not be built, need other
+inputs or are too large; some were replaced by a smaller network of the same family."""
 
 from __future__ import annotations
 

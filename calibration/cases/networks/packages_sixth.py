@@ -1,5 +1,5 @@
-"""A sixth set of networks of transformers and timm with their default configurations; those above a
-billion parameters are cut to their first layers."""
+"""A sixth set of networks from transformers and timm with their default configurations; those above
+a billion parameters are cut to their first layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small networks of transformers and timm, as built by these packages, with random weights.
+"""Small networks from transformers and timm, as built by these packages, with random weights.
 
 Sizes are small, so that steps are host-bound: few tokens, narrow layers. Their steps have the
 Python and dispatch of users' networks, not of this repository's.

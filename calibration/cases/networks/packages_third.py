@@ -1,4 +1,4 @@
-"""Popular networks of transformers and timm with their default configurations; those above a
+"""Popular networks from transformers and timm with their default configurations; those above a
 billion parameters are cut to their first layers. Four of them are in the first suite too."""
 
 from __future__ import annotations

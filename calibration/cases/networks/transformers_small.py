@@ -1,4 +1,4 @@
-"""Small networks of transformers with random weights, as a user would call them."""
+"""Small networks from transformers with random weights, as a user would call them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cases of networks of packages, with precision, batch, length and optimizer drawn from the hash of
-the network's name, so that they are not chosen by hand."""
+"""Cases of networks from packages, with precision, batch, length and optimizer drawn from the hash
+of the network's name, so that they are not chosen by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Draw(NamedTuple):
     salt: str
     """The text before a network's name when it is hashed."""
     pictures: Collection[str]
-    """Networks of transformers whose input is an image."""
+    """Networks from transformers whose input is an image."""
     waves: Collection[str]
     """Networks whose input is sound."""
     cut: Collection[str]

@@ -1,5 +1,5 @@
 """Steps of mixtures of experts with fewer layers than the published networks: those of the
-catalogue, and those of transformers."""
+catalogue, and those from transformers."""
 
 from __future__ import annotations
 

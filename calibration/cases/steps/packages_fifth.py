@@ -1,4 +1,4 @@
-"""Cases of a fifth set of networks of transformers and timm, most of them trained: never fitted,
+"""Cases of a fifth set of networks from transformers and timm, most of them trained: never fitted,
 and predicted before they were measured."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of further networks of transformers and timm, drawn by the hash of their names: never
+"""Cases of further networks from transformers and timm, drawn by the hash of their names: never
 fitted, and not examined before they were measured."""
 
 from __future__ import annotations

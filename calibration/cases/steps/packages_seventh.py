@@ -1,4 +1,4 @@
-"""Cases of a seventh set of networks of transformers and timm: never fitted, and predicted before
+"""Cases of a seventh set of networks from transformers and timm: never fitted, and predicted before
 they were measured."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of a sixth set of networks of transformers and timm: never fitted, and predicted before
+"""Cases of a sixth set of networks from transformers and timm: never fitted, and predicted before
 they were measured."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of popular networks of transformers and timm: never fitted, and not examined before they
+"""Cases of popular networks from transformers and timm: never fitted, and not examined before they
 were measured. Precision, batch and length come from the hash of the network's name."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Grouped convolutions as networks have them (ResNeXt, RegNet, ResNeSt): as many channels out of a
-group as into it, mostly a multiple of 8, in both layouts."""
+"""Grouped convolutions as networks have them (ResNeXt, RegNet, ResNeSt): equal numbers of input and
+output channels per group, mostly multiples of 8, in both layouts."""
 
 from __future__ import annotations
 

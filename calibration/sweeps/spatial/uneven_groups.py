@@ -1,5 +1,5 @@
-"""Grouped convolutions with more channels out of a group than into it, or fewer, as in FastViT,
-EdgeNeXt and GhostNet, which widen depthwise stages."""
+"""Grouped convolutions with different numbers of input and output channels per group, as in
+FastViT, EdgeNeXt and GhostNet, which widen depthwise stages."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _words(text: str) -> list[str]:
 
 
 def summed(parts: Sequence[Rows]) -> Rows:
-    """Rows of several parts as one, in the order of their points."""
+    """The rows of several parts combined, in the order of their points."""
     points = np.array([point for part in parts for point in part.points], dtype=np.int64)
     order = np.argsort(points)
     table = np.concatenate([part.table for part in parts]) if parts else empty_table(0)

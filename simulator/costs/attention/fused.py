@@ -57,8 +57,8 @@ def attention(op: Signature) -> Work:
 
 @cost("aten._scaled_dot_product_cudnn_attention.default", "aten._cudnn_attention_forward.default")
 def cudnn_attention(op: Signature) -> tuple[Work, ...]:
-    """cuDNN's kernel. Unless there is a single query, kernels that unpack the seed of a dropout and
-    clear the tile counter precede it."""
+    """cuDNN's kernel. Unless there is a single query, two kernels run before it: one unpacks the
+    seed of a dropout, the other clears the tile counter."""
     main = _forward(op)
     if _shape(op).sq == 1:
         return (main,)
@@ -117,7 +117,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """The work, run by a kernel of the attention library instead of ATen."""
+    """The work if a kernel of the attention library runs it instead of ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 
@@ -141,11 +141,10 @@ def _by_token(op: Signature, x: Tensor) -> bool:
     "aten._efficient_attention_backward.default",
 )
 def efficient_backward(op: Signature) -> tuple[Work, ...]:
-    """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels precede it.
-
-    The three are a product, a sum and a transposition (kKernelComputesDelta in kernel_backward.h).
-    If the keys are split over blocks, the blocks add to a float32 dQ under locks, and a kernel
-    clears dQ first.
+    """In 16 bits the kernel computes delta = sum(dO·O) itself; in float32 three kernels run before
+    it: a product, a sum and a transposition (kKernelComputesDelta in kernel_backward.h). If the
+    keys are split over blocks, the blocks add to a float32 dQ under locks, and a kernel clears dQ
+    first.
     """
     shape, grad = _shape(op), op["grad_out_"]
     rows = 4 * shape.b * shape.h * shape.sq
@@ -219,7 +218,8 @@ def _is_sdpa(op: Signature) -> bool:
 
 
 def _shape(op: Signature) -> _Shape:
-    """The sizes of the call; every packed sequence counts as long as the longest one."""
+    """The sizes of the call; every packed sequence is counted with the length of the longest
+    one."""
     q, k, v = op["query"].shape, op["key"].shape, op["value"].shape
     lengths = op.get("cum_seq_q") or op.get("cu_seqlens_q")
     if lengths is not None and lengths.numel > 1 and not _is_sdpa(op):

@@ -1,5 +1,5 @@
-"""The kernel that `scaled_dot_product_attention` selects, in eager mode and in the calls by which
-Inductor replaces attention patterns.
+"""The kernel that `scaled_dot_product_attention` selects, in eager mode and in the calls that
+Inductor substitutes for attention patterns.
 
 The requirements are those of ATen/native/transformers/cuda/sdp_utils.cpp, as of torch 2.11. They
 were compared with the choice on an H200 at 20,160 points (`attention_paths.jsonl.gz`). Hopper and

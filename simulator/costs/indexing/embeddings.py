@@ -50,7 +50,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
     zeros. Then the first entry of each row, the number of parts of 10 entries in each row, their
     starts, their total and their positions. The parts are summed in float32 and then scattered
     (EmbeddingBackwardKernel.cu). If each row of a narrow table is looked up often, atomics add the
-    parts to their rows, in float32 that is cast at the end. This was observed for up to 832 columns
+    parts to their rows in float32, and the result is cast. This was observed for up to 832 columns
     with 55 or more look-ups per row, but not with 4,416 columns or with 39 look-ups.
     """
     out, grad = op.out, op.inputs[0]
@@ -102,7 +102,7 @@ def _dense_gradient(op: Signature, n: int, width: int, *, bags: bool) -> tuple[W
 
 def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
     """Zeros, then one kernel in which every block reads every index; a gradient or indices with
-    gaps are copied first."""
+    gaps in memory are copied first."""
     out, grad = op.out, op.inputs[0]
     copies = [copy(x, x.numel * x.itemsize) for x in op.inputs[:2] if not x.contiguous]
     touched = min(n * width * out.itemsize, out.nbytes)

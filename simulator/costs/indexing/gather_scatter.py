@@ -223,13 +223,14 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     """x[indices] = values in one kernel; one value under a mask is a `masked_fill`.
 
     Accumulation sorts the flat indices to group equal ones (Indexing.cu, index_put_with_sort):
-    check, wrap and scale each index, add them, divide by the slice, number, sort, sum. A check is
-    an extremum, a comparison and an assertion, without a wait of the host.
+    check, wrap and scale each index, add them, divide by the size of a slice, number the results,
+    sort, and sum. A check is a minimum or maximum, a comparison and an assertion; the host does not
+    wait for it.
 
     An accumulating `index_put` is the gradient of indexing. The tracer and the recorder of ops see
-    it as an out-of-place op. In a run without them, it writes into its zeros and checks nothing. In
-    a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six kernels of checks
-    each), and DLRM's call with two indices launches 13 fewer.
+    it as an out-of-place op. In a run without them, it writes into zeros that it has allocated, and
+    checks nothing. In a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
+    kernels of checks each), and DLRM's call with two indices launches 13 fewer.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)

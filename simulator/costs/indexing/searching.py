@@ -121,7 +121,7 @@ def unique(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", "aten.isin.Scalar_Tensor")
 def isin(op: Signature) -> tuple[Work, ...]:
-    """Few test elements: compare all pairs, then `any`. Otherwise sort both as one tensor.
+    """With few test elements, compare all pairs, then `any`. Otherwise sort both as one tensor.
 
     The bound is 10·n^0.145 test elements (TensorCompare.cpp, isin_default).
     """

@@ -1,7 +1,7 @@
 """Small launches from which larger algorithms are built: fills, copies, sums, scans.
 
-Their `dims` are those of the ops of the same family. Instructions count one slot per operand and
-per arithmetic step of a lane.
+Their `dims` have the same keys as those of ops of the same family. Instructions count one slot per
+operand and per arithmetic step of a lane.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def memcpy(read: int, write: int) -> Work:
 
 
 def clone(x: Tensor) -> Work:
-    """A memcpy if the elements lie without gaps, else a copy kernel."""
+    """A memcpy if the elements have no gaps in memory, else a copy kernel."""
     full = x.numel * x.itemsize
     return memcpy(x.nbytes, full) if x.dense else copy(x, full)
 
@@ -88,7 +88,7 @@ def copy_onto(x: Tensor, out: Tensor) -> Work:
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
-    """A kernel that copies a tensor in another order than that of its memory."""
+    """A kernel that copies a tensor in another order than its order in memory."""
     return strided_copy(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
 
 
@@ -207,7 +207,8 @@ def reduction_curve(work: Work) -> str:
 
 
 def whole_reduction(elements: int, nbytes: int, itemsize: int) -> tuple[Work, ...]:
-    """CUB's reduction to one value: one block, or about a thousand blocks and then one more."""
+    """CUB's reduction to one value: one block, or about a thousand blocks and then a kernel of one
+    block."""
     if elements <= _ONE_TILE:
         return (reduction(1, elements, nbytes, itemsize),)
     return reduction(1, elements, nbytes, 8192), reduction(1, 1024, 8192, itemsize)

@@ -17,8 +17,8 @@ _SEGMENT_BITS = 6
 
 def _single_tile(key_bytes: int, value_bytes: int) -> int:
     """Number of pairs that CUB sorts in one block of 256 threads: 19 per thread for keys and values
-    of up to 4 bytes. It sorts fewer wider ones, such as 2,304 pairs per block for 8 bytes (cub's
-    SingleTilePolicy, RegBoundScaling)."""
+    of up to 4 bytes. It sorts fewer pairs if they are wider, such as 2,304 pairs per block for 8
+    bytes (cub's SingleTilePolicy, RegBoundScaling)."""
     return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
 
 
@@ -83,7 +83,7 @@ def block_sort(rows: int, cols: int, key_bytes: int, value_bytes: int = 8) -> Wo
     time, one block per row, for longer rows, which are padded."""
     n, pairs = rows * cols, rows * cols * (key_bytes + value_bytes)
     padded = next((size for size in BLOCK_SORTS if cols <= size), cols)
-    rounds = 15 if padded == BLOCK_SORTS[0] else 2 * key_bytes  # 5·6 / 2 exchanges of 32
+    rounds = 15 if padded == BLOCK_SORTS[0] else 2 * key_bytes  # 5·6 / 2 exchanges for 32 elements
     return Work(
         "sort",
         0,

@@ -196,9 +196,11 @@ def qr(op: Signature) -> tuple[Work, ...]:
     x = op.inputs[0]
     m, n = x.shape[-2:]
     k = min(m, n)
-    twice = "linalg_qr" in op.name and op.arg("mode", "reduced") != "r"
+    forms_q = "linalg_qr" in op.name and op.arg("mode", "reduced") != "r"
     flops = 2 * max(m, n) * k**2 - 2 / 3 * k**3
-    return *_column_major_copy(x), *_algorithm("qr", op, x, flops * (1 + twice), k * (1 + twice))
+    return *_column_major_copy(x), *_algorithm(
+        "qr", op, x, flops * (1 + forms_q), k * (1 + forms_q)
+    )
 
 
 @cost("aten._linalg_svd.default", "aten._linalg_svd.U")

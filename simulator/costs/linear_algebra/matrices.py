@@ -92,8 +92,8 @@ def cross(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._trilinear.default")
 def trilinear(op: Signature) -> tuple[Work, ...]:
-    """Σ x·W·y by slices of W along the unrolled dimension: a product of two, times the third,
-    summed, and added to the result (Linear.cpp, `_trilinear`)."""
+    """Σ x·W·y by slices of W along the unrolled dimension: multiply two operands, then the third,
+    sum, and add to the result (Linear.cpp, `_trilinear`)."""
     left, weight, right = op.inputs
     unrolled: int = op.arg("unroll_dim", 1)
     shape = weight.shape if len(weight.shape) == 3 else (1, *weight.shape)

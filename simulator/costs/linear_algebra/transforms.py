@@ -54,7 +54,7 @@ def complex_to_complex(op: Signature) -> tuple[Work, ...]:
 @cost("aten._fft_c2r.default", "aten._fft_c2r.out")
 def complex_to_real(op: Signature) -> tuple[Work, ...]:
     """Complex transforms along all but the last of `dim`, then a real one. cuFFT may overwrite its
-    input and therefore gets a copy."""
+    input and therefore receives a copy."""
     x, out, dims = op["self"], op.out, _dims(op)
     dense = Tensor(x.shape, x.dtype, row_major(x.shape))
     if _at_once(dims):

@@ -52,7 +52,7 @@ def grouped_mm(op: Signature) -> tuple[Work, ...]:
         weight_bytes = weights.nbytes + (0 if scales is None else scales.nbytes)
         unread = _unread_bytes(weight_bytes, lines, groups)
         product = replace(product, read_bytes=product.read_bytes - unread)
-    if op.arg("fused", False):  # a serving engine's kernel finds the rows of a group itself
+    if op.arg("fused", False):  # a serving engine's kernel computes the rows of a group itself
         return (*copies, replace(product, dims=product.dims | {"fused": True}))
     # three pointers of 8 bytes, a problem of 3·4 bytes and three strides of 8 bytes per group
     setup = pointwise(groups, 4 * groups, 60 * groups)

@@ -106,7 +106,7 @@ def clone(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.to.dtype_layout", "aten.to.dtype")
 def to(op: Signature) -> Work | tuple[Work, ...]:
-    """Nothing if the tensor has the dtype and device already, else a copy."""
+    """No launch if the tensor already has the dtype and device, else a copy."""
     return () if op.aliases == (0, 0) else clone(op)
 
 

@@ -53,6 +53,6 @@ def _aten(names: Iterable[str]) -> list[str]:
 
 @cost(*_aten((*_VIEWS, *_ALLOCATIONS, *_QUERIES)))
 def nothing(op: Signature) -> tuple[Work, ...]:
-    """No launch, FLOP or byte: a view shares its input's memory, and an allocation is the host's
-    work."""
+    """No launches, FLOPs or bytes: a view shares its input's memory, and an allocation is the
+    host's work."""
     return ()

@@ -66,9 +66,9 @@ def _width(elements: int) -> int:
 
 
 def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
-    """Blocks across the channels, blocks down the pixels, and threads down one block: 16 pixels per
-    thread. If blocks may share a channel (`shares`), there are at least 8 blocks down, or 1
-    (`flexible_launch_configs`)."""
+    """Blocks along the channels, blocks along the pixels, and threads of a block along the pixels:
+    16 pixels per thread. If blocks may share a channel (`shares`), there are at least 8 blocks
+    along the pixels, or 1 (`flexible_launch_configs`)."""
     channels = source.shape[1]
     pixels = source.numel // channels
     wide = min(_power(channels), 32)

@@ -80,8 +80,8 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.native_group_norm_backward.default")
 def group_norm_backward(op: Signature) -> tuple[Work, ...]:
-    """Sums of g·x and g per channel; rstd·weight, its fused factors and the gradient of the
-    input; then the gradients of weight and bias (`GroupNormBackwardKernelImplInternal`)."""
+    """Sums of g·x and g per channel; rstd·weight, the factors fused from these, and the gradient of
+    the input; then the gradients of weight and bias (`GroupNormBackwardKernelImplInternal`)."""
     source = op["input"]
     n, c, space, groups = _groups(op)
     if source.numel == 0:

@@ -2,8 +2,8 @@
 
 `dims` are {"rows": statistics, "cols": elements per row, "inner": 1 if these are adjacent}, `runs`
 the launched blocks, one per row, and `steps` the serial loads of one thread. Sums of squares count
-as a Welford step of 4 FLOPs per element: one for the mean; subtract, multiply, add for the
-variance. Normalising counts as 4: subtract, multiply by the reciprocal root, multiply by the
+as a Welford step of 4 FLOPs per element: one for the mean, and three for the variance (subtract,
+multiply, add). Normalising counts as 4: subtract, multiply by the reciprocal root, multiply by the
 weight, add the bias.
 """
 

@@ -1,4 +1,4 @@
-"""Fused optimizers and the gradient scaler, costed as kernels of the family "foreach"."""
+"""Fused optimizers and the gradient scaler, whose kernels belong to the family "foreach"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.records import Signature
 
 _ADAM = (15, 36)
 """FLOPs per element: weight decay 2, first moment 3, second moment 4, root / correction + eps 3,
-step·m divided by that 3; 15 in all, with 2 divisions and a root."""
+step·m over this denominator 3; 15 in all, with 2 divisions and a root."""
 
 
 @cost(
@@ -50,7 +50,7 @@ def fused_sgd(op: Signature) -> Work:
 
 @cost("aten._fused_adagrad_.default", "aten._fused_adagrad_.tensor_lr")
 def fused_adagrad(op: Signature) -> Work:
-    """FLOPs: weight decay 2, sum of squares 2, root + eps 2, step·g divided by that 3."""
+    """FLOPs: weight decay 2, sum of squares 2, root + eps 2, step·g over this denominator 3."""
     numels = [t.numel for t in op.tensors("self")]
     return multi_tensor_work(op, (9, 30), ("self", "state_sums"), 3, numels, "fused")
 

@@ -9,7 +9,8 @@ from simulator.records import Signature
 
 @cost("aten._thnn_fused_lstm_cell.default")
 def lstm_cell(op: Signature) -> Work:
-    """Gates of one step, [b, 4·hidden], to h, c and a workspace for the backward pass."""
+    """Compute h, c and a workspace for the backward pass from the gates of one step, [b,
+    4·hidden]."""
     biased = op.get("input_bias") is not None
     # 4 gates of 1 addition (3 with both biases), 3 sigmoids, 2 tanh,
     # c = f·c + i·g is 3, h = o·tanh(c) is 1: 13, or 21
@@ -18,7 +19,7 @@ def lstm_cell(op: Signature) -> Work:
 
 @cost("aten._thnn_fused_gru_cell.default")
 def gru_cell(op: Signature) -> Work:
-    """Gates of one step, [b, 3·hidden], to h and a workspace for the backward pass."""
+    """Compute h and a workspace for the backward pass from the gates of one step, [b, 3·hidden]."""
     biased = op.get("input_bias") is not None
     # r and z: 1 addition (3) each; n: 2 (4) with r·(h + bias); 2 sigmoids, 1 tanh;
     # h' = n + z·(h - n) is 3: 10, or 16

@@ -54,7 +54,8 @@ class _Layer(NamedTuple):
 
     @property
     def recurrent_flops(self) -> int:
-        """h [rows, out] @ W_hhᵀ [out, gates·hidden], and the projection hidden -> out if any."""
+        """h [rows, out] @ W_hhᵀ [out, gates·hidden], and the projection hidden -> out if the layer
+        has one."""
         projection = self.hidden * self.out if self.out != self.hidden else 0
         return 2 * self.rows * (self.gates * self.hidden * self.out + projection)
 

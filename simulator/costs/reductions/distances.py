@@ -93,7 +93,7 @@ def distance(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._euclidean_dist.default", "aten._euclidean_dist.out")
 def euclidean(op: Signature) -> tuple[Work, ...]:
-    """Concatenate |x|² and |y|² to x and y, so that one product gives |x|² − 2·x·y + |y|²; its
+    """Concatenate |x|² and |y|² to x and y, so that one product gives |x|² − 2·x·y + |y|²; then the
     root."""
     launches: list[Work] = []
     for x in op.inputs:

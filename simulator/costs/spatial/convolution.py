@@ -137,7 +137,8 @@ def _result(op: Signature) -> Tensor:
 
 
 def _groups(op: Signature) -> int:
-    """The `groups` argument, or for depthwise overloads without one the ratio of the shapes."""
+    """The `groups` argument; for depthwise overloads without this argument, the ratio of the
+    shapes."""
     x, weight = _input(op), op["weight"]
     if "groups" in op.args:
         return op.args["groups"]

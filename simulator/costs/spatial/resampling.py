@@ -113,12 +113,12 @@ def _serial_planes(op: Signature, x: Tensor) -> int:
 
 _BLOCK_WARPS = 32
 _WAIT_CLOCKS = 550
-"""Clocks of the 16 loads of a plane if they only wait for L2, measured on an H200."""
+"""Clocks of the 16 loads of a plane if only L2 limits them, measured on an H200."""
 
 
 def _cubic_steps(x: Tensor, out: Tensor, planes: int) -> int:
     """The number of planes, times the ratio of a plane's load clocks to those of a full block whose
-    lanes share their sectors. A block of 1,024 positions is alone on its multiprocessor. Bicubic
+    lanes share their sectors. A block of 1,024 positions occupies its multiprocessor alone. Bicubic
     interpolation to the same size loads each value once."""
     places = prod(out.shape[2:])
     warps = min(_BLOCK_WARPS, -(-places // WARP))

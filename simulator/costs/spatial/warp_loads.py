@@ -13,10 +13,10 @@ _SECTOR_BYTES = 32
 _SLOTS = 4
 """A cache line has four sectors."""
 SHARED_CLOCKS, _SECTOR_CLOCKS, _SLOT_CLOCKS = 2, 0.42, 1.15
-"""Clocks of a load whose lanes share sectors; clocks of each sector; and clocks of each sector in
-the slot that has the most. Measured on an H200 with bicubic interpolations of 148 sizes, layouts
-and numbers of channels. Strides of 128 bytes, whose sectors share a slot, take twice as long as
-strides of 160."""
+"""Clocks of a load whose lanes share sectors; clocks per sector; and clocks per sector in the slot
+with the most sectors. Measured on an H200 with bicubic interpolations of 148 sizes, layouts and
+numbers of channels. Strides of 128 bytes, whose sectors share a slot, take twice as long as strides
+of 160."""
 
 
 @in_arrays

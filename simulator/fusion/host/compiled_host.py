@@ -75,7 +75,8 @@ class Error(msgspec.Struct, frozen=True):
 
 
 class CompiledHost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Fitted costs of compiled steps, launched one by one and replayed, each with its error."""
+    """Fitted costs of compiled steps whose kernels are launched one by one or replayed, each with
+    its error."""
 
     source: str
     launched: HostCosts

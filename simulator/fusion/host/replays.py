@@ -161,8 +161,7 @@ def _with(
     storages: list[Storage],
     moved: dict[int, int],
 ) -> Fused:
-    """The step with each copy inserted before the op whose number it has; captured ops read the
-    copies."""
+    """The step with each copy inserted before the op of its key; captured ops read the copies."""
     trace = fusion.trace
     ops: list[Op] = []
     groups: list[Group] = []

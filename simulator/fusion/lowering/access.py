@@ -27,8 +27,7 @@ _ONLY_SEEN = -1  # storage of a value that only the compiler sees; the version i
 
 
 class Part(NamedTuple):
-    """A read of a value that starts at an offset, or follows a map other than the order of
-    memory."""
+    """A read of a value that starts at an offset, or follows another order than that of memory."""
 
     storage: int
     version: int
@@ -45,7 +44,8 @@ def value_of(key: Key) -> Key:
 
 def region_of(key: Key) -> Key:
     """A key that is equal for all reads that begin at one address. It is the value, followed by the
-    offsets of the read and of the ops computed on the way to it if any is not 0."""
+    offsets of the read and of the ops that are computed between the value and the read, if any is
+    not 0."""
     if not isinstance(key, Part):
         return key
     value = value_of(key)

@@ -254,7 +254,7 @@ def _lookup_loss(lowering: Lowering, index: int, op: Op) -> None:
     if picked in lowering.pending:  # pending values are computed for the looked-up elements only
         pending = lowering.pending[picked]
         node.flops -= pending.flops - pending.flops * target.numel // whole
-    for key in node.reads:  # only one element per row is read, also of a pending value
+    for key in node.reads:  # only one element per row is read, even of a pending value
         node.reads[key] = min(node.reads[key], target.numel * 32)
 
 

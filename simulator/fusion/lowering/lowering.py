@@ -129,8 +129,8 @@ class Lowering:
         if adds(op.signature):
             accumulate(self, index, op)
             return
-        many = len(op.inputs) > _JOINED and op.name in ("aten.cat.default", "aten.stack.default")
-        if many and self.inductor:
+        joins = op.name in ("aten.cat.default", "aten.stack.default")
+        if joins and len(op.inputs) > _JOINED and self.inductor:
             concatenate(self, index, op)
             return
         if "max_pool2d" in op.name or "avg_pool" in op.name:
@@ -245,7 +245,7 @@ class Lowering:
             self.store(value)
 
     def through(self, reads: dict[Key, int]) -> tuple[dict[Key, int], tuple[int, ...]]:
-        """The reads from memory for these values, and the ops computed on the way."""
+        """The reads from memory that these values need, and the ops that compute them."""
         read_keys: dict[Key, int] = {}
         ops: dict[int, None] = {}
         for value, size in reads.items():

@@ -22,23 +22,23 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
     value, table = lowering.flow.makes[index][0], op.outputs[0]
     source = op.inputs[0]
     wide = lowering.inductor and table.itemsize < _SUM_BYTES
-    held: Key = next(lowering.number) if wide else value
+    sums: Key = next(lowering.number) if wide else value
     item = _SUM_BYTES if wide else table.itemsize
     lowering.nodes.append(
         Node(
             "pointwise",
             table.numel,
-            writes={held: table.numel * item},
+            writes={sums: table.numel * item},
             ops=(index,),
             instructions=table.numel,
         )
     )
     node = lowering.node("pointwise", source.numel, 1, True, reads, (index,), 0, source.numel * 4)
-    node.writes[held] = node.reads[held] = source.numel * item  # the cast also reads the sums
+    node.writes[sums] = node.reads[sums] = source.numel * item  # the cast also reads the sums
     node.atomic = True
     lowering.nodes.append(node)
     if wide:
-        lowering.make(index, {held: table.numel * item}, [(value, table)], 0, table.numel)
+        lowering.make(index, {sums: table.numel * item}, [(value, table)], 0, table.numel)
 
 
 def accumulate(lowering: Lowering, index: int, op: Op) -> None:
@@ -86,7 +86,7 @@ def concatenate(lowering: Lowering, index: int, op: Op) -> None:
 
 
 def _read_alone(key: Key) -> Key:
-    """The key of an operand that a loop over it alone reads, not a loop over the result."""
+    """The key of an operand that is read by a loop over this operand only, not over the result."""
     if not isinstance(key, Part) or not key.way or key.way[0][:1] != ("cat",):
         return key
     return read(value_of(key), key.offset, key.way[1:])
@@ -116,7 +116,8 @@ def _writer(lowering: Lowering, value: Value) -> Node | None:
 
 
 def _in_place(lowering: Lowering, index: int, value: Value, tensor: Tensor, whole: Value) -> bool:
-    """Whether the node that computes an operand writes it into its place; then it does."""
+    """Let the node that computes an operand write it into its place, if it can. Return whether it
+    does."""
     pending = lowering.pending.get(value)
     if pending is not None:
         if lowering.computed[value].numel != tensor.numel:

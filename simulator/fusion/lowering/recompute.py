@@ -28,9 +28,9 @@ def instructions(nodes: Sequence[Node]) -> int:
     recomputes_all = sums is not None and sums.looped
     passes = [nodes[: last + 1], nodes[last + 1 :]] if recomputes_all else [nodes]
     slots = sum(node.instructions for node in nodes)
-    for some in passes:
+    for kernel_pass in passes:
         each: dict[int, int] = {}
-        for node in some:
+        for node in kernel_pass:
             for op, value in node.recomputed.items():
                 each[op] = max(each.get(op, 0), _spread(value, node.elements, sums))
         slots += sum(each.values())

@@ -10,7 +10,7 @@ from simulator.timing.rates import UNITS_SEEN
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements per thread
 _INNER_UNSPLIT = 8192
-_BUSY_ROWS = 64  # results per multiprocessor at or above which none is split (`num_splits`)
+_BUSY_ROWS = 64  # results per multiprocessor from which on no reduction is split (`num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 
@@ -56,7 +56,7 @@ _MIXED_ELEMENTS, _MIXED_ROWS, _MIXED_COLS = 5 * 2**20, 4096, 16384
 
 def mixed(rows: int, cols: int) -> bool:
     """Whether sums along `rows` rows of `cols` elements and sums across the same rows can be one
-    kernel. They are not if L2 holds the whole matrix (`MixOrderReduction` of
+    kernel. They cannot be one kernel if L2 holds the whole matrix (`MixOrderReduction` of
     torch/_inductor/scheduler.py)."""
     large = rows * cols >= _MIXED_ELEMENTS and rows >= _MIXED_ROWS
     return large and rows >= 2 * cols and cols <= _MIXED_COLS

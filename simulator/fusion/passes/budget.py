@@ -19,12 +19,13 @@ _PARTS = 10_000  # number of units into which the knapsack divides the budget
 
 
 def saved_within(joint: Joint, budget: float = 1.0) -> frozenset[int]:
-    """The tensors to keep. If possible they have at most this share (0 to 1) of the bytes that the
-    default cut keeps in addition to the step's inputs; 1 gives the default cut.
+    """The tensors to keep. If possible, they have at most `budget` (a share, 0 to 1) of the bytes
+    that the default cut keeps in addition to the step's inputs; 1 gives the default cut.
 
     Below 1 the heuristics are lifted, those about speed first, then the list of ops. Then banned
     ops whose results exceed the budget run again, those with the fewest FLOPs per byte first (a 0-1
-    knapsack). No random op runs again here, while torch replays the state of its generators.
+    knapsack). No random op runs again here, whereas torch reruns them with the saved state of its
+    generators.
     """
     usual = Bans()
     stopped = banned(joint, usual)
@@ -72,7 +73,7 @@ def _flops(joint: Joint, index: int) -> int:
 def _left_out(sizes: Sequence[float], values: Sequence[int], most: float) -> list[int]:
     """The items that are not in the most valuable set whose sizes add up to `most` or less
     (`dp_knapsack` of torch/_functorch/_activation_checkpointing/knapsack.py, which adds up values
-    in single precision: an item of 1 FLOP is worth nothing beside one of 2²⁵)."""
+    in single precision: an item of 1 FLOP has no effect on a sum of 2²⁵)."""
     room = round(most * _PARTS)
     best = np.zeros(room + 1, np.float32)
     choices: list[np.ndarray] = []

@@ -34,11 +34,11 @@ def dot_products(joint: JointGraph) -> JointGraph:
             ops.append(op)
             continue
         source.append(source[-1])
-        many, total = kinds.setdefault(id(op.signature), _products_and_sums(op.signature))
+        products, total = kinds.setdefault(id(op.signature), _products_and_sums(op.signature))
         between = len(trace.storages) + len(fresh)
         *operands, result = op.storages
-        fresh.append(Storage(many.out.nbytes, len(ops), len(ops) + 2, "activation"))
-        ops.append(replace(op, signature=many, storages=(*operands, between)))
+        fresh.append(Storage(products.out.nbytes, len(ops), len(ops) + 2, "activation"))
+        ops.append(replace(op, signature=products, storages=(*operands, between)))
         ops.append(Op(total, op.module, op.phase, (between, result)))
     place.append(len(ops))
     storages = [s.moved(place) for s in trace.storages]
@@ -60,15 +60,15 @@ def _products_and_sums(op: Signature) -> tuple[Signature, Signature]:
     (m, k), n = a.shape[-2:], b.shape[-1]
     by_line = b.stride[-2] == 1
     inner, summed = ((n, k), -1) if by_line else ((k, n), -2)
-    many = replace(op.out, shape=(*a.shape[:-2], m, *inner))
-    many = replace(many, stride=row_major(many.shape))
+    products = replace(op.out, shape=(*a.shape[:-2], m, *inner))
+    products = replace(products, stride=row_major(products.shape))
     place = len(a.shape) - 1  # position of a's new dimension, before or after k
     left = _unsqueezed(a, place if by_line else place + 1)
     right = _unsqueezed(_turned(b) if by_line else b, place - 1)
-    total = {"dim": [summed % len(many.shape)]}
+    total = {"dim": [summed % len(products.shape)]}
     return (
-        Signature("aten.mul.Tensor", (left, right), (many,), ("self", "other"), {}),
-        Signature("aten.sum.dim_IntList", (many,), (op.out,), ("self",), total),
+        Signature("aten.mul.Tensor", (left, right), (products,), ("self", "other"), {}),
+        Signature("aten.sum.dim_IntList", (products,), (op.out,), ("self",), total),
     )
 
 

@@ -1,6 +1,6 @@
 """A trace in which no loop writes its operands: AOTAutograd makes a graph functional before the
 partition, so a loop that overwrites an activation writes a new tensor instead. If it overwrites a
-part, the new tensor is the whole one, which is computed again where it is read
+part of a tensor, the new tensor replaces the whole one, and is computed again where it is read
 (`should_reinplace_scatter` of torch/_inductor/fx_passes/reinplace.py, without its exception for two
 tensors that are stored in any case)."""
 

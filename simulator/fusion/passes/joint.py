@@ -165,7 +165,8 @@ class Joint:
         return len(self.tensors) - 1
 
     def _free_of_old(self, value: Value, tensor: Tensor) -> int:
-        """Bytes of a tensor that is older than the step; 0 for a parameter, which stays anyway."""
+        """Bytes of a tensor that is older than the step; 0 for a parameter, which stays in memory
+        in any case."""
         is_permanent = self.trace.storages[value[0]].role in (
             "weight",
             "buffer",

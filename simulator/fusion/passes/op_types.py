@@ -9,8 +9,8 @@ from simulator.records import Op
 
 RECOMPUTABLE = frozenset(name for name, row in TRAITS.items() if row.recompute == "listed")
 """The ops of the partitioner's list that have a cost: those tagged pointwise, and others that it
-names. Views are recomputable too; all views count alike, since Inductor turns a transpose into a
-permute."""
+names. Views are recomputable too; all views are treated the same, since Inductor turns a transpose
+into a permute."""
 
 _RANDOM = (
     "dropout",

@@ -49,9 +49,9 @@ def slots(arithmetic: int, operands: int, elements: int, rows: int, cols: int) -
 _SUMS = {"_softmax": 2, "_log_softmax": 2, "logsumexp": 2, "native_layer_norm": 2, "var": 2}
 _SHUFFLE, _EXCHANGE, _FETCH = 5, 60, 110
 """Waits in slots of 5 clocks, about the time of an instruction that depends on the previous one. In
-order, they are for a halving of a warp's lanes; for a barrier, with the exchange between warps
-through shared memory; and for a load from L2. A softmax of 32 rows takes 0.35 µs longer if several
-warps share a row."""
+this order, they are the waits for a halving of a warp's lanes; for a barrier, with the exchange
+between warps through shared memory; and for a load from L2. A softmax of 32 rows takes 0.35 µs
+longer if several warps share a row."""
 
 
 def sums(ops: Iterable[Signature]) -> int:

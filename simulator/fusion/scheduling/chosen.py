@@ -202,8 +202,8 @@ class Chosen:
         loops = [index for index in members if index != product]
         each = [arithmetic(self.trace.ops[i].signature, by_hand=True) for i in loops]
         of = {value: index for index in loops for value in self.flow.makes[index]}
-        less = sum(contracted(self.trace, self.flow, i, lambda v: of.get(v, -1)) for i in loops)
-        work = sum(flops for flops, _ in each), sum(count for _, count in each) - less
+        saved = sum(contracted(self.trace, self.flow, i, lambda v: of.get(v, -1)) for i in loops)
+        work = sum(flops for flops, _ in each), sum(count for _, count in each) - saved
         names = ", ".join(dict.fromkeys(self.trace.ops[i].name.split(".")[1] for i in members))
         ins, outs = tuple(map(_bytes, reads.values())), tuple(map(_bytes, writes.values()))
         storages = (*(key[0] for key in reads), *(key[0] for key in writes))

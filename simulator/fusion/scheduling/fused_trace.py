@@ -66,9 +66,9 @@ class _Building:
 
     def _templates(self) -> str:
         count = sum(len(g.nodes) > 1 for g in self.groups if g.library)
-        many = f"{count or 'no'} product{'s' * (count != 1)}"
+        counted = f"{count or 'no'} product{'s' * (count != 1)}"
         return (
-            f"max-autotune is approximated: {many} with loops in a Triton template's epilogue, "
+            f"max-autotune is approximated: {counted} with loops in a Triton template's epilogue, "
             "timed as the library's product alone; convolutions run in the library"
         )
 

@@ -40,8 +40,8 @@ def merged(chosen: Chosen, kernels: Sequence[Kernel]) -> Trace:
 
 def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> list[Storage]:
     """The storages with new lifetimes. A storage that is only used inside a kernel is never
-    allocated. A storage that was freed after its last use still is; others are freed where they
-    were before."""
+    allocated. Storages that were freed after their last use are freed after their new last use;
+    others are freed at the same place as before."""
     last_use = {storage: index for index, op in enumerate(trace.ops) for storage in op.storages}
     last: dict[int, int] = {}
     for index, op in enumerate(ops):

@@ -57,7 +57,7 @@ def _of_stretches(answer: Answer, origin: Trace) -> tuple[dict[int, Schedule], l
             if _same_sizes(schedules[0], origin, stretch):
                 by_stretch_[stretch] = schedules[0]
             else:
-                missing["it assumes other sizes that depend on data"] += 1
+                missing["it assumes different data-dependent sizes"] += 1
         else:
             refusals = (reason for reason in schedules if isinstance(reason, str))
             missing[next(refusals, "its ops cannot be separated from the next graph's")] += 1

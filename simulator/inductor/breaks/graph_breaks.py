@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _NOT_USER = ("site-packages", "simulator/inductor", "importlib", "contextlib.py", "<")
-_SUPPORTED = "torch 2.11 to 2.13 with the matching triton"  # as pyproject.toml has it
+_SUPPORTED = "torch 2.11 to 2.13 with the matching triton"  # as in pyproject.toml
 _OURS = "simulator/inductor/"
 _INTERNALS = AttributeError, ImportError, TypeError
 

@@ -75,8 +75,8 @@ def _continued(
 
 
 def _sound(extended: Schedule, deep: Schedule, likes: list[int]) -> bool:
-    """Whether all origins exist, and earlier launches write the same inputs of each launch as of
-    the launch that it copies."""
+    """Whether all origins exist, and each launch and the launch that it copies have the same inputs
+    that earlier launches wrote."""
     if any(not 0 <= o < len(extended.origins) for each in extended.launches for o in each.origins):
         return False
     before = _unmade(deep)

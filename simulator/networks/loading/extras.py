@@ -93,8 +93,8 @@ def from_transformers(wanted: Wanted) -> Loaded:
     file = path / "config.json" if path.is_dir() else path
     if not file.is_file():
         why = absence(file)
-        came = f"{why} '{file}'" if why == "no such file" else f"'{file}': {why}"
-        raise InputError(f"{came}: expected hf:FOLDER with a config.json, or hf:FILE")
+        problem = f"{why} '{file}'" if why == "no such file" else f"'{file}': {why}"
+        raise InputError(f"{problem}: expected hf:FOLDER with a config.json, or hf:FILE")
     transformers = _extra("hf", "transformers")
     remedy = "check the configuration"
     _check_torchvision("hf", "transformers")

@@ -31,8 +31,8 @@ def from_file(wanted: Wanted) -> Loaded:
     path = Path(place)
     if not path.is_file():
         why = absence(path)
-        came = f"{why} {place!r}" if why == "no such file" else f"{place!r}: {why}"
-        raise InputError(f"{came}: expected FILE.py:FACTORY; check the path")
+        problem = f"{why} {place!r}" if why == "no such file" else f"{place!r}: {why}"
+        raise InputError(f"{problem}: expected FILE.py:FACTORY; check the path")
     code = imported(path)
     label = f"{path.name}:{name}"
     factory = _factory(code, path, name)
@@ -137,11 +137,11 @@ def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
     if callable(factory):
         return factory
     own = own_callables(code)
-    came = f"{path.name} has no {name!r}" if name else f"{path.name} alone names no network"
+    problem = f"{path.name} has no {name!r}" if name else f"{path.name} alone names no network"
     if factory is not None:
-        came = f"{path.name}:{name} is of type {type(factory).__name__}"
+        problem = f"{path.name}:{name} is of type {type(factory).__name__}"
     raise InputError(
-        f"{came}: expected FILE.py:FACTORY, a function or class that makes an nn.Module; "
+        f"{problem}: expected FILE.py:FACTORY, a function or class that makes an nn.Module; "
         f"the file defines: {', '.join(own) or 'none'}"
     )
 

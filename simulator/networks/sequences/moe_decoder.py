@@ -82,9 +82,9 @@ class MoeLayer(nn.Module):
 
 
 class MoeDecoder(nn.Module):
-    """The decoder. With a `window`, every other layer, from the first, attends to that many tokens.
-    Left out: gpt-oss' attention sinks (a number for each head) and clamps, whose cost is
-    negligible.
+    """The decoder. With a `window`, every second layer, beginning with the first, attends to that
+    many tokens. Left out: gpt-oss' attention sinks (a number for each head) and clamps, whose cost
+    is negligible.
 
     With `ranks` it is the part of one rank in a tensor-parallel group of that size: its share of
     the heads, of each expert's `hidden` and of the vocabulary, without the collectives. Keys and

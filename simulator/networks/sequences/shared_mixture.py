@@ -1,5 +1,5 @@
 """The mixture of experts of DeepSeek-V3 (DeepSeek-AI 2024, "DeepSeek-V3 Technical Report"): sigmoid
-scores, groups of experts, and experts that every token passes."""
+scores, groups of experts, and experts that every token passes through."""
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ class GroupRouter(nn.Module):
     `groups` groups.
 
     A group is rated by the sum of its two best scores. Each expert has a bias, which is not trained
-    by gradients and balances the load. It enters the choice of experts, but not their shares. The
+    by gradients and balances the load. It affects the choice of experts, but not their shares. The
     shares are scaled to add up to `scale`.
     """
 

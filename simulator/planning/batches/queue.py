@@ -38,7 +38,7 @@ class BatchServer:
 
     @cached_property
     def largest_rate_per_s(self) -> float:
-        """The rate of full batches, at which the queue begins to grow without end."""
+        """The rate of full batches, at which the queue begins to grow without limit."""
         return self.most / float(self.batch_s[-1])
 
 

@@ -18,7 +18,7 @@ def inferred(
     """The row of a card that always has full batches: the fewest replicas, at their capacity."""
     limits, count = spec.limits, spec.candidates.counts_of(card.id)[0]
     low, high = c["low_s"] / c["period_s"], c["high_s"] / c["period_s"]
-    carried = c["samples_per_s"] * count
+    rate_per_s = c["samples_per_s"] * count
     drawn = mean_power(card, c["joules"] / c["period_s"], 1.0)
     paid = bill(card, count, drawn.watts, spec.prices)
     ends = c["latency_s"] * low, c["latency_s"] * high
@@ -30,7 +30,7 @@ def inferred(
             "uncertain",
             f"at the interval's slow end {above('latency', ends[1], limits.latency_s)}",
         )
-    status, reason = dear(spec, paid, status, reason)
+    status, reason = price_status(spec, paid, status, reason)
     return Row(
         **common,
         count=count,
@@ -38,19 +38,21 @@ def inferred(
         reason=reason,
         usd_per_h=paid.usd_per_h,
         price_source=paid.source,
-        usd_per_million=None if paid.usd_per_h is None else paid.usd_per_h / (carried * 3600) * 1e6,
+        usd_per_million=None
+        if paid.usd_per_h is None
+        else paid.usd_per_h / (rate_per_s * 3600) * 1e6,
         gpu_hours=float(count),
         latency_s=c["latency_s"],
         latency_interval_s=ends,
         batch=float(batch),
-        per_s=carried,
+        per_s=rate_per_s,
         utilisation=1.0,
-        largest_rate_per_s=carried,
-        largest_rate_interval_per_s=(carried / high, carried / low),
+        largest_rate_per_s=rate_per_s,
+        largest_rate_interval_per_s=(rate_per_s / high, rate_per_s / low),
         memory_share=c["memory_bytes"] / card.memory_bytes,
         watts=paid.watts,
         power_source=drawn.source,
-        joules_per_unit=None if paid.watts is None else paid.watts / carried,
+        joules_per_unit=None if paid.watts is None else paid.watts / rate_per_s,
         co2_g_per_h=paid.co2_g_per_h,
         binds=binds,
         at_capacity=True,
@@ -105,11 +107,11 @@ def trained(
         )
     if limits.budget_usd is not None and total is not None and total > limits.budget_usd:
         money = spec.prices.currency.text
-        status, reason = "too dear", f"costs {money(total)}, above {money(limits.budget_usd)}"
+        status, reason = "too expensive", f"costs {money(total)}, above {money(limits.budget_usd)}"
     unchecked = unpriced_limit(spec.prices, limits.budget_usd, total)
     if unchecked and status == "fits":
         status, reason = "uncertain", unchecked
-    status, reason = dear(spec, paid, status, reason)
+    status, reason = price_status(spec, paid, status, reason)
     return Row(
         **common,
         count=count,
@@ -147,7 +149,7 @@ def lost_share(spec: Spec, count: int) -> float:
     return written + (every / 2 + work.restart_s) / between
 
 
-def dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
+def price_status(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
     """The status and reason of a row, or those of a cost above the limit."""
     budget = spec.limits.cost_usd_per_h
     if unchecked := unpriced_limit(spec.prices, budget, paid.usd_per_h):
@@ -155,4 +157,4 @@ def dear(spec: Spec, paid: Bill, status: Any, reason: str) -> tuple[Any, str]:
     if budget is None or paid.usd_per_h is None or paid.usd_per_h <= budget:
         return status, reason
     money = spec.prices.currency.text
-    return "too dear", f"costs {money(paid.usd_per_h)} an hour, above {money(budget)}"
+    return "too expensive", f"costs {money(paid.usd_per_h)} an hour, above {money(budget)}"

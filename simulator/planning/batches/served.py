@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simulator.hardware.gpu import GPU
 from simulator.planning.batches.queue import BatchedLoad, BatchServer, arrivals, serve_batches
-from simulator.planning.batches.rows import dear
+from simulator.planning.batches.rows import price_status
 from simulator.planning.money import bill
 from simulator.planning.power import mean_power
 from simulator.planning.result import Row
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 LOW, MIDDLE, HIGH = "low_s", "period_s", "high_s"
 """The columns of a step's interval."""
 _SCREENED = 1000  # samples of the simulations that choose the largest batch
-_NEAR = 1.02  # the latency of the chosen batch, as a multiple of the least one
+_NEAR = 1.02  # the latency of the chosen batch, as a multiple of the lowest one
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,17 @@ def served(
 def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
     """The largest batch for one of `count` GPUs, if steps take the slow end of their interval.
 
-    The choice is among batches whose latency is near the least one, or among all if all are
+    The choice is among batches whose latency is near the lowest one, or among all if all are
     overloaded. Batches whose own time is within the limit are preferred. Of these, the one that
     carries the most samples per second is chosen."""
     assert spec.rate_per_s
     quick = replace(spec, requests=min(spec.requests, _SCREENED))
     latency_s: dict[int, float] = {}
-    carried: dict[int, float] = {}
+    rates: dict[int, float] = {}
     brief: set[int] = set()
     for most in map(int, table.batches):
         slow = table.server(most, 0.0, HIGH)
-        carried[most] = table.server(most, 0.0).largest_rate_per_s
+        rates[most] = table.server(most, 0.0).largest_rate_per_s
         if slow.batch_s[-1] <= (spec.limits.latency_s or inf):
             brief.add(most)
         if spec.rate_per_s < count * slow.largest_rate_per_s:
@@ -103,8 +103,8 @@ def largest_batch(spec: Spec, table: BatchTable, count: int) -> int:
             latency_s[most] = load.percentile_s(spec.limits.percentile)
     near = _NEAR * min(latency_s.values(), default=0.0)
     among = [most for most, value in latency_s.items() if value <= near]
-    within = [most for most in among or carried if most in brief]
-    return max(within or among or carried, key=lambda most: carried[most])
+    within = [most for most in among or rates if most in brief]
+    return max(within or among or rates, key=lambda most: rates[most])
 
 
 def simulated(spec: Spec, count: int, server: BatchServer) -> BatchedLoad:
@@ -145,7 +145,7 @@ def _served(
     drawn = mean_power(card, table.watts(batch), middle.utilisation)
     paid = bill(card, count, drawn.watts, spec.prices)
     binds = regimes[int(np.argmin(np.abs(table.batches - batch)))]
-    status, reason = dear(spec, paid, status, reason)
+    status, reason = price_status(spec, paid, status, reason)
     return Row(
         **common,
         status=status,
@@ -173,14 +173,16 @@ def _overloaded(
 ) -> Row:
     """The row of a card that cannot carry the rate, at least at the slow end of its steps'
     interval."""
-    most, count, carried = (common[n] for n in ("largest_batch", "count", "largest_rate_per_s"))
+    most, count, largest_rate = (
+        common[n] for n in ("largest_batch", "count", "largest_rate_per_s")
+    )
     surely = common["largest_rate_interval_per_s"][0]
     paid = bill(card, count, mean_power(card, table.watts(most), 1.0).watts, spec.prices)
-    slow = "" if rate >= carried else " at the interval's slow end"
+    slow = "" if rate >= largest_rate else " at the interval's slow end"
     return Row(
         **common,
         status="overloaded",
-        reason=f"carries {amount(surely if slow else carried)} of {amount(rate)} "
+        reason=f"carries {amount(surely if slow else largest_rate)} of {amount(rate)} "
         f"samples/s{slow}; {floor(rate / surely * count) + 1} GPUs would",
         usd_per_h=paid.usd_per_h,
         price_source=paid.source,

@@ -36,8 +36,8 @@ def steady(step: StepTime, rules: Rules, rate_per_s: float, prompt: float, outpu
     fresh = prompt * (1 - rules.prefix_hit)
     decodes = max(output - 1, 0.0)
     cached = prompt + output / 2
-    held = (prompt + output if rules.reserve else cached) + rules.waste
-    most = min(rules.max_requests, rules.cache_tokens / held)
+    reserved = (prompt + output if rules.reserve else cached) + rules.waste
+    most = min(rules.max_requests, rules.cache_tokens / reserved)
     if most < 1:
         return Steady(inf, 0.0, 0.0, "cache")
     seconds, batch, tokens = step.decode(1, cached), 0.0, 0.0

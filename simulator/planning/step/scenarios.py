@@ -22,7 +22,7 @@ def plain_dtype(gpu: GPU, precision: str) -> str:
 
 
 def run_precision(gpu: GPU, precision: str) -> str:
-    """The precision that a card runs: fp16 instead of bf16 without products of bf16."""
+    """The precision that a card runs: fp16 instead of bf16 on cards without bf16 products."""
     return plain_dtype(gpu, precision) if precision == "bf16" else precision
 
 

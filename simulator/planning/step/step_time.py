@@ -38,7 +38,7 @@ class StepTime:
     host_s         added to each iteration
     low, high      [b]: ends of the 80% interval of a step with b decodes, as multiples of its time
     request_s      r
-    overlaps       whether the host works beside the GPU
+    overlaps       whether the host works in parallel with the GPU
     """
 
     forward_s: Floats

@@ -60,8 +60,8 @@ _BATCHES = (1, 16, 64, 256)
 """Batches of decodes at which the time per cached token is computed."""
 _EMPTY_BATCHES = (1, 4, 16, 64, 256)
 _MIXTURE_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Batches of decodes with an empty cache, and those of mixtures of experts, whose number of used
-experts grows less and less with the batch."""
+"""Batches of decodes with an empty cache, and those of mixtures of experts, in which the number of
+used experts grows ever more slowly with the batch."""
 _PREFILLS = (1, 64, 256, 512, 2048, 4096, 8192)
 _CUT = 256  # tokens of the prompt pieces that give the cost of attention within a prompt
 _CACHE_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1, "int8": 1}

@@ -28,7 +28,7 @@ _KERNELS = ("cudnn", "flash", "efficient")
 UPDATES_OF = _FIRST
 """The card whose updates are packaged."""
 _UPDATES = ("sgd", "adamw_fused", None)
-"""Optimizers whose updates are packaged beside families of AdamW."""
+"""Optimizers whose updates are packaged in addition to families of AdamW."""
 _SERVED = ("llama3-8b", "llama3-8b-decode")
 """Networks that plans serve on cards of every class, in bf16, or in fp16 on cards without bf16."""
 _SERVED_BY_FIRST = ("llama3-1b", "llama3-1b-decode", "llama3-70b", "llama3-70b-decode")

@@ -213,8 +213,8 @@ def _first_points(families: Symbolic) -> list[tuple[int, int]]:
 
 def _agrees(each: _Candidate, fresh: Fresh, ends: int) -> bool:
     """Whether the families of a file give the same traces as fresh tracing: at this number of ends
-    of each cell, the far one first. With 0, families that other code fitted to this request are
-    compared at one point each."""
+    of each cell, the far one first. With 0, for families that an earlier version of the code fitted
+    to this request, one point of each program is compared."""
     try:
         families = load(FOLDER / each.file, fresh, each.half)
         points = [point for cell, _ in families.cells for point in cell.points(2)[-ends:]]

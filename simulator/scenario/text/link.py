@@ -38,11 +38,11 @@ def scenario_of_link(address: str) -> Scenario:
 
 def table_of_link(address: str, kind: Kind) -> dict[str, Any]:
     """Read the table in a link, which must be of this kind. Raises InputError for another kind."""
-    came, toml = parts(address)
-    if came != kind:
+    link_kind, toml = parts(address)
+    if link_kind != kind:
         raise InputError(
-            f"the link holds a {came}: expected a {kind}; open it in the explorer"
-            + (" or with `ridgepoint plan`" if came == "plan" else "")
+            f"the link holds a {link_kind}: expected a {kind}; open it in the explorer"
+            + (" or with `ridgepoint plan`" if link_kind == "plan" else "")
         )
     if max(map(len, toml.splitlines()), default=0) > LONGEST_LINE:
         raise InputError(

@@ -82,7 +82,7 @@ def program(
 
 
 def _sharded(module: nn.Module, mesh: DeviceMesh, layout: Layout) -> None:
-    """Shard each block, and the rest together."""
+    """Shard each block separately, and all other modules together."""
     parts: list[Any] = blocks(module)[1]
     for block in parts:
         fully_shard(block, mesh=mesh, reshard_after_forward=layout.reshard)

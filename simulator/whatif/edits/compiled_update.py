@@ -24,7 +24,8 @@ _ARGUMENTS = 250  # maximum arguments of one kernel (config.combo_kernel_max_num
 
 @dataclass
 class _Loop:
-    """The update of one weight: bytes it reads and writes by storage, and its arithmetic."""
+    """The update of one weight: the bytes that it reads and writes by storage, and its
+    arithmetic."""
 
     elements: int
     reads: dict[int, int] = field(default_factory=dict[int, int])

@@ -41,8 +41,10 @@ def test_the_nearest_exceeds_its_limits_by_the_smallest_factor() -> None:
 
 
 def test_a_cost_above_the_limit_names_its_key() -> None:
-    dear = row("a", "too dear", usd_per_h=25.0, reason="costs 25 USD an hour, above 10 USD")
-    assert message(dear) == (
+    expensive = row(
+        "a", "too expensive", usd_per_h=25.0, reason="costs 25 USD an hour, above 10 USD"
+    )
+    assert message(expensive) == (
         "No candidate meets every limit. The nearest is 1 × a, vllm, bf16: costs 25 USD an hour, "
         "above 10 USD, 2.5 times the limit; raise limits.cost, or add cheaper GPUs."
     )

@@ -33,8 +33,9 @@ _CHAIN = 4  # maximum number of ops searched back from a gradient
 
 
 class LibraryCalls:
-    """Adds the library calls of a lowering, which owns it: the reference back is weak, so that a
-    lowering with its nodes ends with its last reference, without the garbage collector."""
+    """Adds the library calls of a lowering, which owns this object. Its reference to the lowering
+    is weak, so that the lowering and its nodes are freed with the last reference to them, without
+    the garbage collector."""
 
     def __init__(self, lowering: Lowering, products: PaddedProducts) -> None:
         self.lowering: Lowering = proxy(lowering)
@@ -49,7 +50,8 @@ class LibraryCalls:
         )
 
     def lower(self, index: int, op: Op) -> None:
-        """Add a call that reads and writes memory. If a loop adds the bias, the loop reads it."""
+        """Add a call that reads and writes memory. If a loop adds the bias, the loop reads the bias
+        too."""
         flow = self.lowering.flow
         if self.lowering.only is None and self.lowering.graphs.eager(index):
             self._eager(index, op)
@@ -153,7 +155,8 @@ class LibraryCalls:
         """The key of a value, or of a copy of it in two cases. In the first case, the rows of the
         value are padded and the call cannot skip the padding. In the second case, the value is the
         gradient of an image. The backward graph computes it row-major, because no convolution
-        requires channels last, and the call reads it through a view that needs another order."""
+        requires channels last, and the call reads the value through a view that needs another
+        order."""
         node = self.lowering.computed.get(value)
         if node is None:
             return value

@@ -57,7 +57,8 @@ class PaddedProducts:
 
     def _in_places(self, value: Value) -> bool:
         """Whether a value is a concatenation whose parts other ops read too, so that each part is
-        written into its place (`any_input_has_multi_consumers` of torch/_inductor/lowering.py)."""
+        written to its position in the result (`any_input_has_multi_consumers` of
+        torch/_inductor/lowering.py)."""
         index = self.lowering.computed_by.get(value)
         if index is None or self.lowering.trace.ops[index].name != "aten.cat.default":
             return False

@@ -38,11 +38,11 @@ def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature |
     if op.name not in PRODUCTS:
         return None
     item = op.inputs[-1].itemsize
-    many = max(_BYTES // item, 1)
-    if item > 4 or not any(size % many for t in op.inputs[-2:] for size in t.shape):
+    multiple = max(_BYTES // item, 1)
+    if item > 4 or not any(size % multiple for t in op.inputs[-2:] for size in t.shape):
         return None
-    wide = tuple(_wide(t, many) for t in op.inputs)
-    wider = replace(op, inputs=wide, outputs=(_wide(op.out, many),))
+    wide = tuple(_wide(t, multiple) for t in op.inputs)
+    wider = replace(op, inputs=wide, outputs=(_wide(op.out, multiple),))
     copies = sum(
         seconds(_concatenation(before, after))
         for before, after, fused in zip(op.inputs, wide, free, strict=True)
@@ -51,8 +51,8 @@ def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature |
     return wider if seconds(op) > _PAYS * (seconds(wider) + copies) else None
 
 
-def _wide(tensor: Tensor, many: int) -> Tensor:
-    shape = tuple(size if size == 1 else -(-size // many) * many for size in tensor.shape)
+def _wide(tensor: Tensor, multiple: int) -> Tensor:
+    shape = tuple(size if size == 1 else -(-size // multiple) * multiple for size in tensor.shape)
     if shape == tensor.shape:
         return tensor
     turned = len(shape) == 2 and tensor.stride[0] == 1 and tensor.stride[1] != 1

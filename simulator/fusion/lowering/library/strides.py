@@ -1,6 +1,6 @@
 """Buffers whose rows Inductor pads to whole cache lines (`Layout._pad_strides` of torch/_inductor/
-ir.py, `mark_nodes_dislike_padding` of graph.py): a library call that reads such a buffer through a
-view that joins dimensions across the gap gets a copy."""
+ir.py, `mark_nodes_dislike_padding` of graph.py): a library call reads a copy of such a buffer if
+its view of the buffer joins dimensions across the padding."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def crosses(buffer: Tensor, view: Tensor) -> bool:
             run = remaining[0]
             if following and run[1] != following:
                 return True
-            taken = gcd(size, run[0])
-            if taken == 1:
+            common = gcd(size, run[0])
+            if common == 1:
                 return True
-            size, following = size // taken, run[1] * taken
-            run[0], run[1] = run[0] // taken, following
+            size, following = size // common, run[1] * common
+            run[0], run[1] = run[0] // common, following
             if run[0] == 1:
                 remaining.pop(0)
     return False
