@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from operator import is_
 
 import numpy as np
 
@@ -132,14 +131,14 @@ def _load(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
 
 
 def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
-    """The roofs of a plan's works, cached because often only the host or the mode changes."""
+    """The roofs of a plan's works, cached because often only the host, the mode or the gaps
+    change."""
     cached = _ROOFS.get(plan.trace, list[tuple[Lowered, GPU, Profile, Roofs]])
-    wanted = plan.lowered, gpu, profile
-    for *key, table in cached:
-        if all(map(is_, key, wanted)):
+    for lowered, card, known, table in cached:
+        if lowered is plan.lowered and card is gpu and known.has_kernels_of(profile):
             return table
     table = roofs(plan.lowered.works, gpu, profile)
-    cached.append((*wanted, table))
+    cached.append((plan.lowered, gpu, profile, table))
     del cached[:-_TABLES]
     return table
 

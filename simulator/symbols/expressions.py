@@ -104,19 +104,18 @@ class Search:
         self.batch = np.array([b for b, _ in points], np.int64)
         self.seq = np.array([s for _, s in points], np.int64)
         self.adjusted_atoms: set[Atom] = set()
-        values = {monomial: self._value(monomial) for monomial in _singles()}
-        self._singles = [monomial for monomial, row in values.items() if row.all()]
-        self._values = np.array([values[monomial] for monomial in self._singles])
+        atoms, factors = _factors()
+        rows = [np.ones_like(self.batch), *(atom.at(self.batch, self.seq) for atom in atoms)]
+        values = np.array(rows)[factors].prod(axis=1)
+        everywhere = values.all(axis=1)
+        self._singles = [m for m, fits in zip(_singles(), everywhere, strict=True) if fits]
+        self._values = values[everywhere]
 
     def expressions(self, vectors: Sequence[tuple[int, ...]]) -> list[Expression | None]:
         """An expression for each vector of values; None if no expression of this form fits."""
         singles = [self._single(vector) for vector in vectors]
         self.adjusted_atoms |= {atom for single in singles if single for atom in single.adjusted}
         return [e or self._sum(vector) for e, vector in zip(singles, vectors, strict=True)]
-
-    def _value(self, monomial: Monomial) -> NDArray[np.int64]:
-        ones = np.ones_like(self.batch)
-        return prod((a.at(self.batch, self.seq) for a in monomial), start=ones)
 
     def _single(self, vector: tuple[int, ...]) -> Expression | None:
         if len(set(vector)) == 1:
@@ -199,6 +198,17 @@ def _singles() -> list[Monomial]:
             monomials |= dict.fromkeys(_monomials([Atom(axis, modulus)]))
     monomials |= dict.fromkeys((Atom(TOKENS, modulus),) for modulus in powers + others)
     return list(monomials)
+
+
+@cache
+def _factors() -> tuple[list[Atom], NDArray[np.int64]]:
+    """The atoms of `_singles`, and the numbers of those that each monomial multiplies, counted from
+    1 [monomials, atoms of the longest]; 0 stands for no atom."""
+    atoms = list(dict.fromkeys(atom for monomial in _singles() for atom in monomial))
+    number = {atom: place for place, atom in enumerate(atoms, 1)}
+    longest = max(map(len, _singles()))
+    padded = [[number[a] for a in m] + [0] * (longest - len(m)) for m in _singles()]
+    return atoms, np.array(padded)
 
 
 def _solve(columns: list[list[int]], vector: tuple[int, ...]) -> list[int] | None:

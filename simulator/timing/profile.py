@@ -80,6 +80,9 @@ class Tiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     narrow: float = 0.0
 
 
+_GAPS = {"gap_s", "graph_gap_s", "graph_launch_s"}
+
+
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How families of kernels use the measured GPU, `gpu`; other GPUs use it by transfer. `card` is
     another GPU of the same architecture to which the gaps, `kernel_s` and the intervals belong
@@ -122,6 +125,14 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(self) -> str:
         """The id of the GPU that the profile describes."""
         return self.card or self.gpu
+
+    def has_kernels_of(self, other: Profile) -> bool:
+        """Whether this is the other profile, possibly with other gaps between kernels."""
+        return self is other or all(
+            getattr(self, name) is getattr(other, name)
+            for name in self.__struct_fields__
+            if name not in _GAPS
+        )
 
     def interval_on(self, gpu: str, mode: str = "eager") -> tuple[float, float]:
         """The interval's ends relative to the predicted period, on the GPU of this id. On another

@@ -30,6 +30,12 @@ EQUIVALENTS = (
         "below or above: false position then returns this end at each later turn",
     ),
     Equivalent(
+        "simulator/timing/power.py",
+        "'1' -> '2'",
+        "count = self.count.reshape(-2, *(1,) * (self.hot.ndim - 1))",
+        "NumPy computes the size of a dimension for any negative number",
+    ),
+    Equivalent(
         "simulator/timing/local_experts.py",
         "'96' -> '97'",
         "_ROWS = 97  # number of points whose means are computed at once: 0.25 MB of covariances",

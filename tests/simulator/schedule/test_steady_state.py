@@ -78,18 +78,29 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
     assert float(short.period_s) == pytest.approx(132 * US)
 
 
-@pytest.mark.parametrize(("depth", "steps"), [(5, 2), (30, 3)])
+@pytest.mark.parametrize(
+    ("host_us", "kernel_us", "depth", "steps"),
+    [
+        # 20 kernels of 9 µs fill a queue of 5 in the first step, one of 30 in the second; the next
+        # step repeats it
+        (1, 9, 5, 2),
+        (1, 9, 30, 3),
+        # the host is the slower one: two steps show a queue of 20 in two states
+        (9, 1, 20, 2),
+        (0, 0, 20, 2),  # nothing takes time
+    ],
+)
 def test_a_step_that_repeats_is_not_run_in_full(
-    depth: int, steps: int, monkeypatch: pytest.MonkeyPatch
+    host_us: int, kernel_us: int, depth: int, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 20 kernels of 9 µs fill a queue of 5 in the first step, one of 30 in the second; the next
-    # step repeats it
-    work = Launches(np.full(20, US), np.full(20, 9 * US), np.zeros(20, np.bool_), 0.0)
+    host, kernel = np.full(20, host_us * US), np.full(20, kernel_us * US)
+    work = Launches(host, kernel, np.zeros(20, np.bool_), 0.0)
     run_steps: list[int] = []
     step = Run.step
     monkeypatch.setattr(Run, "step", lambda run: (run_steps.append(run.done), step(run))[1])
-    settled = _run(work, Clock(5 * US, 0.0, 0.0, depth), never_full=False)
-    assert float(settled.period_s) == pytest.approx(180 * US)
+    latency_s = 5 * US if host_us else 0.0
+    settled = _run(work, Clock(latency_s, 0.0, 0.0, depth), never_full=False)
+    assert float(settled.period_s) == pytest.approx(20 * max(host_us, kernel_us) * US)
     assert len(run_steps) == steps
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import random
 from typing import Any
@@ -34,7 +35,19 @@ from tests.simulator.whatif.conftest import small_scenario
 SHARES = ("compute", "memory", "overhead")
 
 
+_FITTED: dict[str, Family] = {}
+
+
 def family(scenario: Scenario, seq: int | None) -> Family:
+    """The family for most points of a scenario's network, with caches of its own. The network is
+    traced for the first test that asks."""
+    key = f"{scenario} {seq}"
+    if key not in _FITTED:
+        _FITTED[key] = fitted(scenario, seq)
+    return dataclasses.replace(_FITTED[key])
+
+
+def fitted(scenario: Scenario, seq: int | None) -> Family:
     """The family for most points of a scenario's network, with new traces."""
     resolved = resolve(scenario)
     lines = trace_source._families(resolved.request, resolved.gpu)
@@ -42,8 +55,8 @@ def family(scenario: Scenario, seq: int | None) -> Family:
     def traced(batch: int, length: int) -> Any:
         return lines._tracer(batch, length if seq else None, True)
 
-    fitted = Symbolic.fit(traced, batch=4, seq=seq, largest_batch=512, largest_seq=64)
-    return fitted.families[0][1]
+    symbolic = Symbolic.fit(traced, batch=4, seq=seq, largest_batch=512, largest_seq=64)
+    return symbolic.families[0][1]
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from msgspec.structs import replace
 from torch import Tensor, nn
 
 from simulator import predict, predict_trace
-from simulator.hardware.host import hosts
+from simulator.hardware.gpu import gpu
+from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import build
+from simulator.simulate import step as steps
+from simulator.simulate.step import simulate
 from simulator.timing.profile import profile
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 from tests.simulator.simulate.steps import answer, refused, traced
+
+
+def test_kernels_are_timed_once_for_all_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    step, card, curves = traced("mlp-tiny"), gpu("h200"), profile()
+    first = simulate(step, card, host(), curves, "eager")
+    monkeypatch.setattr(steps, "roofs", lambda *_: pytest.fail("kernels were timed again"))
+    later = simulate(step, card, host(), replace(curves, gap_s=1e-3), "eager")
+    np.testing.assert_array_equal(later.columns.duration_s, first.columns.duration_s)
+    # back to back, each kernel now waits a millisecond
+    assert later.period_s == pytest.approx(later.gpu_busy_s + 1e-3 * len(later.kernels), rel=0.01)
 
 
 def test_a_network_that_waits_for_the_gpu_cannot_be_a_graph() -> None:

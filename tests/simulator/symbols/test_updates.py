@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,22 @@ def step(batch: int, optimizer: str | None, layers: int = 2) -> Trace:
     return trace(network, (x,), phase="training", optimizer=optimizer)
 
 
+@cache
 def fitted(optimizer: str | None) -> Symbolic:
     return Symbolic.fit(lambda batch, seq: step(batch, optimizer), seq=None)
+
+
+@cache
+def warmed_up() -> None:
+    """Take a step with each optimizer: a process does some work only once."""
+    for optimizer in OPTIMIZERS:
+        step(3, optimizer)
 
 
 @pytest.mark.parametrize("before", OPTIMIZERS[:3])
 @pytest.mark.parametrize("after", OPTIMIZERS)
 def test_families_with_another_update_equal_traces(before: str | None, after: str | None) -> None:
-    for optimizer in OPTIMIZERS:
-        step(3, optimizer)  # a process does some work only once
+    warmed_up()
     update = update_of(step(3, after))
     families = with_update(fitted(before), update, lambda batch, seq: step(batch, after))
     for batch in (1, 2, 9):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,6 +39,57 @@ def test_the_held_clock_takes_few_trials(kernel: Load, limit_w: float) -> None:
     counted = CountedLoad(kernel.roofs, kernel.hot, kernel.count)
     made_up(limit_w).settle(counted, 0.0, 0.0)
     assert len(counted.clocks) <= 10
+
+
+def tried_clocks(power_w: Callable[[float], float], limit_w: float) -> list[float]:
+    """The clocks at which the Illinois method, as in textbooks, needs the power."""
+    low, high, tried, stayed = 0.1, 1.0, [1.0, 0.1], 0
+    below, above = power_w(low) - limit_w, power_w(high) - limit_w
+    while True:
+        clock = (low * above - high * below) / (above - below)
+        tried.append(clock)
+        value = power_w(clock) - limit_w
+        if abs(value) < 1e-13 * limit_w:
+            return tried
+        if value > 0:
+            high, above = clock, value
+            below /= 2 if stayed == 1 else 1
+            stayed = 1
+        else:
+            low, below = clock, value
+            above /= 2 if stayed == -1 else 1
+            stayed = -1
+
+
+def computing_w(clock: float) -> float:
+    """The watts of 400 J in 1 s at the highest clock, where V is 1; at a share c of it, V is
+    (1 + c) / 2."""
+    return 100 + 400 * ((1 + clock) / 2) ** 2 * clock
+
+
+def waiting_w(clock: float) -> float:
+    """The watts of 100 J on the chip and 100 J of DRAM in 1 s, of which it computes 0.2 s."""
+    return 100 + (100 * ((1 + clock) / 2) ** 2 + 100) / max(1.0, 0.2 / clock)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "power_w", "limit_w"),
+    [
+        (load(1.0, 0.0, 400.0, 0.0), computing_w, 115.0),
+        (load(1.0, 0.0, 400.0, 0.0), computing_w, 212.5),
+        (load(1.0, 0.0, 400.0, 0.0), computing_w, 400.0),
+        (load(0.2, 1.0, 100.0, 1e12), waiting_w, 240.0),
+        (load(0.2, 1.0, 100.0, 1e12), waiting_w, 256.25),
+    ],
+)
+def test_the_value_of_an_end_that_stays_twice_is_halved(
+    kernel: Load, power_w: Callable[[float], float], limit_w: float
+) -> None:
+    counted = CountedLoad(kernel.roofs, kernel.hot, kernel.count)
+    made_up(limit_w).settle(counted, 0.0, 0.0)
+    expected = tried_clocks(power_w, limit_w)
+    ours = [1 / float(np.squeeze(slowdown.vector)) for slowdown in counted.clocks]
+    assert ours[: len(expected) - 1] == pytest.approx(expected[:-1], rel=1e-9)
 
 
 def test_points_without_a_solution_do_not_prolong_the_search() -> None:

@@ -125,6 +125,14 @@ def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
     assert float(joules) == pytest.approx(200 + 0.5625 * (131.5 + 32) + 10, rel=1e-12)
 
 
+def test_bytes_in_l2_draw_no_power_of_dram() -> None:
+    """Of 1e11 bytes at 0.1 nJ, a quarter is in L2: 7.5 J, and 100 W for 1 s."""
+    alone = load(1.0, 0.0, 0.0, 1e11)
+    quarter = Load(alone.roofs, np.array([0.25]), alone.count)
+    joules = made_up(500.0).joules(quarter, np.array(1.0), np.array(1.0), np.array(1.0))
+    assert float(joules) == pytest.approx(107.5, rel=1e-12)
+
+
 def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
     """At the lowest clock, 0.1, V² is 0.3025 and 1 s becomes 10 s: 100 + 0.3025 · 400 / 10 W."""
     kernel = load(1.0, 0.0, 400.0, 0.0)

@@ -35,6 +35,14 @@ def test_a_packaged_file_is_read_once() -> None:
     assert profile.cache_info().misses == len(packaged())
 
 
+def test_other_gaps_leave_the_kernels_as_they_are() -> None:
+    read = profile("h200")
+    gaps = dict.fromkeys(("gap_s", "graph_gap_s", "graph_launch_s"), 1e-6)
+    assert msgspec.structs.replace(read, **gaps).has_kernels_of(read)
+    for name in set(read.__struct_fields__) - set(gaps):
+        assert not msgspec.structs.replace(read, **{name: object()}).has_kernels_of(read)
+
+
 def test_a_residual_is_decoded_on_request() -> None:
     line = {"features": ["bytes"], "lengths": [1], "points": "LAE=", "values": "iBM="}
     encoded = msgspec.json.encode({**line, "spread": 0.1, "noise": 0.01})

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from simulator.costs.spatial.warp_loads import load_clocks
+from simulator.records import Tensor, row_major
+from tests.simulator.costs.conftest import launched, sig
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,28 @@ def test_clocks_of_arrays_are_those_of_their_points() -> None:
     steps = np.array([4, 128, 160])
     each = [load_clocks(int(step), int(step) * 64, 64, 64, 64, 64) for step in steps]
     assert load_clocks(steps, steps * 64, 64, 64, 64, 64).tolist() == each
+
+
+def bicubic_steps(channels: int, size: tuple[int, int], out: tuple[int, int], last: bool) -> int:
+    """The steps of an interpolation of two fp32 images, with channels last or first."""
+    (height, width), shape = size, (2, channels, *size)
+    channels_last = (channels * height * width, 1, channels * width, channels)
+    x = Tensor(shape, "float32", channels_last if last else row_major(shape))
+    target = ((2, channels, *out), "float32")
+    args = {"output_size": list(out)}
+    _, work = launched(sig("aten.upsample_bicubic2d.default", target, None, args, self=x))
+    assert work.dims["variant"] == "serial_cubic"
+    return work.dims["steps"]
+
+
+def test_bicubic_steps_are_planes_by_their_clocks() -> None:
+    """A full block takes 32 warps · 16 loads · 2 clocks = 1,024 for a plane."""
+    # 16 values in two sectors: 2 + 0.42 · 2 = 3 clocks; 2 · 8 planes · 32 · 16 · 3 / 1,024
+    assert bicubic_steps(8, (64, 64), (64, 128), last=False) == 24
+    # 128 places are 4 warps; 16 values in 16 sectors of one slot: 2 + 1.15 · 15 = 19 clocks;
+    # 2 · 32 planes · 4 · 16 · 19 / 1,024
+    assert bicubic_steps(32, (8, 8), (16, 8), last=True) == 76
+    # the same size has one load: 32 sectors of one slot, 38 clocks; 2 · 32 planes · 32 · 38 / 1,024
+    assert bicubic_steps(32, (64, 64), (64, 64), last=True) == 76
+    # 32 · 4 clocks are shorter than the wait of 550: 2 · 8 planes · 550 / 1,024 = 8.6
+    assert bicubic_steps(8, (64, 64), (64, 64), last=False) == 9

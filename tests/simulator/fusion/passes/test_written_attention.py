@@ -124,6 +124,24 @@ def test_neither_are_scaled_queries_and_float32() -> None:
     assert CALL not in launches(step(with_zero_exponentials, torch.float32))
 
 
+class Activated(Attention):
+    """The weighed values pass an activation, token by token, before they are joined."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        b, s, w = x.shape
+        q, k, v = (f(x).view(b, s, 4, 64).transpose(1, 2) for f in (self.q, self.k, self.v))
+        tokens = (self.weigh(q @ k.transpose(-2, -1)) @ v).transpose(1, 2)
+        return self.o(tokens.relu().reshape(b, s, w))
+
+
+def test_only_a_copy_of_the_result_is_the_calls() -> None:
+    module = Activated(with_zero_exponentials).to(torch.bfloat16)
+    traced = trace(module, (torch.zeros(4, 128, 256, dtype=torch.bfloat16),), gpu="h200")
+    names = [op.name for op in attended(traced, gpu("h200")).trace.ops]
+    assert sum(CALL in name for name in names) == 1
+    assert names.count("aten.relu.default") == 1
+
+
 def test_the_kernel_is_that_of_the_card() -> None:
     flash, efficient = (f"_scaled_dot_product_{name}_attention" for name in ("flash", "efficient"))
     assert flash in launches(step(with_zero_exponentials, card="a100"), "a100")
