@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 
 from app.theme import BODY_PX
 from app.widgets.canvas import Canvas
@@ -29,6 +29,25 @@ class Entry:
     children: tuple[Entry, ...] = ()
 
 
+class ContextMenu(QMenu):
+    """A menu that is deleted after it closes. A right click beside it opens the menu of the widget
+    there; Qt's own menus only close."""
+
+    def __init__(self, parent: QWidget, name: str, entries: Sequence[Entry] = ()) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAccessibleName(f"Menu of {name}")
+        fill_menu(self, entries)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Pass on the right click that has just closed the menu."""
+        at = event.globalPos()
+        under = None if self.isVisible() else QApplication.widgetAt(at)
+        if under is not None:
+            passed_on = QContextMenuEvent(event.reason(), under.mapFromGlobal(at), at)
+            QApplication.sendEvent(under, passed_on)
+
+
 def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
     """Add the entries to a menu."""
     menu.setToolTipsVisible(True)
@@ -46,13 +65,21 @@ def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
             action.triggered.connect(_without_arguments(entry.run))
 
 
-def add_actions(widget: QWidget, *actions: tuple[str, Callable[[], object]]) -> None:
-    """Give a widget a context menu, which its children without a menu of their own also open."""
-    widget.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+def add_actions(widget: QWidget, name: str, *actions: tuple[str, Callable[[], object]]) -> None:
+    """Give a widget the context menu of `name`, which its children without a menu of their own also
+    open."""
+    widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     for words, run in actions:
         action = QAction(words, widget)
         action.triggered.connect(_without_arguments(run))
         widget.addAction(action)
+
+    def open_menu(at: QPoint) -> None:
+        menu = ContextMenu(widget, name)
+        menu.addActions(widget.actions())
+        menu.popup(widget.mapToGlobal(at))
+
+    widget.customContextMenuRequested.connect(open_menu)
 
 
 def request_menu() -> None:
@@ -68,6 +95,22 @@ def copy_entry(title: str, rows: Sequence[Sequence[str]]) -> Entry:
     """An entry that copies rows of text as TSV."""
     text = "\n".join("\t".join(row) for row in rows)
     return Entry(title, lambda: QGuiApplication.clipboard().setText(text))
+
+
+def make_selectable(label: QLabel) -> None:
+    """Let the user select the text of a label; the menu of its view copies the text."""
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+
+
+def text_entries(widget: QWidget | None) -> list[Entry]:
+    """The entry that copies the selection or the text of a label whose text can be selected."""
+    if not isinstance(widget, QLabel):
+        return []
+    if not widget.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+        return []
+    text = widget.selectedText()
+    return [copy_entry("Copy selection" if text else "Copy text", [[text or widget.text()]])]
 
 
 def copy_entries(canvas: Canvas | None) -> list[Entry]:

@@ -15,7 +15,7 @@ from app.formulas.formula import Formula
 from app.scenes.timeline.pins import Pins
 from app.theme import Theme
 from app.widgets.canvas import Canvas
-from app.widgets.context_menu import Entry, copy_entries
+from app.widgets.context_menu import Entry, copy_entries, text_entries
 from app.widgets.elided_label import clauses
 
 
@@ -68,6 +68,7 @@ class View(QWidget):
         """Request the menu of the item below the pointer or, by key, of the chosen item."""
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         widget = QApplication.focusWidget() if by_key else self.childAt(event.pos())
+        text = text_entries(widget)
         while widget is not None and widget is not self and not isinstance(widget, Canvas):
             widget = widget.parentWidget()
         canvas, at = widget if isinstance(widget, Canvas) else None, event.globalPos()
@@ -75,7 +76,7 @@ class View(QWidget):
             chosen = canvas.over is not None
             place = canvas.card_at().toPoint() if chosen else canvas.rect().center()
             at = canvas.mapToGlobal(place)
-        self.menu_requested.emit(self.entries(canvas), at)
+        self.menu_requested.emit([*text, *self.entries(canvas)], at)
 
     def entries(self, canvas: Canvas | None) -> list[Entry]:
         """What can be done with the item `over` of a canvas; None stands for the rest of the

@@ -20,10 +20,14 @@ def say(figure: str, seconds: list[float], note: str = "", required_s: float | N
 
 def start(began: str) -> None:
     """Time from the command to a prediction on the screen."""
+    from app.cli import main
+    from app.commands.explore import import_before_qt
+
+    import_before_qt()  # as the command does before it imports the window
+
     from PySide6.QtCore import QTimer
 
     import app.explorer.window.start as starting
-    from app.cli import main
 
     open_window = starting.open_window
 

@@ -59,8 +59,11 @@ class Clustering(QObject):
     def watch(self, watched: bool) -> None:
         """Predict while `watched`, beginning with the current question; otherwise pause."""
         self.watched = watched
+        if not watched:
+            return
+        is_other = self._follow(self.session.state)
         now = self.clustered
-        if watched and (now.stale or now.answer is None) and not now.error and not self.busy:
+        if is_other or ((now.stale or now.answer is None) and not now.error and not self.busy):
             self._request()
 
     def cancel(self) -> None:
@@ -125,17 +128,21 @@ class Clustering(QObject):
         self.process.end()
 
     def _on_changed(self, before: State, after: State) -> None:
-        question = question_of(after)
+        if self.watched and self._follow(after):
+            self._request()
+
+    def _follow(self, state: State) -> bool:
+        """Show the question of a state. Returns whether it is another question."""
+        question = question_of(state)
         if question == self.clustered.question:
-            return
+            return False
         now = self.clustered
         search = now.search
         if search and not (search.ranking and belongs(search, question)):
             search = None
         stale = now.answer is not None
         self._show(replace(now, question=question, stale=stale, error="", search=search))
-        if self.watched:
-            self._request()
+        return True
 
     def _request(self) -> None:
         self.worker.cancel(_KEY)

@@ -118,12 +118,10 @@ class Collector(QObject):
     def _search(self, generation: int) -> None:
         """Collect a generation and the younger ones, or leave out all objects if these are too
         many."""
-        if self._leaves_out:
-            objects = sum(len(gc.get_objects(each)) for each in range(generation + 1))
-            if objects > _MOST_OBJECTS:
-                gc.freeze()
-                return
-        gc.collect(generation)
+        if self._leaves_out and count_objects(generation) > _MOST_OBJECTS:
+            gc.freeze()
+        else:
+            gc.collect(generation)
 
     def close(self) -> None:
         """Turn automatic collection on again. The worker threads must have ended."""
@@ -133,6 +131,15 @@ class Collector(QObject):
             gc.unfreeze()
         if self._was_enabled:
             gc.enable()
+
+
+def count_objects(generation: int) -> int:
+    """The number of objects in a generation and the younger ones.
+
+    No bytecode runs between `get_objects`, which refers to all objects, and the deletion of its
+    list: another thread would otherwise run while the tuple that it builds from an iterator has a
+    second reference, and `tuple` raises SystemError then."""
+    return sum(map(len, map(gc.get_objects, range(generation + 1))))
 
 
 def another_program_has_focus() -> bool:

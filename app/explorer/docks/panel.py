@@ -18,12 +18,13 @@ from PySide6.QtGui import (
     QPixmap,
 )
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.explorer.docks.veil import Veil
 from app.outputs import whole
 from app.theme import Theme
 from app.widgets.brushes import faint
+from app.widgets.context_menu import ContextMenu
 from app.widgets.elided_label import Elided
 from app.widgets.style import HEAD_HEIGHT
 from app.widgets.view import View
@@ -59,7 +60,8 @@ class Panel(QDockWidget):
         name.setProperty("tone", "title")
         self.subtitle = Elided()
         self.subtitle.setProperty("tone", "quiet")
-        self.menu = QMenu(self)
+        self.menu = ContextMenu(self, title)
+        self.menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         self._close = self.menu.addAction("Close panel")
         self._close.setToolTip("The View menu shows it again")
         self._close.triggered.connect(self.close)

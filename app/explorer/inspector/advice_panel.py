@@ -181,6 +181,7 @@ class AdvicePanel(QWidget):
         button.clicked.connect(lambda _=False, a=advice: self._apply(a))
         add_actions(
             row,
+            "the advice",
             ("Apply", button.click),
             ("Add as a scenario", lambda: self._add(advice)),
             ("Copy as command", lambda: QGuiApplication.clipboard().setText(advice.command)),

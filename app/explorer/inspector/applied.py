@@ -86,7 +86,7 @@ class AppliedList(QWidget):
             entries = [("Remove", remove.click)]
             if whatif.parameters and all(p.default is not None for p in whatif.parameters):
                 entries.append(("Reset to its defaults", self._resetting(place)))
-            add_actions(box, *entries)
+            add_actions(box, display_name(applied.name), *entries)
             row = Controls(
                 self.theme,
                 applied.name,

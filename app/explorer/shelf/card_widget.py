@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QByteArray, QMimeData, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -17,11 +18,12 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
 )
-from PySide6.QtWidgets import QApplication, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.answers.cards import MIME, Card, Kind
 from app.explorer.state.session import LETTERS
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.paint import Paint
 
 HEIGHT = 44
@@ -87,15 +89,14 @@ class CardWidget(QWidget):
 
     def menu(self, at: QPoint) -> None:
         """Show the menu of scenarios that the card can be applied to."""
-        menu, names = QMenu(self), self.sides()
-        menu.setAccessibleName(f"Menu of {self.card.title}")
+        names = self.sides()
         places = [(f"Apply to {name}", place) for place, name in enumerate(names)]
         if len(names) < len(LETTERS):
             places.append((f"New scenario {LETTERS[len(names)]} with {self.card.title}", NEW))
-        for words, place in places:
-            action = menu.addAction(words)
-            action.triggered.connect(lambda _=False, at=place: self.applied.emit(self.card, at))
-        menu.exec(at)
+        entries = [
+            Entry(words, partial(self.applied.emit, self.card, place)) for words, place in places
+        ]
+        ContextMenu(self, self.card.title, entries).popup(at)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:

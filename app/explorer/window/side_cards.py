@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from app.answers.answer import Answer
 from app.explorer.background.worker import later
@@ -16,6 +16,7 @@ from app.explorer.window.side_contents import Shown, paint_alike
 from app.explorer.window.verdict.bar import GRACE_MS
 from app.quantities import between, number, seconds_unit
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.paint import Paint, width
 from app.widgets.style import SIDE_HEIGHT, SIDE_LOW
 from simulator.prediction import REGIMES
@@ -122,11 +123,8 @@ class SideCard(QWidget):
 
     def menu(self, at: QPoint) -> None:
         """Show the menu of the scenario."""
-        menu = QMenu(self)
-        menu.setAccessibleName(f"Menu of {self.accessibleName()}")
-        for words, done in self._actions():
-            menu.addAction(words).triggered.connect(_without_arguments(done))
-        menu.exec(at)
+        entries = [Entry(words, done) for words, done in self._actions()]
+        ContextMenu(self, self.accessibleName(), entries).popup(at)
 
     def _actions(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         of_window = ("Go to Compare", "Copy as command", "Copy link")
@@ -256,10 +254,6 @@ class SideCard(QWidget):
             if part > 0.5:
                 paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
             at += part
-
-
-def _without_arguments(run: Callable[[], None]) -> Callable[[], None]:
-    return lambda: run()
 
 
 def _setup(answer: Answer) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QMenu
+from PySide6.QtCore import QPoint
 
 from app.explorer.docks.panel import Panel
-from app.widgets.context_menu import Entry, fill_menu
+from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.view import View
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class ViewMenus:
 
     def __init__(self, window: Window) -> None:
         self.window = window
-        self.menu: QMenu | None = None
+        self.menu: ContextMenu | None = None
         window.panels.created.connect(self._created)
         window.strip.action_requested.connect(self._trigger)
 
@@ -46,10 +45,7 @@ class ViewMenus:
     def open(self, view: View, entries: list[Entry], at: QPoint) -> None:
         """Open the menu at a screen position."""
         panel = self.panel(view.title)
-        menu = self.menu = QMenu(panel)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setAccessibleName(f"Menu of {view.title}")
-        fill_menu(menu, entries)
+        menu = self.menu = ContextMenu(panel, view.title, entries)
         formula = view.formula(at)
         if formula is not None:
             explain = menu.addAction("Explain this figure\tF1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +229,7 @@ def _modules(p: Prediction, host: Slices) -> tuple[Slices, Slices]:
     return _runs(host, owner, [(outer,) for outer, _ in parts]), _runs(host, owner, parts)
 
 
+@lru_cache(1 << 14)
 def split(module: str, phase: str = "forward") -> tuple[str, str]:
     """encoder.layer.4.attention.self.query → encoder.layer.4, attention.self."""
     parts = module.split(".") if module else []

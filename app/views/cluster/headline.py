@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSizePolicy
-
 from app.answers.cluster.page import Clustered
 from app.charts.cluster.headline import cluster_headline
 from app.charts.plan.headline import waiting_drawing
 from app.drawing.picture import Drawing
 from app.scenes.cluster_headline import headline_figures
 from app.theme import Theme
-from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
-from app.widgets.style import VERDICT_HEIGHT
+from app.widgets.figure_bar import FigureBar
 
 
-class ClusterBar(DrawingCanvas):
-    """The figures of a step; the accessible description gives them in words."""
+class ClusterBar(FigureBar):
+    """The figures of a step."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the cluster")
         self.clustered: Clustered | None = None
         self._shown: tuple[object, ...] = ()
-        self.setFixedHeight(VERDICT_HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
 
     def put(self, clustered: Clustered) -> None:
         """Show a step, or its progress."""
@@ -36,12 +28,11 @@ class ClusterBar(DrawingCanvas):
             return
         self._shown = shown
         answer = clustered.answer
-        words = [
-            f"{each.label}: {each.figure} {each.unit}; {each.note}"
+        figures = [
+            [each.label, f"{each.figure} {each.unit}; {each.note}"]
             for each in headline_figures(clustered)
         ]
-        regime = [f"{answer.regime}-bound"] if answer else [clustered.empty]
-        self.setAccessibleDescription("; ".join([*regime, *words]))
+        self.describe([[f"{answer.regime}-bound" if answer else clustered.empty], *figures])
         self.redraw()
 
     def drawing(self, width: float, height: float) -> Drawing | None:

@@ -22,6 +22,7 @@ from app.views.cluster.cluster_view import ClusterView
 from app.views.cluster.split_search import SplitSearchRows, search_rows
 from app.views.cluster.stepper import Stepper
 from app.views.cluster.what_ifs import WhatIfRows
+from app.widgets.context_menu import make_selectable
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
 from app.widgets.elided_label import Elided
@@ -84,9 +85,8 @@ class Split(ClusterView):
         )
         self.sharding.chosen.connect(self._shard)
         self.product = _label("")
-        self.product.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.notes = _label("support")
-        self.message = _label("danger")
+        make_selectable(self.product)
+        self.notes, self.message = _label("support"), _label("danger")
         self.step = Elided()
         self.step.setProperty("tone", "quiet")
         self.bar = QProgressBar()

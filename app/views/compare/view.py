@@ -24,7 +24,7 @@ from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.views.op_entries import op_entries
 from app.widgets.canvas import Canvas
-from app.widgets.context_menu import Entry
+from app.widgets.context_menu import Entry, make_selectable
 from app.widgets.view import View
 from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
@@ -57,7 +57,7 @@ class Compare(View):
         self.conclusion.setWordWrap(True)
         self.conclusion.setContentsMargins(14, 0, 14, 6)
         self.conclusion.setAccessibleName("Conclusion")
-        self.conclusion.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        make_selectable(self.conclusion)
         self.waterfall = WaterfallCanvas(theme)
         self.kernels = MovedKernels(theme)
         self.regimes = Regimes(theme)

@@ -102,6 +102,7 @@ class LessonRow(QFrame):
         self.setTabOrder(self.button, self.box)
         add_actions(
             self,
+            f"lesson {place + 1}",
             ("Open the lesson", self.button.click),
             ("Select for handing out", self.box.toggle),
         )

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.answers.plan.cards import CandidateCard, Dimension
 from app.answers.plan.fields import Field
 from app.answers.plan.words import short_gpu
 from app.theme import Theme
+from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.elided_label import Elided, clauses
 from app.widgets.fields.sentence_fields import TextField
 from app.widgets.fields.switch import Switch
@@ -135,15 +136,16 @@ class CandidateWidget(QFrame):
             super().keyPressEvent(event)
 
     def _menu(self, at: QPoint) -> None:
-        menu, card = QMenu(self), self.card
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        on = menu.addAction("Switch off" if card.use else "Switch on")
-        on.triggered.connect(lambda: self.switched.emit(card.id, not card.use))
-        listed = menu.addAction("Use the list's price")
-        listed.setEnabled(card.source == "yours")
-        listed.triggered.connect(lambda: self.priced.emit(card.id, ""))
-        menu.addAction("Remove").triggered.connect(lambda: self.removed.emit(card.id))
-        menu.popup(at)
+        card = self.card
+        switch = Entry(
+            "Switch off" if card.use else "Switch on",
+            lambda: self.switched.emit(card.id, not card.use),
+        )
+        price = Entry("Use the list's price", lambda: self.priced.emit(card.id, ""))
+        if card.source != "yours":
+            price = Entry(price.text, None, "used already" if card.price else "no price is listed")
+        remove = Entry("Remove", lambda: self.removed.emit(card.id))
+        ContextMenu(self, card.title, [switch, price, remove]).popup(at)
 
     def _toggles(self, dimension: Dimension, offered: Sequence[tuple[str, bool]]) -> list[QWidget]:
         buttons: list[QWidget] = []

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSizePolicy
-
 from app.answers.plan.planned import Planned
 from app.answers.plan.words import empty_words, figure_lines
 from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.drawing.picture import Drawing
 from app.scenes.plan.headline import HeadlineScene, headline_scene
 from app.theme import Theme
-from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
-from app.widgets.style import VERDICT_HEIGHT
+from app.widgets.figure_bar import FigureBar
 
 
-class PlanBar(DrawingCanvas):
-    """The figures of the chosen candidate; the accessible description gives them in words."""
+class PlanBar(FigureBar):
+    """The figures of the chosen candidate."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Verdict of the plan")
         self.scene: HeadlineScene | None = None
         self.waiting = ""
-        self.setFixedHeight(VERDICT_HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
 
     def put(self, planned: Planned) -> None:
         """Show the chosen candidate, or the empty bar."""
         row, spec = planned.row, planned.spec
         self.scene = None if row is None or spec is None else headline_scene(spec, row)
         self.waiting = empty_words(planned)
-        lines = figure_lines(spec, row) if row is not None and spec is not None else []
-        self.setAccessibleDescription("; ".join(f"{name}: {value}" for name, value in lines))
+        self.describe(figure_lines(spec, row) if row is not None and spec is not None else [])
         self.redraw()
 
     def drawing(self, width: float, height: float) -> Drawing | None:

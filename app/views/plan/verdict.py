@@ -24,7 +24,7 @@ from app.views.plan.plan_view import PlanView
 from app.views.plan.table import ROW_PX, CandidateTable
 from app.views.plan.tornado import TornadoCanvas
 from app.widgets.canvas import Canvas
-from app.widgets.context_menu import Entry
+from app.widgets.context_menu import Entry, make_selectable
 from app.widgets.elided_label import Elided
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.planning.result import Row
@@ -44,7 +44,7 @@ class PlanVerdict(PlanView):
         self.words = QLabel("Planning …")
         self.words.setWordWrap(True)
         self.words.setProperty("tone", "verdict")
-        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        make_selectable(self.words)
         self.error = QLabel()
         self.error.setWordWrap(True)
         self.error.setProperty("tone", "danger")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -37,6 +36,7 @@ from app.theme import Theme
 from app.views.plan.add_gpu import AddGpu
 from app.views.plan.candidate import CandidateWidget, form_of
 from app.views.plan.plan_view import PlanView
+from app.widgets.context_menu import make_selectable
 from app.widgets.fields.sentence import Sentence
 from app.widgets.fields.sentence_fields import MenuField, TextField
 from app.widgets.tab_order import insert_after, insert_before, tab_stops
@@ -64,7 +64,7 @@ class Workload(PlanView):
         self.message = QLabel()
         self.message.setProperty("tone", "danger")
         self.message.setWordWrap(True)
-        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        make_selectable(self.message)
         self.message.hide()
         self.meaning = QLabel()
         self.meaning.setProperty("tone", "quiet")

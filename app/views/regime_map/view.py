@@ -103,11 +103,10 @@ class RegimeMap(View):
             return None
         chart = self.chart if self._holds(side) else None
         spot = chart.spot(*self._places(side)) if chart else None
-        key = side.scenario.key
         if chart is None or not chart.done:
             within, level = self._within(side), self._level(side)
             return or_none(lambda cancelled: charted(side, names, level, cancelled, within))
-        if chart.field and spot and (self.exact is None or self.exact.key != key):
+        if chart.field and spot and (self.exact is None or self.exact.key != side.scenario.key):
             return or_none(lambda cancelled: exact(chart, side.scenario, spot, cancelled))
         if self.seek.requested:
             return or_none(lambda cancelled: seek_goals(side.scenario, text, cancelled))
@@ -118,6 +117,8 @@ class RegimeMap(View):
             self.chart = None
             self.map.fail(f"No map.\n{reason}")
             self.through.fail()
+        elif self.chart is not None and not self.chart.done:
+            self.status.say("not refined", "")
 
     def answer(self, result: Any) -> None:
         side = self.side
@@ -243,9 +244,8 @@ class RegimeMap(View):
             x, y = (x, self.names[0]) if x != self.names[0] else (self.names[1], y)
         self.names = (x, y)
         self._fill_menus()
-        self.map.chart, self.map.spot = None, None
+        self.chart = self.map.chart = self.map.spot = None
         self.map.failure = ""
-        self.chart = None
         self._slice()
         self.map.update()
         self.question_changed.emit()

@@ -29,6 +29,7 @@ from app.explorer.shelf.card_widget import NEW
 from app.explorer.state.session import LETTERS
 from app.explorer.window import side_cards
 from app.explorer.window.window import Window
+from app.widgets.context_menu import ContextMenu
 
 TYPED = ("", "7", "64", "0", "3000", "99999999", "bert", "zz", "1.5", "−3", "two words")
 KEYS = (
@@ -75,8 +76,8 @@ class User:
         patch.setattr(QFileDialog, "getSaveFileName", lambda *_: (self._file(), ""))
         user = self
 
-        class Menu(QMenu):
-            def exec(self, *_: Any) -> None:
+        class Menu(ContextMenu):
+            def popup(self, *_: Any) -> None:
                 user._entry(self)
 
         class Drag(QDrag):
@@ -84,7 +85,7 @@ class User:
                 return Qt.DropAction.IgnoreAction
 
         for module in (card_widget, side_cards, panel):
-            patch.setattr(module, "QMenu", Menu)
+            patch.setattr(module, "ContextMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.panels.panels.values():
             menu_of.more.clicked.disconnect()

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import verdict
@@ -27,7 +27,7 @@ from app.explorer.window.verdict.figures import figures
 from app.formulas.formula import Formula
 from app.formulas.step import metrics
 from app.theme import HEAD_PX, Theme
-from app.widgets.context_menu import Entry, copy_entry, fill_menu
+from app.widgets.context_menu import ContextMenu, Entry, copy_entry
 from app.widgets.paint import Paint
 from app.widgets.style import VERDICT_HEIGHT
 
@@ -136,19 +136,12 @@ class VerdictBar(QWidget):
         formula = self.formula(at)
         if formula is None:
             return
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setAccessibleName(f"Menu of {formula.name}")
-        explain = Entry("Explain this figure\tF1", lambda: self.explained.emit(at))
-        fill_menu(
-            menu,
-            [
-                explain,
-                copy_entry("Copy figure", [[formula.name, formula.sum]]),
-                copy_entry("Copy verdict", [[self.sentence]]),
-            ],
-        )
-        menu.popup(at)
+        entries = [
+            Entry("Explain this figure\tF1", lambda: self.explained.emit(at)),
+            copy_entry("Copy figure", [[formula.name, formula.sum]]),
+            copy_entry("Copy verdict", [[self.sentence]]),
+        ]
+        ContextMenu(self, formula.name, entries).popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         formulas = self.formulas()

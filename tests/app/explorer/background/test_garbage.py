@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject
 
 from app.explorer.background import garbage
-from app.explorer.background.garbage import Collector
+from app.explorer.background.garbage import Collector, count_objects
 from app.explorer.background.worker import Worker
 from app.widgets.drawing import application
 from simulator.scenario import trace_source
@@ -32,6 +32,31 @@ class Cycle:
 
     def __del__(self) -> None:
         self.deleted_in.add(threading.current_thread())
+
+
+def test_objects_are_counted_while_another_thread_builds_tuples():
+    ended, errors, built = threading.Event(), list[SystemError](), list[int]()
+
+    def build() -> None:
+        while not ended.is_set():
+            try:
+                built.append(len(tuple([each] for each in range(200))))
+            except SystemError as error:  # the tuple had a second reference while it grew
+                errors.append(error)
+
+    turn_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    builder = threading.Thread(target=build)
+    objects = [[each] for each in range(20_000)]
+    builder.start()
+    try:
+        counts = [count_objects(2) for _ in range(150)]
+    finally:
+        ended.set()
+        builder.join()
+        sys.setswitchinterval(turn_s)
+    assert min(counts) > len(objects)
+    assert not errors and set(built) == {200}
 
 
 def test_a_collection_waits_for_an_awaited_prediction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,11 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from app.answers.cluster.choice import ClusterQuestion
+from app.answers.cluster.page import Clustered
 from app.answers.plan.draft import of_table
 from app.examples import FIRST
 from app.explorer.background.cluster_process import OnMessage
+from app.explorer.background.clustering import question_of
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.window.window import Window
@@ -76,6 +78,8 @@ def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(window.cluster_page.clustering, "_ask", predictor.ask)
     side = replace(INITIAL.sides[0], scenario=cluster_driver.SMALL)
     window.session.reset(replace(INITIAL, sides=(side,), cluster=cluster_driver.TWO))
+    clustering = window.cluster_page.clustering
+    clustering.clustered = Clustered(question_of(window.session.state))  # of no earlier test
     window.session.show("Cluster")
     QCoreApplication.processEvents()
     cluster_driver.settled(window)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPointF, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu
 
 from app.examples import FIRST
 from app.explorer.window.window import Window
@@ -24,6 +24,7 @@ from app.views.sweep.view import Sweep
 from app.views.timeline.view import Timeline
 from app.widgets.view import View
 from simulator.whatif import apply
+from tests.app.explorer.mouse import close_popups, opened, right_click
 from tests.app.explorer.waiting import wait
 
 OF_CHART = [
@@ -40,9 +41,7 @@ OF_CHART = [
 @pytest.fixture(autouse=True)
 def _closed(window: Window) -> Iterator[None]:
     yield
-    while (popup := QApplication.activePopupWidget()) is not None:
-        popup.close()
-        QCoreApplication.processEvents()
+    close_popups()
 
 
 def view_of(window: Window, kind: type[View]) -> View:
@@ -60,18 +59,6 @@ def view_of(window: Window, kind: type[View]) -> View:
     QCoreApplication.processEvents()
     assert isinstance(view, kind)
     return view
-
-
-def right_click(widget: QWidget, at: QPointF) -> None:
-    place = at.toPoint()
-    mouse = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, widget.mapToGlobal(place))
-    QApplication.sendEvent(widget, mouse)
-
-
-def opened() -> QMenu:
-    menu = QApplication.activePopupWidget()
-    assert isinstance(menu, QMenu) and menu.accessibleName()
-    return menu
 
 
 def entries(menu: QMenu) -> dict[str, QAction]:
@@ -92,20 +79,19 @@ def test_a_mark_of_the_roofline_offers_its_ops_and_the_chart(window: Window):
     assert isinstance(view, Roofline)
     group = view.groups[0]
     right_click(view.canvas, QPointF(*view.canvas.frame.place(group)))
-    over = view.canvas.over
     texts = list(entries(opened()))
     assert texts[1:] == [
-        f"Show {'these ops' if len(over.ops) > 1 else 'this op'} in the table",
-        f"What if, for {'these ops' if len(over.ops) > 1 else 'this op'}",
+        f"Show {'these ops' if len(group.ops) > 1 else 'this op'} in the table",
+        f"What if, for {'these ops' if len(group.ops) > 1 else 'this op'}",
         "Copy figures",
         "Explain this figure",
         *OF_CHART,
     ]
     chosen("Copy figures")
-    assert QGuiApplication.clipboard().text().splitlines()[0].startswith(over.label)
+    assert QGuiApplication.clipboard().text().splitlines()[0].startswith(group.label)
     right_click(view.canvas, QPointF(*view.canvas.frame.place(group)))
     chosen(texts[0])
-    assert window.session.state.picked == view.canvas.picked == over.ops
+    assert window.session.state.picked == view.canvas.picked == group.ops
     right_click(view.canvas, QPointF(*view.canvas.frame.place(group)))
     chosen("Clear the selection")
     assert not window.session.state.picked
@@ -232,7 +218,8 @@ def test_candidates_of_a_plan_are_chosen_and_opened(planned: Window):
 
 
 def test_the_title_bar_and_the_shelf_have_the_panels_menu(window: Window):
-    for panel in (*window.beside, window.view_menus.panel("Roofline")):
+    view_of(window, Roofline)
+    for panel in (window.beside[0], window.view_menus.panel("Roofline")):
         head = panel.titleBarWidget()
         right_click(head, QPointF(4, 4))
         menu = QApplication.activePopupWidget()
@@ -273,7 +260,7 @@ def test_applied_what_ifs_are_reset(window: Window):
     )
     texts = [action.text() for action in box.actions()]
     assert texts == ["Remove", "Reset to its defaults"]
-    assert box.contextMenuPolicy() == Qt.ContextMenuPolicy.ActionsContextMenu
+    assert box.contextMenuPolicy() == Qt.ContextMenuPolicy.CustomContextMenu
     box.actions()[1].trigger()
     assert window.session.state.scenario.whatifs[-1].arguments == {"times": 2.0}
     window.inspector.applied.rows[0].parentWidget().actions()[0].trigger()

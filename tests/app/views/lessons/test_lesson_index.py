@@ -13,6 +13,7 @@ from app.lessons import FOLDER_VARIABLE, packaged
 from app.lessons.pack import read_all
 from app.views.lessons.index import last_question
 from app.views.lessons.view import Lessons
+from tests.app.explorer.mouse import close_popups, opened, right_click
 
 
 @pytest.fixture
@@ -52,8 +53,10 @@ def test_rows_open_their_lessons_and_keys_come_back(view: Lessons):
 
 def test_the_menu_of_a_row_opens_and_ticks_its_lesson(view: Lessons):
     row = view.index.rows[2]
-    opening, ticking = row.actions()
-    assert row.contextMenuPolicy() == Qt.ContextMenuPolicy.ActionsContextMenu
+    right_click(row, row.rect().center())
+    assert opened().accessibleName() == "Menu of lesson 3"
+    opening, ticking = opened().actions()
+    close_popups()
     ticking.trigger()
     assert row.box.isChecked()
     ticking.trigger()

@@ -161,6 +161,16 @@ def test_a_cancelled_map_has_no_answer(shown: Any, side: Side) -> None:
     assert view.chart is before
 
 
+def test_a_map_that_is_cancelled_while_it_is_refined_says_so(shown: Any, side: Side) -> None:
+    view = shown(RegimeMap, (side,), size=WIDE)
+    assert view.chart is not None and not view.chart.done
+    assert view.status.text() == "refining …"
+    view.show_cancelled("cancelled")
+    assert view.status.text() == "not refined" and view.map.chart is not None
+    view.answer(view.question((side,), 0)(lambda: False))
+    assert view.status.text() != "not refined"
+
+
 def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
     sizes = {"layers": 2, "width": 256, "heads": 4}
     scenario = Scenario("gpt2", mode="compiled", batch=4, seq=64, dtype="bf16", sizes=sizes)
