@@ -118,6 +118,4 @@ def test_ranks_of_one_machine_are_disturbed_independently(folder: Path) -> None:
     middle = [(1 + 0.2 * 0.5 ** (1 / n)) / 1.1 for n in (2, 4)]
     assert [two[0], four[0]] == [round(each, 2) for each in middle]
     assert two[2] < 1.3 * quiet_ / middle[0]
-    assert four[2] == pytest.approx(
-        exp(hypot(log(disturbed / middle[1]), log(1.25))), abs=0.005
-    )
+    assert four[2] == pytest.approx(exp(hypot(log(disturbed / middle[1]), log(1.25))), abs=0.005)
