@@ -67,7 +67,10 @@ def test_processors_are_kept_awake_by_one_process_each(monkeypatch: pytest.Monke
 def test_rank_0_appends_the_figures_of_all_ranks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange_calls, "of_each", lambda value: [value, value])
+    def of_two(value: object) -> list[object]:
+        return [value, value]
+
+    monkeypatch.setattr(exchange_calls, "of_each", of_two)
     path = str(tmp_path / "calls.jsonl.gz")
     append(path, {"machine": "M"})
     for rank in (0, 1):
@@ -89,7 +92,7 @@ def test_blocks_hold_the_calls_of_the_last_block(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "Event", MagicMock())
     monkeypatch.setattr(exchange_calls, "dist", SimpleNamespace(barrier=lambda: None))
-    monkeypatch.setattr(exchange_calls, "agreed", lambda value: value)
+    monkeypatch.setattr(exchange_calls, "agreed", float)
     timed = Timed(lambda x: spun(2_000_000))
     calls = [0]
 
