@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Generator
 
 from simulator.errors import InputError
 from simulator.parallel.plan import RankPlan
@@ -36,6 +37,9 @@ class _Simulation:
         self.events: list[tuple[float, int, int, int, int]] = []
         self.order = 0
         self.arrived: dict[object, list[tuple[int, int]]] = {}
+        self.hosts = [self.issuing(r) for r in range(len(self.ranks))]
+        for each in self.hosts:
+            next(each)
 
     # kinds of events: 0 a stream may begin its next kernel, 1 a kernel without collective may be
     # done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
@@ -65,56 +69,69 @@ class _Simulation:
                     self.finish(r, a, now)
                     self.retime(r, now)
             else:
-                self.host(r, now)
+                self.hosts[r].send(now)
         self.check()
         return [rank.times(self.steps) for rank in self.ranks]
 
     # -- the host --------------------------------------------------------------------------
 
-    def host(self, r: int, now: float) -> None:
-        """Issue kernels until the steps end, or until a sync or a full queue stops the host."""
+    def issuing(self, r: int) -> Generator[None, float, None]:
+        """Issue kernels until the steps end; a sync or a full queue stops the host, until it is
+        sent the time at which it continues."""
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         issue, start, queues, count = rank.issue, rank.start, rank.queues, rank.count
-        host_s, issued = max(rank.host_s, now), rank.issued
+        host_seconds, streams, sync_after = plan.host_s, plan.stream, plan.sync_after
+        running, depth, latency_s = rank.running, machine.depth, machine.latency_s
+        host_s, issued = 0.0, 0
+        now = yield
         while issued < rank.total:
             local = issued % count
             if local == 0 and issued > rank.tail_at:
                 host_s += plan.tail_s
                 rank.tail_at = issued
-            room = issued - machine.depth
+            room = issued - depth
             if room >= 0:
-                if start[room] < 0:
+                while start[room] < 0:
                     rank.host_waits = room
-                    break
-                host_s = max(host_s, start[room])
-            host_s += plan.host_s[local]
+                    rank.host_s, rank.issued = host_s, issued
+                    now = yield
+                    if now > host_s:
+                        host_s = now
+                if start[room] > host_s:
+                    host_s = start[room]
+            host_s += host_seconds[local]
             issue[issued] = host_s
-            stream = plan.stream[local]
+            stream = streams[local]
             queue = queues.get(stream)
             if queue is None:
                 queue = queues[stream] = deque()
             queue.append(issued)
             issued += 1
-            if len(queue) == 1 and stream not in rank.running:
-                self.push(max(now, host_s + machine.latency_s), 0, r, stream)
-            if plan.sync_after[local]:
+            if len(queue) == 1 and stream not in running:
+                self.push(max(now, host_s + latency_s), 0, r, stream)
+            if sync_after[local]:
                 rank.host_waits = issued - 1
                 if rank.end[issued - 1] < 0:
-                    break
+                    rank.host_s, rank.issued = host_s, issued
+                    now = yield
+                    host_s = max(host_s, now)
         rank.host_s, rank.issued = host_s, issued
+        while True:
+            yield
 
     def wake(self, r: int, k: int, now: float, ended: bool) -> None:
         """Continue the host if it waits for kernel k."""
         rank = self.ranks[r]
-        if rank.host_waits == k and k >= 0:
-            synced = rank.plan.sync_after[k % rank.count] and rank.issued == k + 1
-            if synced and not ended:
-                return
-            rank.host_waits = None
-            if synced:
-                self.push(max(now, rank.host_s) + self.machine.sync_s, 3, r)
-            else:
-                self.host(r, now)
+        if rank.host_waits != k or k < 0:
+            return
+        synced = rank.issued == k + 1 and rank.plan.sync_after[k % rank.count]
+        if synced and not ended:
+            return
+        rank.host_waits = None
+        if synced:
+            self.push(max(now, rank.host_s) + self.machine.sync_s, 3, r)
+        else:
+            self.hosts[r].send(now)
 
     # -- streams ---------------------------------------------------------------------------
 
@@ -178,27 +195,29 @@ class _Simulation:
         """
         rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
         queue, pending, count = rank.queues[stream], rank.pending, rank.count
-        parts, after, seconds = plan.parts, plan.after, plan.seconds
+        parts, after, seconds, watched = plan.parts, plan.after, plan.seconds, rank.watched
+        issue, start, end, free = rank.issue, rank.start, rank.end, rank.free_s
+        latency_s, gap_s, alone = machine.latency_s, machine.gap_s, not rank.held
         while queue:
             k = queue[0]
             local = k % count
             if parts[local] or (after[local] and not rank.ready(k)):
                 return now
-            issued = rank.issue[k] + machine.latency_s
+            issued = issue[k] + latency_s
             if issued > now:
                 now = issued
             if pending and now > pending[0]:
                 return now
-            rank.start[k] = now
+            start[k] = now
             if rank.host_waits == k:
                 self.wake(r, k, now, False)
-            end = now + seconds[local] / rank.speed(k, machine.units)
-            if rank.watched[local] or (pending and end >= pending[0]):
+            own = seconds[local] if alone else seconds[local] / rank.speed(k, machine.units)
+            ends = now + own
+            if watched[local] or (pending and ends >= pending[0]):
                 return now
             queue.popleft()
-            rank.end[k] = end
-            now = end + machine.gap_s
-            rank.free_s[stream] = now
+            end[k] = ends
+            free[stream] = now = ends + gap_s
         return now
 
     def transfer(self, arrived: list[tuple[int, int]], seconds: float, now: float) -> None:
@@ -269,10 +288,10 @@ class _Simulation:
 
     def check(self) -> None:
         for rank in self.ranks:
-            for k in range(rank.total):
-                if rank.end[k] < 0:
-                    raise InputError(
-                        f"rank {rank.plan.rank} waits forever for its collective number {k} of "
-                        "the step: expected every rank of a group to call the same collectives "
-                        "in the same order; correct the program"
-                    )
+            k = next((k for k, end_s in enumerate(rank.end) if end_s < 0), None)
+            if k is not None:
+                raise InputError(
+                    f"rank {rank.plan.rank} waits forever for its collective number {k} of "
+                    "the step: expected every rank of a group to call the same collectives "
+                    "in the same order; correct the program"
+                )
