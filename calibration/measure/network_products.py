@@ -43,7 +43,9 @@ def _digest(text: str) -> bytes:
 
 def _of(network: nn.Module) -> set[Linear]:
     linear = (each for each in network.modules() if isinstance(each, nn.Linear))
-    sizes = ((*map(int, each.weight.shape), getattr(each, "bias", None) is not None) for each in linear)
+    sizes = (
+        (*map(int, each.weight.shape), getattr(each, "bias", None) is not None) for each in linear
+    )
     return {(inputs, outputs, bias) for outputs, inputs, bias in sizes}
 
 

@@ -117,7 +117,7 @@ def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
 def launched(trace: Trace, gpu: GPU) -> list[tuple[Work, float, float]]:
     """The launches of a call, as in `Swept`. In a repeated call, operands that fit together are in
     L2; after a flush, only data written by the call itself."""
-    every = Launched(trace, gpu)
+    every = Launched(trace, gpu, steady=False)
     costs = [(every.hot(i), every.works(i)) for i in range(len(trace.ops))]
     touched = sum(work.bytes for _, works in costs for work in works)
     share = l2_share(min(_operands(trace), touched) / (gpu.l2_bytes or 1))

@@ -76,7 +76,7 @@ def recorded(pairs: Iterable[Pair], gpu: GPU) -> list[Sample]:
     """The launches of recorded networks."""
     samples: list[Sample] = []
     for recording, trace in pairs:
-        launched = Launched(trace, gpu)
+        launched = Launched(trace, gpu, steady=True)
         for index, op in enumerate(recording.ops):
             share = launched.hot(index)
             matched = match(launched.works(index), op.kernels)
@@ -85,13 +85,15 @@ def recorded(pairs: Iterable[Pair], gpu: GPU) -> list[Sample]:
 
 
 class Launched:
-    """A trace lowered for a GPU: the works of each op and the location of its operands."""
+    """A trace lowered for a GPU: the works of each op and the location of its operands. Unless the
+    step is one of a `steady` state, its inputs are in DRAM."""
 
-    def __init__(self, trace: Trace, gpu: GPU) -> None:
+    def __init__(self, trace: Trace, gpu: GPU, steady: bool) -> None:
         lowered = lower(trace, gpu)
         launching = np.zeros(len(trace.ops), np.bool_)
         launching[lowered.op_of] = True
-        self._hot = accesses(trace, launching).hot_share((gpu.l2_bytes or 0) * L2_REACH)
+        reach = (gpu.l2_bytes or 0) * L2_REACH
+        self._hot = accesses(trace, launching, steady).hot_share(reach)
         works: list[int] = lowered.work_of.tolist()
         self.dirty = dirty(lowered.works[work] for work in works)
         self._works: dict[int, list[Work]] = {}

@@ -18,6 +18,8 @@ from simulator.costs.registry import stated_argument
 from simulator.records import Signature, Trace
 from simulator.schedule.memory import memory
 
+NEVER = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class Accesses:
@@ -39,8 +41,9 @@ class Accesses:
         return np.bincount(self.op, hot, self.ops) / np.maximum(total, 1)
 
 
-def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
-    """Every access of the ops that launch kernels."""
+def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) -> Accesses:
+    """Every access of the ops that launch kernels. Unless the step is one of a `steady` state, L2 holds nothing
+    before it, and the distance of a first read is `NEVER`."""
     signatures, kinds = trace.signatures
     sizes_of = [_sizes(s) for s in signatures]
     reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
@@ -61,7 +64,7 @@ def accesses(trace: Trace, launching: NDArray[np.bool_]) -> Accesses:
     last_touched[by_storage[repeated]] = after[row[by_storage[repeated - 1]]]
     reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
     distance = np.where(reads, before[row] - last_touched + sizes, sizes)
-    distance[reads & (last_touched < 0)] = memory(trace).peak_bytes
+    distance[reads & (last_touched < 0)] = memory(trace).peak_bytes if steady else NEVER
     return Accesses(ops[row], sizes, distance, len(trace.ops))
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from simulator.records import Signature, Tensor, Trace
-from simulator.schedule.l2_reuse import Accesses, _sizes, accesses
+from simulator.schedule.l2_reuse import NEVER, Accesses, _sizes, accesses
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
@@ -49,6 +49,11 @@ def test_distances_by_hand() -> None:
         # x was touched two ops ago: the 800 bytes of exp since
         (3, 400, 400), (3, 400, 800 + 400), (3, 400, 400),
     ]  # fmt: skip
+
+
+def test_a_single_step_reads_its_inputs_from_dram() -> None:
+    repeated, single = (listed(accesses(STEP, np.ones(4, bool), each)) for each in (True, False))
+    assert single == [(0, 400, NEVER), *repeated[1:]]
 
 
 @pytest.mark.parametrize("skipped", [(), (0,), (2,), (0, 3)])
