@@ -42,8 +42,8 @@ class Accesses:
 
 
 def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) -> Accesses:
-    """Every access of the ops that launch kernels. Unless the step is one of a `steady` state, L2 holds nothing
-    before it, and the distance of a first read is `NEVER`."""
+    """Every access of the ops that launch kernels. Unless the step is one of a `steady` state, L2
+    holds nothing before it, and the distance of a first read is `NEVER`."""
     signatures, kinds = trace.signatures
     sizes_of = [_sizes(s) for s in signatures]
     reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
