@@ -8,8 +8,8 @@ from app.charts.plan.headline import waiting_drawing
 from app.drawing.picture import Drawing
 from app.scenes.cluster_headline import headline_figures
 from app.theme import Theme
+from app.views.figure_bar import FigureBar
 from app.widgets.drawn import QT_METRICS
-from app.widgets.figure_bar import FigureBar
 
 
 class ClusterBar(FigureBar):

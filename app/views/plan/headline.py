@@ -8,8 +8,8 @@ from app.charts.plan.headline import headline_drawing, waiting_drawing
 from app.drawing.picture import Drawing
 from app.scenes.plan.headline import HeadlineScene, headline_scene
 from app.theme import Theme
+from app.views.figure_bar import FigureBar
 from app.widgets.drawn import QT_METRICS
-from app.widgets.figure_bar import FigureBar
 
 
 class PlanBar(FigureBar):

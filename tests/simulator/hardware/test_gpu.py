@@ -209,16 +209,21 @@ def test_a_name_inside_another_does_not_match() -> None:
 # Speed
 
 
-def test_reading_all_takes_less_than_50_ms() -> None:
+def test_reading_all_takes_little_longer_than_parsing_their_text() -> None:
+    """Parsing takes two thirds of the time."""
     from simulator.hardware import gpu as hardware
 
-    took_s: list[float] = []
+    texts = [path.read_text(encoding="utf-8") for path in PACKAGED.glob("*.toml")]
+    ratios: list[float] = []
     for _ in range(5):
         hardware._parsed.cache_clear()  # pyright: ignore[reportPrivateUsage]
         start = time.process_time()
+        for text in texts:
+            tomllib.loads(text)
+        parsed = time.process_time()
         gpus()
-        took_s.append(time.process_time() - start)
-    assert min(took_s) < 0.050
+        ratios.append((time.process_time() - parsed) / (parsed - start))
+    assert min(ratios) < 2
 
 
 def test_an_id_reads_one_file_and_no_torch() -> None:

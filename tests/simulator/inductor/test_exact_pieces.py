@@ -186,6 +186,6 @@ def test_a_schedule_of_other_sizes_is_not_taken() -> None:
     step = item(replace(FIRST, launches=[small, *FIRST.launches[1:]]))
     assert step.origin.assumptions
     assert step.notes[-1] == (
-        "the rules fuse 1 graph, which Inductor does not schedule: it assumes other "
-        "sizes that depend on data"
+        "the rules fuse 1 graph, which Inductor does not schedule: it assumes "
+        "different data-dependent sizes"
     )
