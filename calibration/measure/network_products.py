@@ -34,7 +34,7 @@ _TRAINED = 0.25
 Linear = tuple[int, int, bool]
 """Inputs and outputs of a layer, and whether it has a bias."""
 Heads = tuple[int, int]
-"""The number of heads, and the numbers of one."""
+"""The number of heads, and the width of each."""
 
 
 def _digest(text: str) -> bytes:
