@@ -20,7 +20,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
@@ -33,6 +32,7 @@ from torch.cuda import nccl
 
 from calibration.cases.case import Step
 from calibration.measure.instruments.host_index import REFERENCE
+from calibration.measure.instruments.process_group import join
 from calibration.measure.instruments.timing import period
 
 SIZES = [1024 * 4**i for i in range(11)]
@@ -207,15 +207,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float, odd: 
     """Run as one process, which holds one GPU and one rank."""
     if protocol != "auto":
         os.environ["NCCL_PROTO"] = protocol
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), NCCL_NVLS_ENABLE="0")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl",
-        rank=rank,
-        world_size=ranks,
-        device_id=torch.device("cuda", rank),
-        timeout=timedelta(seconds=40),
-    )
+    join(rank, ranks, PORT, timeout_s=40)
     torch.cuda.set_stream(torch.cuda.Stream())
 
     def say(row: dict[str, Any]) -> None:

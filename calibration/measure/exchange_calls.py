@@ -28,7 +28,6 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from calibration.cases.case import Step
 from calibration.cases.steps.parallel import STEPS
 from calibration.measure.instruments.awake_processors import awake
 from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.process_group import join
 from calibration.measure.instruments.thread_usage import (
     counters,
     difference,
@@ -232,19 +232,11 @@ def profiled(call: Callable[[], Any]) -> dict[str, Any]:
 
 def measure(rank: int, ranks: int, run: Run, path: str, until: float, port: int) -> None:
     """Run as one process, which holds one GPU and one rank."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
     if run.processors:
         apart = (os.cpu_count() or 1) // ranks
         allowed = range(rank * apart, rank * apart + run.processors)
         os.sched_setaffinity(0, set(allowed))
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl",
-        rank=rank,
-        world_size=ranks,
-        device_id=torch.device("cuda", rank),
-        timeout=timedelta(seconds=40),
-    )
+    join(rank, ranks, port, timeout_s=40)
     process = Process(rank, ranks, run, path, until)
     acts, probes = exchanges(rank, ranks), Probes("cuda")
     for act in acts.values():

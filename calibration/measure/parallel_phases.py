@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from calibration.cases.steps.parallel import MEDIUM, ParallelStep
 from calibration.measure.host_phases import PHASES, phases_s
 from calibration.measure.instruments.host_probes import Probes
 from calibration.measure.instruments.live_blocks import live_blocks
+from calibration.measure.instruments.process_group import join
 from calibration.measure.parallel_steps import agreed, emptied
 from calibration.measure.programs.parallel_programs import spread, twin
 from calibration.measure.programs.sharded_calls import calls_s
@@ -142,11 +142,7 @@ def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
 
 def measure(rank: int, ranks: int, path: str, until: float) -> None:
     """Run as one process, which holds one GPU and one rank."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), NCCL_NVLS_ENABLE="0")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
+    join(rank, ranks, PORT)
     row: dict[str, Any] = {"calls": calls_s(ranks), "ranks": ranks}
     for place in range(-1, len(STEPS)):
         if agreed(float(time.time() > until)):

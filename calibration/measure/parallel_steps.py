@@ -27,10 +27,8 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +41,7 @@ from calibration.cases.case import Step
 from calibration.cases.steps.parallel import STEPS, ParallelStep
 from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.process_group import join
 from calibration.measure.instruments.timing import period
 from calibration.measure.programs.parallel_programs import Call, spread, twin
 
@@ -174,15 +173,7 @@ def measure(
     port: int,
 ) -> None:
     """Run as one process, which holds one GPU and one rank."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl",
-        rank=rank,
-        world_size=ranks,
-        device_id=torch.device("cuda", rank),
-        timeout=timedelta(seconds=HUNG_S),
-    )
+    join(rank, ranks, port, HUNG_S)
     for figures, those in ((measured, places), (profiled, profiled_places)):
         for place in those:
             if agreed(float(time.time() > until - LEAST_S)):
