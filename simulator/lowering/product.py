@@ -113,7 +113,8 @@ def _has_small_tiles(work: Work) -> bool:
 
 
 def _uses_bulk_loads(work: Work) -> bool:
-    """Whether a kernel with tensor memory accelerator loads exists; there is none for int8."""
+    """Whether a kernel can load the operands through the tensor memory accelerator, which no kernel
+    for int8 uses."""
     aligned = work.dims.get("align_bytes", 16) == 16
     return work.engine == "tensor" and aligned and not work.dtype.endswith("int8")
 
