@@ -127,7 +127,6 @@ def test_events_stand_before_and_after_each_call(monkeypatch: pytest.MonkeyPatch
     assert not timed.events
 
 
-@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").is_file(), reason="Linux")
 def test_the_system_counts_the_work_and_the_sleeps_of_a_thread() -> None:
     before = counters()
     until = time.process_time() + 0.05
