@@ -1,6 +1,6 @@
 """Measure products with the sizes that layers of networks have.
 
-`python -m calibration.measure.network_products FILE --draw` writes the linear layers of networks
+`python -m calibration.measure.network_products FILE` writes the linear layers of networks
 from transformers and timm as JSON lines: points of the sweeps `linear`, `product` (gradients) and
 `batched_product` (scores of attention and their sums). Rows and precision follow from the hash of
 the layer. It needs no GPU. `python -m calibration.measure.network_layers LOG --points FILE
@@ -120,7 +120,6 @@ def main() -> None:
     """Write the points."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--draw", action="store_true", required=True)
     options = parser.parse_args()
     lines = list(dict.fromkeys(json.dumps([p.operation, p.params]) for p in drawn()))
     options.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
