@@ -30,6 +30,7 @@ def explorer() -> Iterator[Row]:
             ("slider", "llama"),
             ("stalls",),
             ("cancel",),
+            ("zoom",),
             ("memory", "sessions"),
             ("memory", "windows"),
         ):

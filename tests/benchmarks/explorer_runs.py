@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from tests.benchmarks.explorer_windows import idle, loop_for, opened, painted
-
-
-def say(figure: str, seconds: list[float], note: str = "", required_s: float | None = None) -> None:
-    """Print one figure, with the seconds of all runs."""
-    print(json.dumps([figure, seconds, note, required_s]), flush=True)
+from tests.benchmarks.explorer_windows import idle, loop_for, opened, painted, say
+from tests.benchmarks.timeline_zoom import zoom
 
 
 def start(began: str) -> None:
@@ -262,6 +257,7 @@ if __name__ == "__main__":
         "slider": slider,
         "stalls": stalls,
         "cancel": cancel,
+        "zoom": zoom,
         "memory": memory,
     }
     RUNS[sys.argv[1]](*sys.argv[2:])

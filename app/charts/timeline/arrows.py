@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from app.charts.timeline.frame import Frame, Rows
 from app.drawing import Colour, Item, Mix, Path
 from app.drawing.items import Step
 from app.scenes.pixel_scale import Scale
-from app.scenes.timeline.lanes import Lanes
+from app.scenes.timeline.lanes import Floats, Lanes
 
 _APART_PX, _STUB_PX = 7.0, 26.0
 _BEYOND_PX = 2000.0
@@ -25,20 +25,27 @@ def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
     first = int(np.searchsorted(s.start_s[launched], x.low))
     last = int(np.searchsorted(s.issue_s[launched], x.high, "right"))
     near = launched[first:last]
-    starts, issues = x.many(s.start_s[near]).tolist(), x.many(s.issue_s[near]).tolist()
+    starts, issues = x.many(s.start_s[near]), x.many(s.issue_s[near])
     curves: list[Step] = []
     tips: list[Step] = []
-    before = -1e9
-    for issue, start in zip(issues, starts, strict=True):
-        if start - before >= _APART_PX:
-            before = start
-            if issue < x.begin - 1 or start > x.end + 1:
-                _stub(curves, tips, issue, start, x, rows)
-            else:
-                _arrow(curves, tips, issue, start, rows, _TIP_PX)
+    for place in _apart(starts):
+        issue, start = float(issues[place]), float(starts[place])
+        if issue < x.begin - 1 or start > x.end + 1:
+            _stub(curves, tips, issue, start, x, rows)
+        else:
+            _arrow(curves, tips, issue, start, rows, _TIP_PX)
         if start > x.end + _BEYOND_PX:
             break
     return _drawn(curves, tips, Mix("ink3", 0.8), 1.0)
+
+
+def _apart(starts: Floats) -> Iterator[int]:
+    """Indices of pixels that are at least `_APART_PX` right of the last one before them."""
+    reached: Floats = np.maximum.accumulate(starts)
+    place = 0
+    while place < reached.size:
+        yield place
+        place = int(np.searchsorted(reached, float(starts[place]) + _APART_PX))
 
 
 def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
