@@ -45,6 +45,8 @@ def test_a_family_selects_its_curve(family: str, dims: dict[str, Any], expected:
         ("tensor", "bfloat16", {"align_bytes": 4}, "gemm_tensor_half_4"),
         ("tensor", "bfloat16", {"align_bytes": 2}, "gemm_tensor_half_2"),
         ("tensor", "bfloat16", {"m": 1, "align_bytes": 4}, "gemv"),
+        ("tensor", "bfloat16", {"n": 1, "align_bytes": 8}, "gemv"),
+        ("tensor", "float8_e4m3fn", {"m": 1, "align_bytes": 8}, "gemm_tensor_float8"),
         ("tensor", "float16", {"item_bytes": 0.5}, "gemm_tensor_packed"),
         ("tensor", "int8", {}, "gemm_tensor_int8"),
         ("tensor", "tf32", {}, "gemm_tensor_tf32"),

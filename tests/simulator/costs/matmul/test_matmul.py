@@ -253,17 +253,29 @@ def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "k", "own"), [("float32", 16, True), ("bfloat16", 16, False), ("bfloat16", 17, True)]
+    ("dtype", "m", "n", "k", "own"),
+    [
+        ("float32", 1, 304, 16, True),
+        ("bfloat16", 1, 304, 16, False),
+        ("bfloat16", 1, 300, 16, True),  # lines of 600 bytes: bulk loads fetch multiples of 16
+        ("bfloat16", 1, 304, 17, True),
+        ("bfloat16", 1, 304, 1, False),  # an outer product has no sums
+        ("bfloat16", 304, 1, 16, False),  # a column is one line
+        ("bfloat16", 300, 1, 16, True),
+        ("bfloat16", 304, 1, 17, True),
+        ("bfloat16", 304, 1, 1, False),
+    ],
 )
-def test_one_row_has_separate_kernels_unless_tensor_cores_compute_it(
-    dtype: str, k: int, own: bool
+def test_a_vector_has_separate_kernels_unless_tensor_cores_compute_it(
+    dtype: str, m: int, n: int, k: int, own: bool
 ) -> None:
-    a, b = ((1, k), dtype), ((k, 300), dtype)
-    (product,) = launched(sig("aten.mm.default", ((1, 300), dtype), self=a, mat2=b))
+    """As observed on an H200 for 641 products of one row or column."""
+    a, b = ((m, k), dtype), ((k, n), dtype)
+    (product,) = launched(sig("aten.mm.default", ((m, n), dtype), self=a, mat2=b))
     assert by_dot_products(product) == own
-    # 300 sums of dot products, each in ⌈k / 128⌉ = 1 step
+    # m·n sums of dot products, each in ⌈k / 128⌉ = 1 step
     assert (product.dims.get("runs"), product.dims.get("steps")) == (
-        (300, 1) if own else (None, None)
+        (m * n, 1) if own else (None, None)
     )
 
 
