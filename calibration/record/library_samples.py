@@ -79,9 +79,9 @@ FURTHER = (
     "resized",
 )
 """Further points of the draws of sweeps and of blind calls."""
-LAYERS = "network_layers"
-"""Convolutions with the sizes of networks' layers. They come before further points where a curve
-has more samples than its fit uses, since people run these sizes."""
+LAYERS = ("network_layers", "network_products")
+"""Convolutions and products with the sizes of networks' layers. They come before further points
+where a curve has more samples than its fit uses, since people run these sizes."""
 
 
 def further(gpu: GPU) -> Iterator[Swept]:
@@ -93,7 +93,8 @@ def further(gpu: GPU) -> Iterator[Swept]:
 
 def layers(gpu: GPU) -> Iterator[Swept]:
     """Every measured layer of a network, traced again."""
-    yield from _of_file(LAYERS, gpu)
+    for name in LAYERS:
+        yield from _of_file(name, gpu)
 
 
 def _of_file(name: str, gpu: GPU) -> Iterator[Swept]:
