@@ -35,7 +35,7 @@ class TimeLeft:
     _counts: int = 0
 
     def count(self, done: int, total: int) -> None:
-        """Note that `done` of `total` steps are done."""
+        """Record that `done` of `total` steps are done."""
         now_s = self.clock()
         if total != self.total or done < self.done:
             self._first, self._counts = (now_s, done), 0
@@ -86,7 +86,7 @@ class Running:
     show: Callable[[Any], None] = lambda part: None
 
     def count(self, done: int, total: int, items: str) -> None:
-        """Note that `done` of `total` items are done."""
+        """Record that `done` of `total` items are done."""
         self.left.count(done, total)
         self.items = items
 

@@ -128,8 +128,8 @@ def _check_into(
         )
     if workers and "://" in engine:
         raise InputError(
-            f"--workers with --engine {engine}: the workers of a cluster are started there: "
-            "expected --workers with local or ray alone; remove it"
+            f"--workers with --engine {engine}: a cluster starts its own workers: expected "
+            "--workers with local or ray only; remove it"
         )
 
 

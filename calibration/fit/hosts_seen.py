@@ -36,9 +36,9 @@ class MeasuredHosts(NamedTuple):
 
     `slowest` has the same for steps of several ranks, which wait for the slowest of their hosts:
     the median relative to that of one, and the interval around it. The median is that of
-    independent draws of processes. The interval is that of moments on one machine, whose ranks are
-    disturbed independently of each other: of four H200s, 14% of the ranks' probes were disturbed
-    and at least one in 42% of the moments, which is 46% for independent ranks
+    independent draws of processes. The interval is the spread between moments on one machine, whose
+    ranks are disturbed independently of each other: of four H200s, 14% of the ranks' probes were
+    disturbed and at least one in 42% of the moments, which is 46% for independent ranks
     (`calibration/measurements/h200_sxm_x4/exchange_calls`)."""
 
     processes: int

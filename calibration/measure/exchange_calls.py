@@ -249,7 +249,7 @@ def measure(rank: int, ranks: int, run: Run, path: str, until: float, port: int)
 
 @contextmanager
 def settings(run: Run) -> Generator[None]:
-    """The environment of a run's processes, with processors kept awake if it wants them."""
+    """The environment of a run's processes, with processors kept awake if the run requires it."""
     before = {name: os.environ.get(name) for name in run.environment}
     os.environ.update(run.environment)
     try:

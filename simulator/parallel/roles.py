@@ -1,4 +1,4 @@
-"""Find ranks that do the same, and trace each distinct rank once."""
+"""Find ranks that do the same work, and trace each distinct rank once."""
 
 from __future__ import annotations
 
