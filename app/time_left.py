@@ -25,7 +25,7 @@ _COUNT = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 @dataclass
 class TimeLeft:
     """An estimate from the pace since the first count. A total that changes, or a count that falls,
-    begins a new stage, whose pace is measured afresh."""
+    begins a new stage, whose pace is measured separately."""
 
     clock: Callable[[], float] = time.monotonic
     done: int = 0

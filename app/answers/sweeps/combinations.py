@@ -1,4 +1,4 @@
-"""Every combination of several axes, predicted block by block; blocks of an earlier call are kept.
+"""Every combination of several axes, predicted block by block; blocks of earlier calls are reused.
 
 A block holds the combinations with the same values on the leading axes. Which axes lead depends on
 what is shared: points of one GPU share its kernels' times, points that are traced or fused

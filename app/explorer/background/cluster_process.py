@@ -128,7 +128,7 @@ class ClusterProcess:
 
 
 def _main(pipe: Connection) -> None:
-    """Serve the pipe. The code of users' networks runs in a process of its own."""
+    """Serve the pipe. The code of users' networks runs in a separate process."""
     ISOLATION.begin()
     with_room(lambda: serve(pipe))
 
