@@ -117,7 +117,8 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """The work of a call that a kernel of the attention library runs, instead of ATen's."""
+    """The work of a call that runs as a kernel of the attention library instead of as one of
+    ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 
