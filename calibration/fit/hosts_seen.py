@@ -22,8 +22,9 @@ MODEL = 0.25
 host-bound steps from transformers, timm and networks in users' style are within this factor
 (`calibration.validate.packages`). Each of 12 processes has the same weight."""
 STEPS = 10
-"""Minimum number of steps with probes of a process that counts. A process that timed the fixed
-steps only at its start had the machine to itself at that time, and its later steps take longer."""
+"""A process counts only if at least this number of its steps have probes. A process that timed the
+fixed steps only at its start had the machine to itself at that time, and its later steps take
+longer."""
 _ENOUGH = 10
 """Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
 RANKS = (2, 4, 8, 16)

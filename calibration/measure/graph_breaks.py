@@ -148,7 +148,9 @@ def validate() -> None:
             timed_ms, modelled_ms = timed_s * 1e3, modelled_s * 1e3
             print(f"{breaks:4} breaks: {timed_ms:.3f} ms measured, {modelled_ms:.3f} ms predicted")
         timed_s, modelled_s = slopes(training)
-        print(f"one more graph: {timed_s * 1e6:.0f} us measured, {modelled_s * 1e6:.0f} us predicted")
+        print(
+            f"one more graph: {timed_s * 1e6:.0f} us measured, {modelled_s * 1e6:.0f} us predicted"
+        )
 
 
 if __name__ == "__main__":
