@@ -169,7 +169,7 @@ def _blocks(scenario: Scenario, axes: Axes) -> Iterator[Axes]:
 
 
 def _is_slow(scenario: Scenario, axes: Axes) -> bool:
-    """Whether predicting many points takes long, at the first dtype of the axes."""
+    """Whether predicting many points is slow, at the first dtype of the axes."""
     others = {name: values for name, values in axes.items() if name != "precision"}
     try:
         if "precision" in axes:
