@@ -258,8 +258,8 @@ def learned(gpu: str) -> Profile:
         own_profile = profile(str(own))
         if own_profile.gpu != gpu:
             raise InputError(
-                f"{own.name} is a profile of {own_profile.gpu}: expected one of {gpu}; name the "
-                f"file {own_profile.gpu}.json or calibrate {gpu} again"
+                f"{own.name} is a profile of {own_profile.gpu}: expected a profile of {gpu}; name "
+                f"the file {own_profile.gpu}.json, or calibrate {gpu} again"
             )
         return own_profile
     return next((p for p in map(profile, packaged()) if p.of == gpu), None) or profile(_DEFAULT)
