@@ -13,7 +13,8 @@ STDOUT = "-"
 
 
 def check_all(texts: Mapping[str, str | None], pictures: Mapping[str, str | None]) -> None:
-    """Check all targets by option. Raises InputError if one is not writable.
+    """Check all targets, each under the name of its option. Raises InputError if one is not
+    writable.
 
     At most one text may go to standard output, pictures need a file, and no two options may name
     the same file.

@@ -23,8 +23,8 @@ Step = Callable[[str], None]
 def shown() -> Generator[Step]:
     """Yield a function that shows a step; it does nothing unless standard error is a terminal.
 
-    Meanwhile, standard output goes to standard error, so that prints of the user's file do not mix
-    with the result."""
+    Meanwhile, standard output goes to standard error, so that the output of the user's file does
+    not mix with the result."""
     if not sys.stderr.isatty():
         with redirect_stdout(sys.stderr):
             yield lambda step: None

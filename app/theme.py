@@ -100,7 +100,7 @@ VIRIDIS = (
     "#FDE725",
 )  # fmt: skip
 """The map viridis of matplotlib (S. van der Walt and N. Smith, CC0) at eighths: lightness rises
-evenly, also for the colour-blind."""
+evenly, even for colour-blind readers."""
 _ORDERED_ENDS = {"dark": (0.4, 1.0), "light": (0.0, 0.52)}
 """The part of VIRIDIS with a contrast of at least 3:1 on the panels of a theme."""
 

@@ -25,7 +25,7 @@ _COUNT = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 @dataclass
 class TimeLeft:
     """An estimate from the pace since the first count. A total that changes, or a count that falls,
-    begins a new stage, whose pace is measured afresh."""
+    begins a new stage, whose pace is measured separately."""
 
     clock: Callable[[], float] = time.monotonic
     done: int = 0
@@ -35,7 +35,7 @@ class TimeLeft:
     _counts: int = 0
 
     def count(self, done: int, total: int) -> None:
-        """Note that `done` of `total` steps are done."""
+        """Record that `done` of `total` steps are done."""
         now_s = self.clock()
         if total != self.total or done < self.done:
             self._first, self._counts = (now_s, done), 0
@@ -86,7 +86,7 @@ class Running:
     show: Callable[[Any], None] = lambda part: None
 
     def count(self, done: int, total: int, items: str) -> None:
-        """Note that `done` of `total` items are done."""
+        """Record that `done` of `total` items are done."""
         self.left.count(done, total)
         self.items = items
 

@@ -174,7 +174,7 @@ def _path(word: str) -> str:
 
 
 def _opens_in_window(word: str) -> bool:
-    """Whether a word is a file or a link that only the window opens."""
+    """Whether a word is a file or a link that only the explorer opens."""
     return word.lower().endswith((".ridge", ".toml")) or (
         is_link(word) and parts(word)[0] == "plan"
     )

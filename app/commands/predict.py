@@ -202,7 +202,7 @@ def _predict_parallel(
         if value:
             raise InputError(
                 f"{option} with --cluster {cluster}: this option applies to one GPU only: expected "
-                "the report alone; remove it"
+                "none; remove it"
             )
     with progress.shown() as step:
         step("tracing each distinct rank")

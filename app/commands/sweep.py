@@ -28,7 +28,7 @@ Over = Annotated[
     typer.Option(
         metavar="AXIS[=VALUES]",
         help="The axis: batch (the default), batch=1:512, seq=128:4096:6, gpu=h100,h200, any "
-        "what-if or size; with --into, repeat it, also with 'whatifs=none;+cuda_graph'.",
+        "what-if or size; with --into, repeat it; 'whatifs=none;+cuda_graph' is an axis too.",
     ),
 ]
 Into = Annotated[
@@ -128,8 +128,8 @@ def _check_into(
         )
     if workers and "://" in engine:
         raise InputError(
-            f"--workers with --engine {engine}: the workers of a cluster are started there: "
-            "expected --workers with local or ray alone; remove it"
+            f"--workers with --engine {engine}: a cluster starts its own workers: expected "
+            "--workers with local or ray only; remove it"
         )
 
 

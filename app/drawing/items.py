@@ -74,8 +74,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The shape of a regime around a point, or a circle without a regime. Equal radii give equal
-    areas.
+    """The shape of a regime around a point, or a circle if there is no regime. Equal radii give
+    equal areas.
 
     `hollow` is a ring: its edge in the regime's colour, filled with the panel's.
     """

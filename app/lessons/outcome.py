@@ -58,8 +58,8 @@ class RegimeChange:
 
 @dataclass(frozen=True)
 class Curve:
-    """The figure of a word along an axis, one row per value of the axis; `low` and `high` are its
-    80% interval."""
+    """The figure that a word stands for, along an axis, one row per value of the axis; `low` and
+    `high` are its 80% interval."""
 
     values: Floats
     figures: Floats

@@ -24,7 +24,7 @@ Follows = Literal[-1, 0, 1]
 @dataclass(frozen=True)
 class Word:
     """A figure with its text. `follows` is 1 if it grows with the time of the step, -1 if it falls,
-    0 if it does not depend on it; its interval derives from that. A `share` lies from 0 to 1."""
+    0 if it does not depend on it; its interval derives from that. A `share` is between 0 and 1."""
 
     name: str
     alone: Figure

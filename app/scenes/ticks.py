@@ -57,7 +57,7 @@ def choice_ticks(values: Sequence[object]) -> Ticks:
 
 
 def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round values between two, from zero."""
+    """Round values from `low` to `high`, multiples of one step."""
     span = high - low
     if span <= 0:
         return [low]

@@ -15,7 +15,7 @@ from app.widgets.style import VERDICT_HEIGHT
 
 
 class FigureBar(DrawingCanvas):
-    """The main figures of a page, also as its accessible description and as a menu that copies
+    """The main figures of a page; they are also its accessible description, and a menu copies
     them."""
 
     def __init__(self, theme: Theme, name: str) -> None:

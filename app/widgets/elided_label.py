@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 _LEAST = 6
 """Minimum number of letters of an elided text; a shorter text is not shown."""
 STEP_PX = 8
-"""Steps of the width for which a control with a changing text asks."""
+"""Steps, in pixels, of the width that a control with a changing text requests."""
 
 
 def clauses(words: str) -> tuple[str, ...]:
-    """A text, then without its last clauses, then nothing: a text that is elided in the middle of
-    its clauses is hard to read."""
+    """Shows the text in full, or without its last clauses, or nothing: a text that is cut within a
+    clause is hard to read."""
     ends = [clause.start() for clause in re.finditer(r"[;,:] ", words)]
     return words, *(words[:end] for end in reversed(ends)), ""
 
@@ -25,7 +25,7 @@ class Steady(QLabel):
     """A one-line label for a figure that changes often.
 
     Each change of a QLabel's text lays out all parents up to the window, which takes longer than
-    painting them. This label asks for a width in steps of 8 px, and only for a new step.
+    painting them. This label requests a width in steps of 8 px, and only if the step changes.
     """
 
     def __init__(self, words: str = "") -> None:

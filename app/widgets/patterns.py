@@ -138,7 +138,7 @@ def _zigzags(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
 
 def mark_path(regime: Mark | None, radius: float = 1.0) -> QPainterPath:
     """The mark of a regime around the origin: triangle, circle, square or diamond of equal area; a
-    circle without a regime."""
+    circle if there is no regime."""
     path = QPainterPath()
     outline = corners(regime, radius)
     if outline:

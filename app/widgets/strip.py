@@ -161,7 +161,7 @@ class Legend(QWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Paint again; lay out the panels, which takes longer, only for another width."""
+        """Paint again; lay out the panels only if the width changes, because that takes longer."""
         wide = self.sizeHint().width()
         if wide != self._wide:
             self._wide = wide

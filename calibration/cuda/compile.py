@@ -123,7 +123,7 @@ class Kernel:
         _must(status, f"looking for {name}")
 
     def prepare(self, blocks: int, threads: int, *arguments: Argument) -> Launch:
-        """A call that launches the kernel on the stream that is then current, also during graph
+        """A call that launches the kernel on the stream that is then current, even during graph
         capture, and returns the tensors among its arguments. Integers are passed as C `int`."""
         if not (0 < blocks <= MAX_GRID and 0 < threads <= MAX_THREADS):
             raise InputError(

@@ -1,8 +1,8 @@
 """Fit NVLink 4's constants of collectives to those measured on H200s and H100s of one host.
 
-`python -m calibration.fit.collectives --public FILE` prints the errors by machine, also with each
-machine left out of the fit, and writes `simulator/collectives/profiles/collectives.json`. FILE
-holds public nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype,
+`python -m calibration.fit.collectives --public FILE` prints the errors by machine, with that
+machine in the fit and left out of it, and writes `simulator/collectives/profiles/collectives.json`.
+FILE holds public nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype,
 message_bytes, latency_us and library. Only this file has 8 GPUs and reductions in the switch;
 without it, their constants stay as they are. NVLink 5 takes the constants with bandwidths twice as
 large.

@@ -161,7 +161,7 @@ def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
 
 
 def _spread(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """A subset of the samples, enough for few parameters and equal on every machine."""
+    """A subset of the samples, large enough for few parameters and the same on every machine."""
     if len(samples) <= _JUDGED:
         return samples
     rows: list[int] = np.sort(np.random.default_rng(0).permutation(len(samples))[:_JUDGED]).tolist()

@@ -22,8 +22,9 @@ MODEL = 0.25
 host-bound steps from transformers, timm and networks in users' style are within this factor
 (`calibration.validate.packages`). Each of 12 processes has the same weight."""
 STEPS = 10
-"""Minimum number of steps with probes of a process that counts. A process that timed the fixed
-steps only at its start had the machine to itself at that time, and its later steps take longer."""
+"""A process counts only if at least this number of its steps have probes. A process that timed the
+fixed steps only at its start had the machine to itself at that time, and its later steps take
+longer."""
 _ENOUGH = 10
 """Minimum number of processes on machines with a GPU for a separate spread of that GPU."""
 RANKS = (2, 4, 8, 16)
@@ -36,9 +37,9 @@ class MeasuredHosts(NamedTuple):
 
     `slowest` has the same for steps of several ranks, which wait for the slowest of their hosts:
     the median relative to that of one, and the interval around it. The median is that of
-    independent draws of processes. The interval is that of moments on one machine, whose ranks are
-    disturbed independently of each other: of four H200s, 14% of the ranks' probes were disturbed
-    and at least one in 42% of the moments, which is 46% for independent ranks
+    independent draws of processes. The interval is the spread between moments on one machine, whose
+    ranks are disturbed independently of each other: of four H200s, 14% of the ranks' probes were
+    disturbed and at least one in 42% of the moments, which is 46% for independent ranks
     (`calibration/measurements/h200_sxm_x4/exchange_calls`)."""
 
     processes: int

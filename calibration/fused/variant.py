@@ -15,7 +15,7 @@ from calibration.sweeps.registry import Call, Kind, Params, operation
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 jit: Any = triton.jit
-"""`triton.jit` without type hints: its own accept neither `num_warps` nor a number for a
+"""`triton.jit` without its type hints, which accept neither `num_warps` nor a number for a
 constant."""
 
 Function = Callable[..., Any]

@@ -13,7 +13,7 @@ from calibration.measure.instruments.timing import kernels, replayed
 from calibration.sweeps.registry import Call, Point
 
 BATCH = 60
-"""Points per profiler session, which takes long to start."""
+"""Points per profiler session, because a session is slow to start."""
 
 
 class GpuBench:

@@ -1,8 +1,8 @@
 """Time every all-reduce within steps over all GPUs of this machine, on the host and on the GPUs.
 
 `python -m calibration.measure.exchange_calls FILE.jsonl.gz --seconds 200` writes compressed JSON
-lines: the machine and how its processors sleep, then one line per case. Each of `RUNS` has
-processes of its own, with other settings. All ranks' clocks count the nanoseconds of one clock.
+lines: the machine and how its processors sleep, then one line per case. Each of `RUNS` has separate
+processes, with other settings. All ranks' clocks count the nanoseconds of one clock.
 
     part      "step": a step with tensor parallelism, whose all-reduce is one of
               `calibration.measure.programs.exchanges`; "loop": up to 60 all-reduces a block, with
@@ -61,8 +61,8 @@ SMALL, DECODE, SHORT = 11, 24, 35  # indices of steps
 
 @dataclass(frozen=True)
 class Run:
-    """Processes with settings of their own. `processors` is the number that each rank may use, 0
-    for all; with `awake` a thread of the lowest priority keeps each processor from sleeping."""
+    """Processes with particular settings. `processors` is the number that each rank may use, 0 for
+    all; with `awake` a thread of the lowest priority keeps each processor from sleeping."""
 
     name: str
     weight: float = 1.0
@@ -249,7 +249,7 @@ def measure(rank: int, ranks: int, run: Run, path: str, until: float, port: int)
 
 @contextmanager
 def settings(run: Run) -> Generator[None]:
-    """The environment of a run's processes, with processors kept awake if it wants them."""
+    """The environment of a run's processes, with processors kept awake if the run requires it."""
     before = {name: os.environ.get(name) for name in run.environment}
     os.environ.update(run.environment)
     try:

@@ -128,8 +128,8 @@ def recorded(training: bool) -> list[tuple[int, float]]:
 
 
 def slopes(training: bool) -> tuple[float, float]:
-    """Seconds of one more graph on the reference host, measured and predicted. The step without a
-    break gives the speed of the host."""
+    """Seconds that one more graph adds on the reference host, measured and predicted. The step
+    without a break gives the speed of the host."""
     rows = recorded(training)
     slower = rows[0][1] / predicted_s(rows[0][0], training)
     counts = [breaks for breaks, _ in rows[1:]]
@@ -140,7 +140,7 @@ def slopes(training: bool) -> tuple[float, float]:
 
 
 def validate() -> None:
-    """Print each step's period, then the seconds of one more graph."""
+    """Print each step's period, then the time that one more graph adds."""
     for training in (False, True):
         print("training" if training else "inference")
         for breaks, timed_s in recorded(training):
@@ -148,7 +148,9 @@ def validate() -> None:
             timed_ms, modelled_ms = timed_s * 1e3, modelled_s * 1e3
             print(f"{breaks:4} breaks: {timed_ms:.3f} ms measured, {modelled_ms:.3f} ms predicted")
         timed_s, modelled_s = slopes(training)
-        print(f"one more: {timed_s * 1e6:.0f} us measured, {modelled_s * 1e6:.0f} us predicted")
+        print(
+            f"one more graph: {timed_s * 1e6:.0f} us measured, {modelled_s * 1e6:.0f} us predicted"
+        )
 
 
 if __name__ == "__main__":

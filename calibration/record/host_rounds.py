@@ -31,7 +31,7 @@ this power: a fit to 616 rounds of probes in which bytecode took 1.5 to 2.7 time
 _STEADY = 0.15
 """A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25
-"""A step alone is host-bound if its time over its issue time is at most this."""
+"""A step alone is host-bound if the ratio of its time to its issue time is at most this."""
 
 
 class Round(NamedTuple):

@@ -79,8 +79,8 @@ def measured(predictions: Mapping[int, Row], machine: str = FIRST) -> list[Row]:
 def errors(
     how: str, predictions: Mapping[int, Row], machine: str = FIRST, most_overhead: float = 1.0
 ) -> dict[str, list[float]]:
-    """The errors of the steps of a kind by figure; for the interval 1 if it contains the period,
-    else 0. Only steps whose predicted share of overhead is at most `most_overhead` count."""
+    """The errors of the steps of a kind by figure; for the interval, 1 if it contains the period
+    and else 0. Only steps whose predicted share of overhead is at most `most_overhead` count."""
     by_figure: dict[str, list[float]] = {name: [] for name in (*FIGURES, INTERVAL)}
     for row in measured(predictions, machine):
         if row["how"] != how:

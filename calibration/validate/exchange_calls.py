@@ -54,12 +54,12 @@ def before_profile(cases: Iterable[Row]) -> Iterator[Row]:
 
 
 def period_s(row: Row) -> float:
-    """The slowest rank's seconds per step, the median of the blocks."""
+    """The slowest rank's seconds per step, as the median over the blocks."""
     return float(np.median(np.max([each["done_s"] for each in row["each"]], axis=0)))
 
 
 def undisturbed_s(row: Row) -> float:
-    """The host's seconds per step in each rank's fastest block, the median rank."""
+    """The host's seconds per step in each rank's fastest block, as the median over ranks."""
     return float(np.median(np.min([each["issued_s"] for each in row["each"]], axis=1)))
 
 

@@ -40,7 +40,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 class Layout(NamedTuple):
     """How `gpus` share a replica: by tensor parallelism, or with whole experts on each (`experts`),
-    or also with separate sequences on each (`sequences`)."""
+    possibly with separate sequences on each (`sequences`)."""
 
     gpus: int = 1
     experts: bool = False

@@ -51,7 +51,7 @@ _BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
 def host_of(suite: str) -> Host:
-    """The calibrated host at the speed of the one that recorded a suite, with the profiler's hooks
+    """The calibrated host at the speed of the host that recorded a suite, with the profiler's hooks
     in its process."""
     host = find_host()
     return hooked(host.slower(parts(host_index(suite), host.reference)))

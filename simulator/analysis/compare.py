@@ -121,8 +121,9 @@ def compare(scenarios: Sequence[Scenario], predictor: Predictor = predict) -> Co
 
 
 def comparison_predictions(scenarios: Sequence[Scenario]) -> int:
-    """The number of predictions of `compare`: each scenario, and for each change from the first one
-    the change alone and, except for the last, together with those before it."""
+    """The number of predictions that `compare` makes: one for each scenario and, for each change
+    from the first scenario, one with the change alone and (except for the last change) one with the
+    changes before it too."""
     changes = [len(_path(scenarios[0], other)) for other in scenarios[1:]]
     return len(scenarios) + sum(2 * count - 1 for count in changes if count)
 

@@ -212,7 +212,8 @@ def regime_map(
     counted: Callable[[int], None] = lambda done: None,
 ) -> RegimeMap:
     """The regimes at every pair of values. Boundaries are interpolated between neighbours, along
-    the logarithm of an axis of positive numbers. Raises InputError for equal or empty axes."""
+    the logarithm of an axis of positive numbers. Raises InputError if the axes are equal or one of
+    them is empty."""
     if x == y:
         raise InputError(f"a map of {x} by {y}: expected two different axes; choose another")
     if not xs or not ys:

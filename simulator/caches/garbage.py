@@ -18,14 +18,14 @@ _RETURN_S = 30.0
 
 
 def collect_seldom() -> None:
-    """Run the garbage collector seldom for the rest of the process; call this only in processes
+    """Run the garbage collector rarely for the rest of the process; call this only in processes
     that Ridgepoint starts."""
     gc.set_threshold(_NEW_OBJECTS)
 
 
 @contextmanager
 def few_collections() -> Generator[None]:
-    """Run the garbage collector seldom within this context, also in a process of the user."""
+    """Run the garbage collector rarely within this context, also in a process of the user."""
     young, *older = gc.get_threshold()
     gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)
     try:

@@ -184,8 +184,8 @@ def _read(path: Path) -> Host:
     spreads = host.spread, *host.spread_with.values(), *(each[1:] for each in host.slowest.values())
     if any(low > high for low, high in spreads):
         raise InputError(
-            f"{path.name} is not a valid host profile: its spread ends before it begins; "
-            "calibrate it again"
+            f"{path.name} is not a valid host profile: the high end of its spread is below "
+            "the low end; calibrate it again"
         )
     return host
 

@@ -31,7 +31,7 @@ class Reading:
         self.roles: list[Role] = []
 
     def enter(self, graph: Any, examples: list[Any]) -> None:
-        """Note the roles of the inputs of a graph that Dynamo traced."""
+        """Record the roles of the inputs of a graph that Dynamo traced."""
         for node in graph.graph.nodes:
             if node.op == "placeholder":
                 source: Any = getattr(node, "_dynamo_source", None)
@@ -96,7 +96,7 @@ class _Graph:
             self.numbers[name] = reading.saved[name] = reading.buffer(nbytes, role)
 
     def leave(self) -> None:
-        """Note the outputs of the graph, which the caller or the backward pass reads."""
+        """Record the outputs of the graph, which the caller or the backward pass reads."""
         for name, value in zip(self.lowered.output_names, self.lowered.graph_outputs, strict=True):
             if name is None or not hasattr(value, "get_name"):
                 continue

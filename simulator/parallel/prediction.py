@@ -43,7 +43,7 @@ class RankKernel:
 
 @dataclass(frozen=True)
 class RankPrediction:
-    """The prediction of one distinct rank, and the ranks that do the same."""
+    """The prediction of one distinct rank, and the ranks that do the same work."""
 
     ranks: tuple[int, ...]
     trace: Trace

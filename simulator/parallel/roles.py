@@ -1,4 +1,4 @@
-"""Find ranks that do the same, and trace each distinct rank once."""
+"""Find ranks that do the same work, and trace each distinct rank once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def roles(trace_rank: TraceRank, world_size: int) -> Roles:
     """Trace rank 0, then the ranks that it exchanges messages with, directly or through others (the
     stages of a pipeline), else the last rank.
 
-    The other ranks are assumed to do the same as the traced rank of their stage. Raises InputError
-    if two ranks call different collectives in a shared group.
+    The other ranks are assumed to do the same work as the traced rank of their stage. Raises
+    InputError if two ranks call different collectives in a shared group.
     """
     traces = {0: trace_rank(0)}
     stages = [0]

@@ -24,7 +24,7 @@ class Traffic:
 
 
 def traffic(rank: RankPrediction) -> Traffic:
-    """The traffic of a rank and of its node, whose other ranks are assumed to do the same."""
+    """The traffic of a rank and of its node, whose other ranks are assumed to do the same work."""
     cluster = rank.cluster
     link_bytes = link_s = network_bytes = network_s = 0.0
     for kernel in rank.kernels:

@@ -15,8 +15,8 @@ _NAMED = 3  # GPUs without a price that are listed by name
 
 
 def of_prices(spec: Spec, row: Row) -> Iterator[Assumption]:
-    """The assumptions on the price of each GPU without energy, the energy of all, the rates of
-    other currencies, the power and the emissions."""
+    """The assumptions on the price of each GPU without energy, the cost of the energy of all GPUs,
+    the rates of other currencies, the power and the emissions."""
     prices = spec.prices
     money = prices.currency.text
     energy_usd = (row.watts or 0.0) / 1000 * prices.energy_usd_per_kwh

@@ -157,7 +157,7 @@ class Assumption:
 class Plan:
     """A plan. `rows` are ranked: first those that fit, by cost, then the others, by their distance
     to the limits; `pruned` gives the reason for each candidate that was not tried; `figure` names
-    the figure that assumptions vary. Its texts give money in `currency`."""
+    the figure that assumptions vary. Its texts state amounts of money in `currency`."""
 
     kind: str
     question: str

@@ -201,8 +201,8 @@ def _counts(
 def _mapped(
     function: Callable[[Task], Result], tasks: Sequence[Task], workers: int
 ) -> Iterator[Result]:
-    """The results of tasks in order, from several processes. If a process dies, for example for
-    lack of memory, this process does the remaining tasks."""
+    """The results of tasks in order, from several processes. If a process dies, for example because
+    memory runs out, this process does the remaining tasks."""
     done = 0
     if workers > 1 and len(tasks) >= 8:
         try:

@@ -61,7 +61,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 @cache
 def _installed(name: str) -> ModuleSpec | None:
-    """The module that Python would import, also through finders of editable installations."""
+    """The module that Python would import, including through finders of editable installations."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
         if spec is not None:

@@ -64,7 +64,8 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class LocalExperts:
     """The experts of a process with the covariance spread² · e^−distance. `points` gives the
-    coordinates [numbers, axes] of the points with these numbers: a few of many experts are used."""
+    coordinates [numbers, axes] of the points with these numbers, because only a few of many experts
+    are used."""
 
     def __init__(
         self, points: Callable[[NDArray[np.uint16]], Floats], spread: float, experts: Experts

@@ -163,7 +163,7 @@ class _Versioned(msgspec.Struct):
 AUTOTUNED = (0.97, 1.12)
 """The range of an autotuned step's time, relative to its prediction. With templates as slow as
 untuned kernels, the inference steps of the catalogue would take 1 to 1.37 times as long (median
-1.12); the only measured step took 0.98 times."""
+1.12); the only measured step took 0.98 times as long."""
 
 VERSION = 3
 """The version of the profiles that this release reads and writes."""
@@ -219,7 +219,9 @@ def _of_card(path: Path) -> Profile:
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path.name} is not a valid card: {error}; calibrate again") from error
+        raise InputError(
+            f"{path.name} is not a valid file of a card: {error}; calibrate again"
+        ) from error
     own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
     return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
 
@@ -256,8 +258,8 @@ def learned(gpu: str) -> Profile:
         own_profile = profile(str(own))
         if own_profile.gpu != gpu:
             raise InputError(
-                f"{own.name} is a profile of {own_profile.gpu}: expected one of {gpu}; name the "
-                f"file {own_profile.gpu}.json or calibrate {gpu} again"
+                f"{own.name} is a profile of {own_profile.gpu}: expected a profile of {gpu}; name "
+                f"the file {own_profile.gpu}.json, or calibrate {gpu} again"
             )
         return own_profile
     return next((p for p in map(profile, packaged()) if p.of == gpu), None) or profile(_DEFAULT)

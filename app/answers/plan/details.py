@@ -12,14 +12,14 @@ from simulator.planning.spec import PARALLEL, SPLITS, WorkloadKind
 from simulator.scenario.resolved import OPTIMIZERS
 
 WITHOUT_FIELD: Mapping[str, str] = {
-    "prices.reserved": "a price for each GPU and a term: only a plan's file gives them",
+    "prices.reserved": "a price for each GPU and a term: only a plan's file sets them",
     "prices.term": "of prices.reserved",
-    "prices.purchase": "a price for each GPU and its use: only a plan's file gives them",
+    "prices.purchase": "a price for each GPU and its use: only a plan's file sets them",
     "prices.lifetime": "of prices.purchase",
     "prices.utilisation": "of prices.purchase",
-    "prices.rates": "a rate for each currency: only a plan's file gives them",
+    "prices.rates": "a rate for each currency: only a plan's file sets them",
     "prices.currency": "of prices.rates",
-    "prices.catalogue": "a card's price field shows the list's price, and takes another one",
+    "prices.catalogue": "a card's price field shows the list's price, and accepts another one",
 }
 """The keys of a spec that have no field, with the reason."""
 
@@ -136,7 +136,7 @@ def _host(draft: Draft) -> Field:
 
 
 def _work(draft: Draft, name: str, key: str, usual: str, options: tuple[str, ...]) -> Field:
-    """A choice of one text; `usual` stands for no key."""
+    """A choice between texts; the option `usual` removes the key."""
     shown = draft.get("workload", key) or usual
 
     def put(draft: Draft, text: str) -> Draft:

@@ -39,7 +39,8 @@ def _kind_and_network(scenario: Scenario) -> tuple[WorkloadKind, str]:
 
 
 def _with_gpu_first(draft: Draft, name: str | Mapping[str, object]) -> Draft:
-    """The draft with one more candidate, unless it is one already or is a GPU of the user's."""
+    """The draft with one more candidate, unless it is one already or is a GPU that the user
+    defined."""
     if isinstance(name, Mapping) or (own := gpu(name).id) not in {card.id for card in gpus()}:
         return draft
     if own in {card.id for card in listed(draft.spec.candidates)}:

@@ -1,4 +1,4 @@
-"""Every combination of several axes, predicted block by block; blocks of an earlier call are kept.
+"""Every combination of several axes, predicted block by block; blocks of earlier calls are reused.
 
 A block holds the combinations with the same values on the leading axes. Which axes lead depends on
 what is shared: points of one GPU share its kernels' times, points that are traced or fused
@@ -45,7 +45,7 @@ Known = dict[BlockKey, Block]
 """Blocks by their axes and values."""
 _SHARED, _SIZES = ("mode", "host_speed"), ("batch", "seq")
 _MOST, _MOST_SLOW = 1024, 32
-"""The largest number of combinations of a block: up to about 0.3 s of work, or 0.5 s of slow
+"""The largest number of combinations in a block: up to about 0.3 s of work, or 0.5 s of slow
 points."""
 
 
@@ -148,7 +148,7 @@ class _Answers:
 
 
 def _blocks(scenario: Scenario, axes: Axes) -> Iterator[Axes]:
-    """The axes of each block: those that lead with one value, in the order of `axes`."""
+    """The axes of each block, in the order of `axes`; leading axes have a single value."""
     dtypes = axes.get("precision", ())
     if len(dtypes) > 1:  # each dtype has traces of its own, which may be packaged or not
         for dtype in dtypes:
@@ -169,7 +169,7 @@ def _blocks(scenario: Scenario, axes: Axes) -> Iterator[Axes]:
 
 
 def _is_slow(scenario: Scenario, axes: Axes) -> bool:
-    """Whether many points take long, at the only dtype of the axes."""
+    """Whether predicting many points is slow, at the first dtype of the axes."""
     others = {name: values for name, values in axes.items() if name != "precision"}
     try:
         if "precision" in axes:
@@ -180,7 +180,8 @@ def _is_slow(scenario: Scenario, axes: Axes) -> bool:
 
 
 def _rank(name: str, slow: bool) -> int:
-    """The place of an axis among the leading ones. Hosts and modes share everything else."""
+    """The rank of an axis: axes of low rank lead. Points that differ only in host or mode share all
+    other work."""
     if name in _SHARED:
         return 3
     if name in _SIZES:

@@ -27,7 +27,7 @@ times."""
 
 
 def is_slow(scenario: Scenario, axes: Axes) -> bool:
-    """Whether many points take long because each one is fused or traced separately."""
+    """Whether many points are slow because each one is fused or traced separately."""
     resolved = resolve(scenario)
     modes = (resolved.mode, *axes.get("mode", ()))
     if any(compiles(str(mode)) for mode in modes) or "precision" in axes:

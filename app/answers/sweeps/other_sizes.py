@@ -64,8 +64,8 @@ def other_sizes(
 ) -> OtherSizes | None:
     """Predict a scenario at other batches and sequences, up to the memory limit. None if no family
     of traces covers these sizes: for a saved trace, for kernels fused by a what-if, and for a
-    user's own network that takes long to trace. `counted` receives the number of points done and
-    of all points; it may raise to stop.
+    user's own network that is slow to trace. `counted` receives the number of points done and of
+    all points; it may raise to stop.
     """
     resolved, ops = resolve(scenario), len(p.trace.ops)
     if resolved.request.saved or (resolved.request.network not in CATALOGUE and ops > _OPS_TO_FIT):

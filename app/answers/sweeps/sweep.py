@@ -82,7 +82,7 @@ def swept(
 
 
 def _only(axis: AxisValues, at: tuple[int, ...]) -> AxisValues:
-    """Some values of an axis, by their indices."""
+    """The values of an axis at some indices."""
     return replace(axis, values=tuple(axis.values[i] for i in at))
 
 

@@ -25,7 +25,7 @@ from app.theme import HEAD_PX, LABEL_PX
 from simulator.parallel.prediction import ParallelRegime
 
 _FIRST = 3.0
-"""The width of the first column over that of each other column."""
+"""The ratio of the first column's width to that of each other column."""
 
 
 def cluster_headline(

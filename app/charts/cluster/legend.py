@@ -14,7 +14,7 @@ _PATCH_PX, _GAP_PX = 19.0, 12.0
 def legend(
     entries: Iterable[tuple[str, Fill, Role]], left: float, right: float, metrics: Metrics
 ) -> tuple[list[Item], float]:
-    """Patches with their words, and the height of the rows in pixels."""
+    """Patches with their labels, and the height of the rows in pixels."""
     items: list[Item] = []
     x, y = left, ROW_PX / 2 + 4
     for words, fill, ink in entries:

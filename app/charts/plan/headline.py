@@ -20,7 +20,7 @@ from app.scenes.plan.headline import Figure, HeadlineScene
 from app.theme import HEAD_PX, SUPPORT_PX
 
 PAD, _FIRST = 14.0, 1.55
-"""The width of the first column over that of each other column."""
+"""The ratio of the first column's width to that of each other column."""
 _REACH = 0.5
 """The track of an interval spans from 0.5 to 1.5 times the figure."""
 

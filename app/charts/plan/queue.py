@@ -40,7 +40,7 @@ _FACTORY_PX, _HISTOGRAM_PX = 132.0, 124.0
 
 
 def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The factory over the two histograms; only the histograms in a low picture."""
+    """The factory above the two histograms; a low picture has only the histograms."""
     items: list[Item] = []
     spots: list[Spot] = []
     top = 4.0
@@ -144,8 +144,7 @@ def _cut(words: str, room: float, metrics: Metrics) -> str:
 
 
 def _prefill(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
-    """Triangles that represent the time; the filled ones are the share in which prompts are
-    read."""
+    """Triangles that represent the time; the filled ones are the share spent reading prompts."""
     d = scene.detail
     busy = d.prompt_share
     title = fitting(metrics, box.width - 34, "Prefill machine", "Prefill", px=BODY_PX, weight=600)

@@ -64,8 +64,8 @@ def _memory(frame: Frame) -> str:
 def _regime(
     frame: Frame, regime: Regime, middle: Point, metrics: Metrics, labels: Labels
 ) -> list[Item]:
-    """A regime's mark, name and limit near the middle of its area; without room, only the name, or
-    nothing."""
+    """A regime's mark, name and limit near the middle of its area; if there is too little room,
+    only the name, or nothing."""
     inside = frame.field.inside(regime)
 
     def belongs(x: float, y: float) -> bool:

@@ -21,7 +21,8 @@ _MOST_NAMED = 12
 _TIP_PX, _TIP_HALF_PX = 6.0, 3.5
 
 FEW = 120
-"""Marks after the heaviest ones are drawn together, below a label, and without a spot."""
+"""Number of heaviest marks that are drawn one by one, each with a spot; lighter marks are drawn
+together, below the labels."""
 _COLUMNS: ByIdentity[LaunchColumns] = ByIdentity(4)
 
 Mark = tuple[LaunchGroup, Point, float]

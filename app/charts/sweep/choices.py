@@ -26,8 +26,8 @@ from app.theme import LABEL_PX, SUPPORT_PX
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 70.0, 18.0, 30.0, 24.0, 44.0
 _TIMES, _BAR, _APART = 0.62, 0.68, 0.2
-"""The part of the height for times, and the width of a bar and the distance of variants as parts of
-a choice's room."""
+"""The share of the height for times; the width of a bar and the distance between variants, as
+shares of a choice's width."""
 
 
 def choices(swept: Swept, box: Box, metrics: Metrics) -> list[Item]:

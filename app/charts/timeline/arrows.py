@@ -49,7 +49,7 @@ def _apart(starts: Floats) -> Iterator[int]:
 
 
 def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
-    """The visible arrows of some kernels, in a strong color; at most a hundred."""
+    """The visible arrows of some kernels, in a strong colour; at most a hundred."""
     s, x, rows = lanes.prediction.schedule, frame.x, frame.rows
     curves: list[Step] = []
     tips: list[Step] = []

@@ -96,7 +96,7 @@ class Answering(QObject):
 
     def reload(self, path: Path) -> None:
         """Request new answers for the sides that run a saved file. Old answers stay until new ones
-        arrive, and also if the new predictions fail."""
+        arrive, even if the new predictions fail."""
         current = self._keys
         for key, answer in list(self.answers.items()):
             if code_of(answer.scenario) != path:

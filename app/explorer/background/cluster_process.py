@@ -31,8 +31,7 @@ Kind = Literal[
 OnMessage = Callable[[Kind, Any], None]
 _POLL_S = 0.03
 _PATIENCE_S = 10.0
-"""Time limit of a question's wait for the previous prediction, after which the process is
-restarted."""
+"""Longest time that a question waits for the previous prediction; the process is then restarted."""
 
 
 class CancelledError(RidgepointError):
@@ -129,7 +128,7 @@ class ClusterProcess:
 
 
 def _main(pipe: Connection) -> None:
-    """Serve the pipe. The code of users' networks runs in a process of its own."""
+    """Serve the pipe. The code of users' networks runs in a separate process."""
     ISOLATION.begin()
     with_room(lambda: serve(pipe))
 

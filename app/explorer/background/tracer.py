@@ -92,7 +92,7 @@ def serve(requests: BinaryIO, report: Callable[[Progress], None]) -> None:
 
 
 def main() -> None:
-    """Serve standard input. The code of users' networks runs in a process of its own, whose output
+    """Serve standard input. The code of users' networks runs in a separate process, whose output
     goes to standard error."""
     ISOLATION.begin()
     out = os.fdopen(os.dup(1), "wb", buffering=0)

@@ -32,7 +32,7 @@ class _Request:
     left: TimeLeft = field(default_factory=TimeLeft)
 
     def count(self, traces: int) -> None:
-        """Note the number of finished traces."""
+        """Record the number of finished traces."""
         self.traces = traces
         if self.traces <= self.expected:
             self.left.count(traces, self.expected)

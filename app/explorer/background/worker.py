@@ -220,7 +220,7 @@ class Worker(QObject):
         self.progressed.emit()
 
     def _note_traced(self, job: Job, need: UntracedError, reason: str) -> None:
-        """Note that a request of the tracing process ended. A job that needs the same trace a
+        """Record that a request of the tracing process ended. A job that needs the same trace a
         second time could not read it from the cache. Other jobs may wait for the same request."""
         key = key_of(need)
         lost = key in job.traced

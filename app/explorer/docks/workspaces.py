@@ -153,8 +153,8 @@ class Docks(QMainWindow):
             self._rearrange.start()  # not here: Qt is laying out the panels
 
     def settle(self) -> None:
-        """Divide the current size now if it has changed: not after the first painting, which would
-        draw every chart twice."""
+        """Divide the current size now if it has changed; if it were divided after the first
+        painting, every chart would be drawn twice."""
         if self._rearrange.isActive():
             self._rearrange.stop()
             self._follow_size()

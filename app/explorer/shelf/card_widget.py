@@ -81,7 +81,7 @@ class CardWidget(QWidget):
         return image
 
     def mime(self) -> QMimeData:
-        """The data of a drag of the card."""
+        """The data that a drag of the card carries."""
         data = QMimeData()
         data.setData(MIME, QByteArray(self.card.key.encode()))
         data.setText(self.card.title)

@@ -87,7 +87,7 @@ class Dropping:
         )
 
     def offered_current(self, key: str) -> Offer:
-        """The effect of a card on the current scenario, also on pages with a question of their
+        """The effect of a card on the current scenario, even on pages with a question of their
         own."""
         return self.offered(key, self.window.session.state.current)
 

@@ -22,8 +22,8 @@ _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
 
 
 class Status(QStatusBar):
-    """Three labels: activity, counts and sources; beside an activity that takes long, its share
-    done and Cancel."""
+    """Three labels: activity, counts and sources; beside a long-running activity, its share done
+    and Cancel."""
 
     cancelled = Signal()
     """The user pressed Cancel."""
@@ -107,7 +107,7 @@ class Status(QStatusBar):
         return {name: job for name, job in jobs if name and now_s - job.since_s > _LONG_S}
 
     def _share(self) -> float:
-        """The share done of the first counted job that takes long, or 0."""
+        """The share done of the first long-running job with a count, or 0."""
         counted = [job.report.left for job in self._long().values() if job.report.left.total]
         return counted[0].done / counted[0].total if counted else 0.0
 

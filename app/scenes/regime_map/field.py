@@ -110,8 +110,8 @@ def _need(mapped: Mapped) -> Floats:
 
 
 def _levels(low: float, high: float) -> list[float]:
-    """Round times between two: 1, 2 and 5 times powers of ten, or only the powers over a wide
-    range."""
+    """Round times from `low` to `high`: 1, 2 and 5 times powers of ten, or only the powers over a
+    wide range."""
     decades = np.log10(high / low) if low > 0 else 0
     parts = (1, 2, 5) if decades < 3 else (1,)
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)

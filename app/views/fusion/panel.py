@@ -39,7 +39,7 @@ class FusionPanel(QWidget):
         self.figure.setProperty("tone", "head")
         self.reasons = QLabel()
         self.reasons.setProperty("tone", "support")
-        self.reasons.setAccessibleName("Why it may be fused")
+        self.reasons.setAccessibleName("Why these can be fused")
         for label in (self.head, self.details, self.reasons):
             label.setWordWrap(True)
         self.everywhere = QCheckBox("Apply to all matching layers")
@@ -78,7 +78,7 @@ class FusionPanel(QWidget):
             written = saved_sum(scene, trial)
             self.details.setText("\n".join([written, *gain] if written else gain))
             checks = "\n".join(f"✓ {text}" for text in reasons(scene, trial.members))
-            self.reasons.setText(f"Why it may be fused\n{checks}" if checks else "")
+            self.reasons.setText(f"Why these can be fused\n{checks}" if checks else "")
         elif fused is not None:
             self.head.setText(f"Fused: {_listed(names)}")
             by_compiler = "Fused by the compiler; +fusion=none turns this off"

@@ -41,7 +41,7 @@ def in_words(chart: Chart, spot: Spot) -> tuple[str, str]:
 
 
 def share_explanation(chart: Chart, spot: Spot) -> str:
-    """Explain shares, with the shares of a point as the example."""
+    """Explain shares, with the shares of a point as an example."""
     at = chart.figures(spot)
     savings = ", ".join(f"{number(at[regime], 2)}% for {rate}" for regime, rate in _RATES)
     where, _ = in_words(chart, spot)

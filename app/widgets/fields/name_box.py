@@ -61,7 +61,7 @@ class NameBox(QLineEdit):
         self.editingFinished.emit()
 
     def _load(self) -> None:
-        """Read the names, and style the list, which is a window of its own, as the field."""
+        """Read the names, and give the list, which is a separate window, the style of the field."""
         popup = self.completer().popup()
         assert popup is not None
         sheet = _sheet_of(self)

@@ -14,7 +14,7 @@ _PAD_PX, _LEAST_PX = 22, 36
 
 
 class TextField(QLineEdit):
-    """A figure as text, as wide as its text. Enter, or leaving the field, enters the text; Esc
+    """A figure as text, as wide as its text. Enter, or leaving the field, accepts the text; Esc
     reverts it."""
 
     entered = Signal(object, str)

@@ -141,7 +141,7 @@ _PICTURES = {
 
 
 def transformer(spec: Spec, **sizes: Any) -> nn.Module:
-    """One of transformers' networks. Raises ImportError if the package is not installed."""
+    """A network from transformers. Raises ImportError if the package is not installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, own, names, example = spec
@@ -150,7 +150,7 @@ def transformer(spec: Spec, **sizes: Any) -> nn.Module:
 
 
 def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
-    """One of timm's networks and the side of its images. Raises ImportError if the package is not
+    """A network from timm and the side of its images. Raises ImportError if the package is not
     installed."""
     import timm  # pyright: ignore[reportMissingImports]  # an optional package
 

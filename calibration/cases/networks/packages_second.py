@@ -121,7 +121,7 @@ class Decoding(nn.Module):
 
 
 def decoder(spec: Spec, **sizes: Any) -> nn.Module:
-    """One of transformers' networks, decoding."""
+    """A network from transformers that decodes."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
     config_name, network_name, own, _, _ = spec

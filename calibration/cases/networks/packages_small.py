@@ -152,7 +152,7 @@ _SPECS: dict[str, Spec] = {
 
 
 def transformer(name: str, layers: int = 4) -> nn.Module:
-    """One of transformers' networks with `layers` layers. Raises ImportError if the package is not
+    """A network from transformers with `layers` layers. Raises ImportError if the package is not
     installed."""
     import transformers  # pyright: ignore[reportMissingImports]  # an optional package
 
@@ -174,8 +174,7 @@ def transformer(name: str, layers: int = 4) -> nn.Module:
 
 
 def timm_network(name: str, size: int = 64, **more: Any) -> nn.Module:
-    """One of timm's networks for small images. Raises ImportError if the package is not
-    installed."""
+    """A network from timm for small images. Raises ImportError if the package is not installed."""
     import timm  # pyright: ignore[reportMissingImports]
 
     network: Any = timm.create_model(name, pretrained=False, num_classes=16, **more)  # pyright: ignore

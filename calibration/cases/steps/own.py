@@ -40,7 +40,8 @@ OWN_CASES: tuple[Case, ...] = (
     *train("own-mixup", "autocast", 128, 0, "sgd"),
     *train("own-gru-cells", "fp32", 16, 48),
 )
-"""Eager steps, inference also as a CUDA graph, ordered so that every prefix covers all kinds."""
+"""Eager steps (inference steps as CUDA graphs too), ordered so that every prefix covers all
+kinds."""
 
 OWN_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")

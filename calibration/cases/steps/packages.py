@@ -70,7 +70,8 @@ PACKAGES: tuple[Case, ...] = (
     *infer("timm:deit3_base_patch16_224", "fp32", 16),
     *infer("hf-swinv2-tiny", "bf16", 16),
 )
-"""Eager steps, inference also as a CUDA graph, ordered so that every prefix covers all kinds."""
+"""Eager steps (inference steps as CUDA graphs too), ordered so that every prefix covers all
+kinds."""
 
 PACKAGES_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")

@@ -16,4 +16,4 @@ _DRAW = Draw(
 )
 
 PACKAGES_FIFTH = _DRAW.cases(SIZED_FIFTH, trained=40)
-"""Eager steps, inference also as a CUDA graph."""
+"""Eager steps; inference steps as CUDA graphs too."""

@@ -16,4 +16,4 @@ _DRAW = Draw(
 )
 
 PACKAGES_FOURTH = _DRAW.cases(SIZED_FOURTH, trained=16)
-"""Eager steps, inference also as a CUDA graph."""
+"""Eager steps; inference steps as CUDA graphs too."""

@@ -72,7 +72,8 @@ _TAUGHT = sorted(_TRAINABLE, key=lambda case: digest(case.name))[:_TRAINED]
 PACKAGES_SECOND: tuple[Case, ...] = tuple(
     sorted([*_STEPS, *map(trained, _TAUGHT)], key=lambda case: digest(case.name))
 )
-"""Eager steps, inference also as a CUDA graph, ordered so that every prefix covers all kinds."""
+"""Eager steps (inference steps as CUDA graphs too), ordered so that every prefix covers all
+kinds."""
 PACKAGES_SECOND_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
     for phase, count in _COMPILED.items()

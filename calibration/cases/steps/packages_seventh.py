@@ -19,7 +19,7 @@ _DRAW = Draw(
 _TRAINED, _COMPILED = 22, {"inference": 14, "training": 4}
 
 PACKAGES_SEVENTH = _DRAW.cases(SIZED_SEVENTH, trained=_TRAINED)
-"""Eager steps, inference also as a CUDA graph."""
+"""Eager steps; inference steps as CUDA graphs too."""
 PACKAGES_SEVENTH_COMPILED = tuple(
     replace(case, mode="compiled")
     for phase, count in _COMPILED.items()

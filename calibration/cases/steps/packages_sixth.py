@@ -19,7 +19,7 @@ _DRAW = Draw(
 _TRAINED, _COMPILED = 26, {"inference": 12, "training": 6}
 
 PACKAGES_SIXTH = _DRAW.cases(SIZED_SIXTH, trained=_TRAINED)
-"""Eager steps, inference also as a CUDA graph."""
+"""Eager steps; inference steps as CUDA graphs too."""
 PACKAGES_SIXTH_COMPILED = tuple(
     replace(case, mode="compiled")
     for phase, count in _COMPILED.items()

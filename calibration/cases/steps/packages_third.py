@@ -58,7 +58,7 @@ _STEPS = sorted(map(_drawn, SIZED_THIRD), key=lambda case: _digest(case.network)
 _TRAINABLE = [case for case in _STEPS if not case.network.endswith("-decode")]
 
 PACKAGES_THIRD: tuple[Case, ...] = (*_STEPS, *map(_trained, _TRAINABLE[::-1][:_TRAINED]))
-"""Eager steps, inference also as a CUDA graph."""
+"""Eager steps; inference steps as CUDA graphs too."""
 PACKAGES_THIRD_COMPILED: tuple[Case, ...] = tuple(
     replace(case, mode="compiled")
     for phase, count in _COMPILED.items()

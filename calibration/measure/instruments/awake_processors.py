@@ -14,7 +14,7 @@ _SPIN = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n
 
 @contextmanager
 def awake(wanted: bool = True) -> Generator[None]:
-    """Run one process of the lowest priority for each processor, if wanted."""
+    """Run one process of the lowest priority for each processor, if `wanted`."""
     count = (os.cpu_count() or 1) if wanted else 0
     spinning = [subprocess.Popen([sys.executable, "-c", _SPIN]) for _ in range(count)]
     try:

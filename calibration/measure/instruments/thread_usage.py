@@ -49,7 +49,7 @@ def counters() -> dict[str, float]:
 
 
 def difference(later: dict[str, float], earlier: dict[str, float]) -> dict[str, float]:
-    """What was added between two readings."""
+    """The increase of each total between two readings."""
     return {name: round(later[name] - earlier[name], 9) for name in later}
 
 

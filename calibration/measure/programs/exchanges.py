@@ -56,8 +56,8 @@ class DirectNccl:
 
 
 class Timed:
-    """An all-reduce with the beginning and the nanoseconds of each call on the host. With
-    `on_gpu`, events of the GPU stand before and after each call."""
+    """An all-reduce with the beginning and the nanoseconds of each call on the host. With `on_gpu`,
+    events of the GPU are recorded before and after each call."""
 
     def __init__(self, act: Reduce, on_gpu: bool = False) -> None:
         self.act = act

@@ -116,7 +116,7 @@ def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
                 waiting |= {executor.submit(run, chunk) for chunk in islice(left, 1)}
                 yield rows
     except BrokenExecutor as error:
-        raise EngineLostError("a process ended, perhaps for lack of memory") from error
+        raise EngineLostError("a process ended, perhaps because memory ran out") from error
     finally:
         executor.shutdown(wait=False, kill_workers=True)
 

@@ -117,7 +117,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """The work if a kernel of the attention library runs it instead of ATen."""
+    """The work of a call that a kernel of the attention library runs, not one of ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 

@@ -1,7 +1,7 @@
 """Indexed reads and writes, and the sorts and scans that some of them launch.
 
-Bytes count a row for each index, and the whole table at most, because repeated indices depend on
-the data.
+Bytes are one row per index, but at most the whole table, because shapes do not show which indices
+repeat.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def _turned(part: Tensor) -> int:
 
 
 def _row_lines(parts: list[Tensor]) -> int:
-    """Bytes of the lines of a row of turned parts. The next rows read the other elements of these
-    lines if L2 still holds them (`simulator.timing.l2_eviction`)."""
+    """Bytes of the lines that one row of transposed parts touches. The next rows read the other
+    elements of these lines if L2 still holds them (`simulator.timing.l2_eviction`)."""
     return max(t.shape[-1] for t in parts if _turned(t)) * _LINE_BYTES
 
 

@@ -26,7 +26,7 @@ def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
 
 @cost("aten.constant_pad_nd.default", "aten.pad.default")
 def constant_pad(op: Signature) -> tuple[Work, ...]:
-    """Fill the result, then copy the input into it; negative padding only is a clone."""
+    """Fill the result, then copy the input into it; if all padding is negative, only a clone."""
     pad = [int(size) for size in op.arg("pad", [])]
     source = op["self"]
     if pad and all(size <= 0 for size in pad):

@@ -1,7 +1,7 @@
 """Pointwise ops: unary, binary, ternary, activations and their gradients.
 
 An op is one row of a table: (FLOPs, instructions) per element of the result. FLOPs count 1 per
-arithmetic function, also for special functions such as exp. Instructions are issue slots of a
+arithmetic function, including special functions such as exp. Instructions are issue slots of a
 vector lane, estimated from the fp32 throughputs in the CUDA programming guide and the length of
 libdevice's fast paths: add, multiply or fused multiply-add 1, division 8, square root 6, exp 8, log
 10, sine 25, erf 20, pow 40. Each operand adds one slot for its load, store or conversion. Half

@@ -34,7 +34,8 @@ def partition(
     `simulator.fusion.rules` has the other levels. The optimizer is not in the compiled module.
     Without a profile no product is padded.
 
-    Raises InputError if the level is unknown, or does not support training and the step trains.
+    Raises InputError if the level is unknown, or if the step trains and the level does not support
+    it.
     """
     rule = RULES.get(level)
     if rule is None:

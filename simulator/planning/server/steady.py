@@ -92,7 +92,7 @@ def _steady_apart(
     step: StepTime, rules: Rules, pools: Pools, rate_per_s: float, prompt: float, output: float
 ) -> Steady:
     """The state of a decode server with separate prefill servers, each with its share of the load.
-    `prompt_share` is the busy time of prefill servers over that of all servers."""
+    `prompt_share` is the ratio of the busy time of prefill servers to that of all servers."""
     each = rate_per_s / pools.prefill
     reading = steady(step, replace(rules, pools=None), each, prompt, 1.0)
     decoding = steady(step, decode_rules(rules), rate_per_s / pools.decode, prompt + 1, output - 1)

@@ -22,8 +22,8 @@ from simulator.planning.step.traced_step import sizes_of
 from simulator.timing.profile import learned
 
 _SENT_BYTES = {"fp8": 1.0, "nvfp4": 4.5 / 8}
-"""By a step's precision, the bytes of each number that is sent. In precisions that are not listed
-here, numbers are sent in the dtype of the activations."""
+"""Bytes of each number that is sent, by the precision of the step. In precisions that are not
+listed here, numbers are sent in the dtype of the activations."""
 
 
 def reached(sizes: Mapping[str, Any], gpus: int) -> int:

@@ -5,6 +5,8 @@ that traced it. A file that other code traced is not used, so a packaged trace e
 The families of a training step with another optimizer are those of AdamW with the update of that
 optimizer, or a separate file if the layout or the order of gradients differs from batch to batch.
 `python -m simulator.scenario.packaged` updates the files.
+
+May import the networks' catalogue, symbols, and the other modules of `simulator.scenario`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
 
 _MIXTURES = ("gpt-oss-20b", "gpt-oss-120b", "qwen3-30b", "minimax-m2")
 OMITTED = {
-    "mamba2-130m.*.training.*": "a fit takes 51 traces and minutes",
+    "mamba2-130m.*.training.*": "a fit takes 51 traces, which is several minutes",
     "deepseek-v3*": "served on several GPUs only; a fit takes minutes",
     **{
         f"{name}*.{rest}": "served in bf16; a fit takes a minute"

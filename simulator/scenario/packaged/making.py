@@ -212,9 +212,9 @@ def _first_points(families: Symbolic) -> list[tuple[int, int]]:
 
 
 def _agrees(each: _Candidate, fresh: Fresh, ends: int) -> bool:
-    """Whether the families of a file give the same traces as fresh tracing: at this number of ends
-    of each cell, the far one first. With 0, for families that an earlier version of the code fitted
-    to this request, one point of each program is compared."""
+    """Whether the families of a file give the same traces as fresh tracing. `ends` is the number of
+    ends of each cell that are compared, the far end first; if it is 0, for families that an earlier
+    version of the code fitted to this request, one point of each program is compared."""
     try:
         families = load(FOLDER / each.file, fresh, each.half)
         points = [point for cell, _ in families.cells for point in cell.points(2)[-ends:]]

@@ -36,8 +36,8 @@ class _Loop:
     @property
     def arguments(self) -> int:
         """Arguments as Inductor counts them: one for each buffer read. Each buffer written counts
-        as two, the write and its ordering after the reads, and all except the last one also as a
-        value that is read later."""
+        as two, the write and its ordering after the reads, and all except the last one count as one
+        more, a value that is read later."""
         return len(self.reads) + 3 * len(self.writes) - 1
 
 

@@ -169,5 +169,5 @@ def test_files_of_one_gpu_are_refused_with_a_cluster(run: Run) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
         "error: --json with --cluster 2xh200: this option applies to one GPU only: expected "
-        "the report alone; remove it\n"
+        "none; remove it\n"
     )

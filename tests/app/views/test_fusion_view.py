@@ -117,7 +117,7 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
     assert saved == trial.bytes_saved // trial.count > 0
     assert any(name == "add, layer norm" for name, _, _ in together)
     lines = view.panel.reasons.text().splitlines()
-    assert lines[0] == "Why it may be fused"
+    assert lines[0] == "Why these can be fused"
     assert lines[1] == "✓ layer norm reads the output of add: 12.0 MiB not read again"
     assert len(lines) == 3
     # the fused norm does not write mean and deviation: 64 · 128 · 2 · 4 B = 64 KiB a kernel

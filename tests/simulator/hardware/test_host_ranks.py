@@ -24,7 +24,7 @@ def test_a_spread_of_ranks_that_ends_before_it_begins_is_refused(tmp_path: Path)
     path = tmp_path / "own.json"
     wrong = msgspec.structs.replace(HOST, slowest={2: (1.2, 1.3, 0.7)})
     path.write_bytes(msgspec.json.encode(wrong))
-    with pytest.raises(InputError, match="its spread ends before it begins"):
+    with pytest.raises(InputError, match="the high end of its spread is below the low end"):
         host(str(path))
 
 

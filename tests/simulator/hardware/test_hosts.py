@@ -110,7 +110,7 @@ def test_a_file_older_than_a_split_of_counts_has_no_time_for_the_new_ones(tmp_pa
 @pytest.mark.parametrize(
     ("change", "text"),
     [({"latency_s": 1.0}, "Expected `float` < 1.0"), ({"latency_s": -1e-6}, ">= 0.0"),
-     ({"spread": (0.0, 1.0)}, "> 0.0"), ({"spread": (1.2, 0.9)}, "its spread ends before")],
+     ({"spread": (0.0, 1.0)}, "> 0.0"), ({"spread": (1.2, 0.9)}, "the high end of its spread")],
 )  # fmt: skip
 def test_impossible_figures_are_refused(
     change: dict[str, object], text: str, tmp_path: Path
