@@ -35,6 +35,7 @@ def calls(files: Iterable[str]) -> Iterator[Swept]:
                 yield lowered(point, trace_call(point.make), row, card)
 
 
+@pytest.mark.slow
 def test_a_curve_predicts_the_same_times_again() -> None:
     """Processors round differently, so figures that no sample depends on may differ."""
     importlib.import_module("calibration.blind")

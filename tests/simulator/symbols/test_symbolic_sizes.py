@@ -72,7 +72,7 @@ def test_a_window_that_differs_beside_its_border_is_traced() -> None:
 EXPERTS = dict(width=64, layers=1, heads=4, kv_heads=2, hidden=32, experts=8, top=2, vocab=99)
 
 
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("training", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_experts_with_a_share_of_the_tokens_are_answered(training: bool) -> None:
     """An expert gets a quarter of the tokens, rounded: one token up to five, where the shapes have
     ones, which are left to tracing."""

@@ -172,7 +172,7 @@ def test_a_map_that_is_cancelled_while_it_is_refined_says_so(shown: Any, side: S
 
 
 def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
-    sizes = {"layers": 2, "width": 256, "heads": 4}
+    sizes = {"layers": 1, "width": 256, "heads": 4}
     scenario = Scenario("gpt2", mode="compiled", batch=4, seq=64, dtype="bf16", sizes=sizes)
     side = Side("A", "A", scenario, predict(scenario))
     view, seen = shown(RegimeMap, (side,), size=WIDE), list[Chart]()
