@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +184,7 @@ class Canvas(QWidget):
 
 
 @contextmanager
-def without_cards(widget: QWidget) -> Iterator[None]:
+def without_cards(widget: QWidget) -> Generator[None]:
     """Draw the canvases of a widget as if the pointer were elsewhere, for a picture of it."""
     canvases = widget.findChildren(Canvas)
     over = [canvas.over for canvas in canvases]
