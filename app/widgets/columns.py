@@ -1,7 +1,8 @@
-"""Columns of widgets: create a column with a title, and empty a column."""
+"""Columns of widgets: create a column with a title, empty a column, and delete a widget of it."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLayout, QVBoxLayout, QWidget
 
 
@@ -22,5 +23,18 @@ def empty(layout: QLayout) -> None:
         item = layout.takeAt(0)
         widget = item.widget() if item else None
         if widget is not None:
-            widget.hide()
-            widget.deleteLater()
+            discard(widget)
+
+
+def discard(widget: QWidget) -> None:
+    """Hide and delete a widget. Its focus goes to the nearest widget around it that takes it; Qt
+    would move it to the start of the window."""
+    focus = widget.window().focusWidget()
+    if focus is not None and (focus is widget or widget.isAncestorOf(focus)):
+        around = widget.parentWidget()
+        while around is not None and around.focusPolicy() == Qt.FocusPolicy.NoFocus:
+            around = around.focusProxy() or around.parentWidget()
+        if around is not None:
+            around.setFocus(Qt.FocusReason.MouseFocusReason)  # without a ring
+    widget.hide()
+    widget.deleteLater()
