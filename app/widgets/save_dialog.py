@@ -27,4 +27,5 @@ def ask_where(
 def _replaces(parent: QWidget, title: str, path: Path) -> bool:
     """Ask whether to replace a file that the user named without its suffix."""
     question = f"{path.name} already exists in {path.parent}.\nReplace it?"
-    return QMessageBox.question(parent, title, question) == QMessageBox.StandardButton.Yes
+    yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+    return QMessageBox.question(parent, title, question, yes | no, no) == yes
