@@ -266,7 +266,7 @@ class Opening(QObject):
         """Open a written file in the user's program for it, such as the browser."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self.banner.say(
-                f"no program opens {path}: expected one for {path.suffix} files; open the file "
+                f"No program opens {path}: expected one for {path.suffix} files; open the file "
                 "from a browser or an editor",
                 about="file",
             )

@@ -74,7 +74,7 @@ def test_an_export_says_where_the_file_is(
     assert isinstance(button, QToolButton) and button.text() == "Open"
     button.click()
     assert [url.toLocalFile() for url in opened] == [str(path.with_suffix(".csv"))]
-    assert window.banner.label.text().startswith(f"no program opens {path.with_suffix('.csv')}")
+    assert window.banner.label.text().startswith(f"No program opens {path.with_suffix('.csv')}")
     window.session.rename(0, "Another name")
     assert not window.banner.isVisible()
 
