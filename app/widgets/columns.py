@@ -30,11 +30,12 @@ def discard(widget: QWidget) -> None:
     """Hide and delete a widget. Its focus goes to the nearest widget around it that takes it; Qt
     would move it to the start of the window."""
     focus = widget.window().focusWidget()
-    if focus is not None and (focus is widget or widget.isAncestorOf(focus)):
+    if focus is widget or (focus and widget.isAncestorOf(focus)):
         around = widget.parentWidget()
-        while around is not None and around.focusPolicy() == Qt.FocusPolicy.NoFocus:
+        while around is not None:
+            if around.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                around.setFocus(Qt.FocusReason.MouseFocusReason)  # without a ring
+                break
             around = around.focusProxy() or around.parentWidget()
-        if around is not None:
-            around.setFocus(Qt.FocusReason.MouseFocusReason)  # without a ring
     widget.hide()
     widget.deleteLater()
