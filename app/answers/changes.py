@@ -24,6 +24,17 @@ def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
     return changed
 
 
+def as_fields(scenario: Scenario) -> Scenario:
+    """Set fields in place of what-ifs that only set one, such as +batch=64: a step on several GPUs
+    has fields, but no what-ifs of one GPU."""
+    for applied in scenario.whatifs:
+        if applied.name in ("batch", "seq", "mode"):
+            scenario = with_field(scenario, applied.name, next(iter(applied.arguments.values())))
+        elif applied.name == "cuda_graph" and scenario.mode == "eager":
+            scenario = with_field(scenario, "mode", "cuda_graph")
+    return scenario
+
+
 def _mode_of(scenario: Scenario) -> str | None:
     """The mode of a scenario; None if the scenario is invalid."""
     try:

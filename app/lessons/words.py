@@ -184,10 +184,12 @@ def ridge(p: Prediction) -> float:
 
 @_word(seconds)
 def at_peak(p: Prediction) -> float:
-    """Time of the FLOPs with every engine at its peak."""
-    each = [w.computed_flops / peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in p.works]
+    """Time of the products' FLOPs with their engines at their peak; of all FLOPs in a step without
+    products."""
     rows: list[int] = p.columns.work_of.tolist()
-    return sum(each[row] for row in rows)
+    works = [p.works[row] for row in rows]
+    counted = [w for w in works if w.family in PRODUCTS] or works
+    return sum(w.computed_flops / peak_flops_per_s(p.gpu, w.engine, w.dtype) for w in counted)
 
 
 @_word(_percent, -1, share=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from app.quantities import data
@@ -53,3 +54,15 @@ def saved_sum(scene: FusionScene, trial: Trial) -> str:
 
 def _noun(count: int) -> str:
     return "reader" if count == 1 else "readers"
+
+
+def refusal(scene: FusionScene, trial: Trial) -> str:
+    """Why the ops of a trial cannot be fused, with the names of their blocks in place of
+    "addmm (op 42)"."""
+
+    def name(found: re.Match[str]) -> str:
+        block = scene.blocks.get(int(found[1]))
+        return block.name if block else found[0]
+
+    words = re.sub(r"\w+ \(op (\d+)\)", name, trial.refused)
+    return words[:1].upper() + words[1:]

@@ -23,11 +23,12 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "
 @dataclass(frozen=True)
 class PartChange:
     """A what-if on a part: its text and the scenario with it. If it does not apply, the scenario is
-    None and the text is the reason."""
+    None and the text is the reason. `name` is the title without the value of a choice."""
 
     title: str
     words: str
     scenario: Scenario | None
+    name: str = ""
 
 
 def pattern(part: ModuleNode) -> str:
@@ -88,7 +89,8 @@ def on_part(
     """A what-if on a part with this value of its first choice, or with a default that has an
     effect."""
     dtype = value or _first_dtype(whatif, part, p)
-    title = f"{display_name(whatif.name)} {dtype or ''}".strip()
+    name = display_name(whatif.name)
+    title = f"{name} {dtype or ''}".strip()
     try:
         arguments = _arguments(whatif, part, dtype)
         if whatif.name == "precision" and dtype:
@@ -98,7 +100,7 @@ def on_part(
         for edit in new:
             edit(p.trace)
     except InputError as error:
-        return PartChange(title, str(error), None)
+        return PartChange(title, str(error), None, name)
     words = to_full_text(after.whatifs[-1]) if after != scenario else title
     lacking = _unsupported(p, dtype) if whatif.name == "precision" and dtype else ""
     return _applied(title, words + lacking, scenario, after)
@@ -131,8 +133,7 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
         arguments["ops"] = "*"
     elif not part.modules:
         raise InputError(
-            f"{part.name} is one op: {display_name(whatif.name)} applies to modules; choose "
-            f"{pattern(part)}, which contains it"
+            f"{part.name} is one op: expected a module; choose {pattern(part)}, which contains it"
         )
     if dtype:
         arguments[whatif.parameters[0].name] = dtype

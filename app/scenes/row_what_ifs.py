@@ -79,12 +79,12 @@ def row_choices(parts: list[ModuleNode], scenario: Scenario, p: Prediction) -> l
     """All what-ifs on a row, including those that do not apply."""
     if len(parts) == 1:
         return choices(parts[0], scenario, p)
-    titles = [change.title for change in choices(parts[0], scenario, p)] if parts else []
+    first = choices(parts[0], scenario, p) if parts else []
 
     def of(title: str) -> Callable[[ModuleNode, Scenario], PartChange]:
         return lambda part, now: next(c for c in choices(part, now, p) if c.title == title)
 
-    return [_one_by_one(parts, scenario, of(title), title) for title in titles]
+    return [_one_by_one(parts, scenario, of(each.title), each.title, each.name) for each in first]
 
 
 def _one_by_one(
@@ -92,6 +92,7 @@ def _one_by_one(
     scenario: Scenario,
     change: Callable[[ModuleNode, Scenario], PartChange],
     title: str = "",
+    name: str = "",
 ) -> PartChange:
     """Apply the change to each part; parts that refuse it stay unchanged."""
     if len(parts) > _MOST:
@@ -99,7 +100,7 @@ def _one_by_one(
             f"these ops are in {len(parts)} different modules: expected at most {_MOST}; "
             "group by module and choose one"
         )
-        return PartChange(title, words, None)
+        return PartChange(title, words, None, name)
     now, labels, refused = scenario, dict[str, str](), list[PartChange]()
     for part in parts:
         following = change(part, now)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,3 +181,17 @@ class Canvas(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         self.show_over(None)
+
+
+@contextmanager
+def without_cards(widget: QWidget) -> Generator[None]:
+    """Draw the canvases of a widget as if the pointer were elsewhere, for a picture of it."""
+    canvases = widget.findChildren(Canvas)
+    over = [canvas.over for canvas in canvases]
+    for canvas in canvases:
+        canvas.over = None
+    try:
+        yield
+    finally:
+        for canvas, item in zip(canvases, over, strict=True):
+            canvas.over = item

@@ -1,7 +1,8 @@
-"""Columns of widgets: create a column with a title, and empty a column."""
+"""Columns of widgets: create a column with a title, empty a column, and delete a widget of it."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLayout, QVBoxLayout, QWidget
 
 
@@ -22,5 +23,19 @@ def empty(layout: QLayout) -> None:
         item = layout.takeAt(0)
         widget = item.widget() if item else None
         if widget is not None:
-            widget.hide()
-            widget.deleteLater()
+            discard(widget)
+
+
+def discard(widget: QWidget) -> None:
+    """Hide and delete a widget. Its focus goes to the nearest widget around it that takes it; Qt
+    would move it to the start of the window."""
+    focus = widget.window().focusWidget()
+    if focus is widget or (focus and widget.isAncestorOf(focus)):
+        around = widget.parentWidget()
+        while around is not None:
+            if around.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                around.setFocus(Qt.FocusReason.MouseFocusReason)  # without a ring
+                break
+            around = around.focusProxy() or around.parentWidget()
+    widget.hide()
+    widget.deleteLater()

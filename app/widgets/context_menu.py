@@ -58,7 +58,8 @@ def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
             fill_menu(inner, entry.children)
             continue
         note = elided(entry.note, _NOTE_PX, BODY_PX)
-        action = menu.addAction(f"{entry.text}    {note}" if note else entry.text)
+        text, tab, key = entry.text.partition("\t")
+        action = menu.addAction(f"{text}    {note}{tab}{key}" if note else entry.text)
         action.setToolTip(entry.tip or entry.note)
         action.setEnabled(entry.run is not None)
         if entry.run is not None:

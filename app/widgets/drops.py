@@ -19,6 +19,8 @@ from app.widgets.paint import Paint, elided, face
 
 _WIDEST = 520.0
 """Maximum width of the text over a target, in pixels."""
+_FLAT, _CARD = 160.0, 200.0
+"""Targets below this height have room for the text only beside the card, which is this wide."""
 _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 
@@ -65,6 +67,7 @@ class Target(QObject):
         if isinstance(event, QDragEnterEvent):
             return self._enter(event)
         if kind == QEvent.Type.DragMove and isinstance(event, QDragMoveEvent):
+            self.outline.follow(event.position())
             self.moved(event)
             _accept(event)
             return True
@@ -82,6 +85,7 @@ class Target(QObject):
     def _enter(self, event: _Drag) -> bool:
         data = event.mimeData()
         key, paths = card_key(data), local_files(data)
+        self.outline.follow(event.position())
         if key:
             self._say(self.offer(key, event.position()))
         elif paths and self.files:
@@ -173,6 +177,8 @@ class Outline(QWidget):
         super().__init__(over)
         self.theme, self.low = theme, low
         self.words, self.refused = "", False
+        self.card_at_left = False
+        """Whether the dragged card is in the left half."""
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
@@ -190,6 +196,13 @@ class Outline(QWidget):
         self.raise_()
         self.show()
         self.update()
+
+    def follow(self, at: QPointF) -> None:
+        """Keep the text of a flat target in the half without the dragged card, which covers it."""
+        at_left = at.x() < self.width() / 2
+        if at_left != self.card_at_left:
+            self.card_at_left = at_left
+            self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -219,6 +232,9 @@ class Outline(QWidget):
             words = elided(words, room.width(), BODY_PX, 600)
             box = painter.boundingRect(room, middle, words).adjusted(-16, -4, 16, 4)
         box.moveCenter(area.center())
+        if area.height() < _FLAT and 2 * box.width() + _CARD < area.width():
+            quarter = area.width() / 4
+            box.translate(quarter if self.card_at_left else -quarter, 0)
         if self.low:
             box.moveBottom(area.bottom() - 8)
         paint.box(box, theme.danger_ground if self.refused else theme.bg2, colour, 6)

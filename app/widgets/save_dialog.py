@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-_SUFFIXES = (".csv", ".html", ".json", ".png", ".svg", ".toml")
+_SUFFIXES = (".csv", ".html", ".json", ".png", ".ridge", ".svg", ".toml")
 
 
 def ask_where(
@@ -17,5 +17,15 @@ def ask_where(
     text, _ = QFileDialog.getSaveFileName(parent, title, name, f"{kind} (*{suffix})")
     if not text:
         return None
-    path = Path(text)
-    return path.with_suffix(suffix) if path.suffix in _SUFFIXES else Path(f"{text}{suffix}")
+    chosen = Path(text)
+    path = chosen.with_suffix(suffix) if chosen.suffix in _SUFFIXES else Path(f"{text}{suffix}")
+    if path == chosen or not path.exists() or _replaces(parent, title, path):
+        return path  # the dialog itself asks before it returns the name of a file
+    return None
+
+
+def _replaces(parent: QWidget, title: str, path: Path) -> bool:
+    """Ask whether to replace a file that the user named without its suffix."""
+    question = f"{path.name} already exists in {path.parent}.\nReplace it?"
+    yes, no = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+    return QMessageBox.question(parent, title, question, yes | no, no) == yes

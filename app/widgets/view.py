@@ -111,6 +111,11 @@ class View(QWidget):
     def fail(self, reason: str) -> None:
         """Show the reason why `question` has no result."""
 
+    @property
+    def when_cancelled(self) -> str:
+        """The subtitle after the user cancelled `question`."""
+        return "cancelled; leave the page and come back to continue"
+
     def show_cancelled(self, reason: str) -> None:
         """Show that the user cancelled `question`."""
         self.fail(reason)

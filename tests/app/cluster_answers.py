@@ -38,6 +38,7 @@ def _rank(ranks: tuple[int, ...], bubble_s: float) -> RankAnswer:
         True,
         (Span("forward", 0.0, 30e-3), Span("backward", 32e-3, 90e-3)),
         (Span("wait", 40e-3, 41e-3, 0), Span("communication", 41e-3, 50e-3, 0)),
+        72e-3,
     )
 
 

@@ -42,7 +42,8 @@ class Span:
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """A distinct rank with all ranks that do the same work; `memory` holds peak bytes by role."""
+    """A distinct rank with all ranks that do the same work; `memory` holds peak bytes by role, and
+    `busy_s` are the seconds in which kernels other than collectives run."""
 
     ranks: tuple[int, ...]
     kernels: int
@@ -52,6 +53,7 @@ class RankAnswer:
     fits: bool
     compute: tuple[Span, ...]
     communication: tuple[Span, ...]
+    busy_s: float
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def _rank(
         rank.fits,
         tuple(_joined(compute, gap_s)),
         tuple(_joined(_communication(p, rank, places), gap_s)),
+        rank.gpu_busy_s - rank.exposed_communication_s,
     )
 
 

@@ -99,7 +99,7 @@ def gpu_items(
             items.append(Text(inner.left, y, words, "ink3" if used <= 1 else "danger", LABEL_PX))
         else:
             y -= 17
-    busy = (rank.parts.compute_s + rank.parts.memory_s) / answer.period_s
+    busy = rank.busy_s / answer.period_s
     if y + 26 <= inner.bottom:
         words = fitting(metrics, inner.width, f"busy {percent(busy)}", percent(busy), "",
                         px=SUPPORT_PX, weight=600)  # fmt: skip

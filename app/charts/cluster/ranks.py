@@ -62,13 +62,13 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
     right = width - 10 - _BUSY_PX - (_PACE_PX if pace else 0)
     plot = Box.between(12 + _NAME_PX, head, right, height)
     spots: list[Spot] = []
-    slowest = max(answer.ranks, key=_busy_s)
+    slowest = max(answer.ranks, key=lambda rank: rank.busy_s)
     for at, rank in enumerate(ranks):
         has_words = row_px >= _WORDS_PX
         y = head + (24 if listed else row_px / 2 - (10 if has_words else 0)) + row_px * at
         items += _name(answer, rank, y, metrics)
         items += _bar(rank, plot, y, answer.period_s, metrics)
-        busy = f"busy {percent(_busy_s(rank) / answer.period_s)}"
+        busy = f"busy {percent(rank.busy_s / answer.period_s)}"
         items.append(Text(plot.right + 10, y, busy, "ink", SUPPORT_PX, 600))
         if pace and rank is slowest:
             words = "sets the pace"
@@ -85,10 +85,6 @@ def ranks_drawing(answer: ClusterAnswer, width: float, height: float, metrics: M
         items.append(Text(12, y, f"{hidden} more: see the table", "ink3"))
     title = f"{len(answer.ranks)} distinct ranks of {answer.cluster.gpus}"
     return Drawing(width, height, tuple(items), tuple(spots), title)
-
-
-def _busy_s(rank: RankAnswer) -> float:
-    return rank.parts.compute_s + rank.parts.memory_s
 
 
 def _name(answer: ClusterAnswer, rank: RankAnswer, y: float, metrics: Metrics) -> list[Item]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from app.answers.changes import as_fields
 from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.choice import AnswerQuestion, ClusterQuestion, first
 from app.answers.cluster.page import Clustered
@@ -247,4 +248,5 @@ def _further(search: SplitSearch, kind: Kind, content: Any) -> SplitSearch:
 
 def question_of(state: State) -> ClusterQuestion:
     """The question of a session about its current scenario."""
-    return ClusterQuestion(state.scenario, state.cluster or first(state.scenario))
+    scenario = as_fields(state.scenario)
+    return ClusterQuestion(scenario, state.cluster or first(scenario))

@@ -14,6 +14,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPicture
 from PySide6.QtWidgets import QWidget
 
 from app.theme import Theme
+from app.widgets.canvas import without_cards
 
 _SIZE = QSize(1200, 800)
 """Maximum size of the window, which also fits on the screen and keeps the chart's proportions."""
@@ -28,7 +29,8 @@ class _Chart(pg.GraphicsObject):
         self._box = QRectF(widget.rect())
         self._picture = QPicture()
         painter = QPainter(self._picture)
-        widget.render(painter, QPoint())
+        with without_cards(widget):
+            widget.render(painter, QPoint())
         painter.end()
 
     def boundingRect(self) -> QRectF:

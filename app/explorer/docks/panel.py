@@ -24,6 +24,7 @@ from app.explorer.docks.veil import Veil
 from app.outputs import whole
 from app.theme import Theme
 from app.widgets.brushes import faint
+from app.widgets.canvas import without_cards
 from app.widgets.context_menu import ContextMenu
 from app.widgets.elided_label import Elided
 from app.widgets.style import HEAD_HEIGHT
@@ -160,7 +161,8 @@ def _image(view: View) -> QImage:
     image = QImage(view.size() * PIXEL_RATIO, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(PIXEL_RATIO)
     image.fill(view.theme.bg1)
-    view.render(image, QPoint())
+    with without_cards(view):
+        view.render(image, QPoint())
     return image
 
 
@@ -178,7 +180,8 @@ def _render(view: View, path: Path) -> None:
     drawing.setViewBox(QRect(QPoint(), size))
     drawing.setTitle(view.title)
     painter = QPainter(drawing)
-    view.render(painter, QPoint())
+    with without_cards(view):
+        view.render(painter, QPoint())
     painter.end()
     path.write_bytes(buffer.data().data())
 

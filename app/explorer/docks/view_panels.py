@@ -27,7 +27,6 @@ _IDLE_MS = 400
 """Delay after an answer before the window is considered idle."""
 _LATE_MS = 60
 """Delay after the last answer before late views are drawn, unless another one is computed."""
-_CANCELLED = "cancelled; leave the page and come back to continue"
 
 
 class ViewPanels(QObject):
@@ -103,8 +102,9 @@ class ViewPanels(QObject):
             if self.worker.busy(_key(offered)):
                 self.worker.cancel(_key(offered))
                 self._cancelled.add(offered)
-                panel.say(_CANCELLED)
-                self.views[offered].show_cancelled(_CANCELLED)
+                view = self.views[offered]
+                panel.say(view.when_cancelled)
+                view.show_cancelled(view.when_cancelled)
 
     def _shown(self, offered: Offered, shown: bool) -> None:
         if not shown:

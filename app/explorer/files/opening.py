@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.answers.cluster.choice import first
@@ -28,8 +28,6 @@ from simulator.errors import RidgepointError
 from simulator.formats.link import is_link, parts
 from simulator.formats.present import is_file
 from simulator.scenario.scenario import load
-
-_SESSIONS = f"Ridgepoint sessions (*{session_file.SUFFIX})"
 
 
 class Opening(QObject):
@@ -95,9 +93,11 @@ class Opening(QObject):
 
     def save_as(self) -> None:
         """Ask for a file and save the session to it."""
-        name, _ = QFileDialog.getSaveFileName(self.window_, "Save session", "", _SESSIONS)
-        if name:
-            self.attempt(lambda: self.files.save(Path(name)))
+        suffix, kind = session_file.SUFFIX, "Ridgepoint sessions"
+        name = str(self.files.path or f"session{suffix}")
+        path = ask_where(self.window_, "Save session", name, suffix, kind)
+        if path is not None:
+            self.attempt(lambda: self.files.save(path))
 
     def fill_recent(self, menu: QMenu) -> None:
         """Fill the menu of recent files; missing files are disabled."""
@@ -259,7 +259,17 @@ class Opening(QObject):
 
     def say_written(self, path: Path) -> None:
         """Show the path of a written file until the scenario changes."""
-        self.banner.say(f"Wrote {path.resolve()}", about="file", wrong=False)
+        shown = path.resolve()
+        self.banner.say(f"Wrote {shown}", "file", False, {"Open": lambda: self._show(shown)})
+
+    def _show(self, path: Path) -> None:
+        """Open a written file in the user's program for it, such as the browser."""
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+            self.banner.say(
+                f"No program opens {path}: expected one for {path.suffix} files; open the file "
+                "from a browser or an editor",
+                about="file",
+            )
 
     def _with_trust(self, codes: list[Path], done: Callable[[], object]) -> None:
         """Call `done` once the user agrees to run the code of these files."""

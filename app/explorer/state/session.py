@@ -14,11 +14,11 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.answers.cluster.choice import ClusterChoice
+from app.explorer.state.names import LETTERS, first_name
 from app.scenes.timeline.pins import MOST_PINS, Pin, Pins, without_side
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 
-LETTERS = "ABCD"
 ThemeChoice = Literal["dark", "light", "system"]
 _CHANGES = 10_000
 """Number of changes that can be undone; each holds about 1 kB."""
@@ -101,7 +101,7 @@ class Session(QObject):
                 f"there are already {len(LETTERS)} scenarios, the maximum; remove one first"
             )
         scenario = scenario or now.scenario
-        new = NamedScenario(name or f"Variant {LETTERS[len(now.sides)]}", scenario)
+        new = NamedScenario(name or first_name(len(now.sides)), scenario)
         state = replace(
             now,
             sides=(*now.sides, new),
@@ -118,7 +118,11 @@ class Session(QObject):
         now = self.state
         if len(now.sides) == 1:
             raise InputError("the only scenario cannot be removed; add another one first")
-        sides = now.sides[:place] + now.sides[place + 1 :]
+        after = tuple(
+            replace(side, name=first_name(at)) if side.name == first_name(at + 1) else side
+            for at, side in enumerate(now.sides[place + 1 :], place)
+        )
+        sides = now.sides[:place] + after
         current = min(now.current - (place < now.current), len(sides) - 1)
         picked = frozenset[int]() if place == now.current else now.picked
         pinned = without_side(now.pinned, LETTERS, place)

@@ -36,21 +36,21 @@ class Dropping:
                 theme,
                 partial(self.offered, place=-1),
                 files,
-                refused=self._refuse,
+                refused=self.refuse,
             ),
             *(Target(widget, theme, _nowhere, files) for widget in (window, window.shelf)),
         ]
         for widget in (window.verdict, window.beside[1]):
             self.targets.append(
-                Target(widget, theme, self.offered_current, files, refused=self._refuse)
+                Target(widget, theme, self.offered_current, files, refused=self.refuse)
             )
         for place, card in enumerate(window.strip.cards):
             offered = partial(self.offered, place=place)
-            self.targets.append(Target(card, theme, offered, files, refused=self._refuse))
+            self.targets.append(Target(card, theme, offered, files, refused=self.refuse))
         more = window.strip.more
         beside = Beside(more, theme)
         self.targets.append(
-            Target(more, theme, self.offered_new, outline=beside, refused=self._refuse)
+            Target(more, theme, self.offered_new, outline=beside, refused=self.refuse)
         )
 
     def offered(self, key: str, place: int) -> Offer:
@@ -143,11 +143,12 @@ class Dropping:
         shows the reason if the card is refused."""
         offer = self.offered_new(card.key) if place == NEW else self.offered(card.key, place)
         if offer.done is None:
-            self._refuse(offer.words)
+            self.refuse(offer.words)
         else:
             offer.done()
 
-    def _refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
+        """Show why an action was refused, until the next change."""
         self.window.banner.say(reason, about="card")
 
     def _ask(self, card: Card, before: Scenario, done: Callable[[Scenario], None]) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QSize
 
 from app.explorer.background.garbage import keep_one_heap
 from app.explorer.background.worker import Worker
+from app.explorer.state.names import first_name
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import NamedScenario, Session, State, ThemeChoice
 from app.explorer.window.window import Window
@@ -19,7 +20,7 @@ def open_window(
     scenario: Scenario, theme: ThemeChoice = "dark", remembered: Remembered | None = None
 ) -> Window:
     """Create a window for a scenario, with its own worker. The window is not shown yet."""
-    state = State((NamedScenario("Scenario A", scenario),), theme=theme)
+    state = State((NamedScenario(first_name(0), scenario),), theme=theme)
     return Window(Session(state), Worker(), remembered)
 
 

@@ -11,6 +11,7 @@ from app.answers.answer import Answer
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Job, Worker, later
 from app.explorer.files.exporting import KEY
+from app.explorer.window.head import OWN_QUESTION
 from app.quantities import seconds
 from app.widgets.elided_label import Steady
 
@@ -23,7 +24,8 @@ _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
 
 class Status(QStatusBar):
     """Three labels: activity, counts and sources; beside a long-running activity, its share done
-    and Cancel."""
+    and Cancel. The counts and sources of the scenario are hidden on pages with a question of their
+    own."""
 
     cancelled = Signal()
     """The user pressed Cancel."""
@@ -55,10 +57,11 @@ class Status(QStatusBar):
         self._simulated = self._progress = ""
         self._tick = later(_TICK_MS, self._show_progress, self)
         worker.progressed.connect(self._show_progress)
+        answering.session.changed.connect(self._page_changed)
 
     def say(self, words: str) -> None:
         """Show the current activity, or the duration of the last simulation."""
-        self.activity.setText(words or self._simulated)
+        self.activity.setText(words or self._usual)
 
     def dim(self, stale: bool) -> None:
         """Dim the counts while they belong to an earlier scenario."""
@@ -70,7 +73,7 @@ class Status(QStatusBar):
         p = answer.prediction
         took_ms = self.answering.clock.nsecsElapsed() / 1e6
         self._simulated = f"Simulated in {seconds(answer.took_s, 2)}"
-        self.activity.setText(self._simulated)
+        self.activity.setText(self._usual)
         self.activity.setToolTip(f"{took_ms:.0f} ms from the change to the views")
         missing = sum(p.unmodelled.values())
         self.counted.setText(
@@ -91,12 +94,29 @@ class Status(QStatusBar):
             self._progress = f"{sentence[0].upper()}{sentence[1:]} (Esc cancels)"
             self.activity.setText(self._progress)
         elif self._progress and self.activity.text() == self._progress:
-            self.activity.setText(self._simulated)
+            self.activity.setText(self._usual)
+
+    @property
+    def _of_scenario(self) -> bool:
+        """Whether the page shows the current scenario."""
+        return self.answering.session.state.workspace not in OWN_QUESTION
+
+    @property
+    def _usual(self) -> str:
+        return self._simulated if self._of_scenario else ""
+
+    def _page_changed(self) -> None:
+        if self.activity.text() in ("", self._simulated):
+            self.activity.setText(self._usual)
+        self.counted.setVisible(self._of_scenario and self.stop.isHidden())
+        self.sources.setVisible(self._of_scenario)
 
     def _show_share(self, busy: bool, share: float) -> None:
         """Show Cancel while `busy`, and the share done if it is known."""
         self.stop.setVisible(busy)
-        self.counted.setVisible(not busy)  # a narrow window has room for only one of them
+        self.counted.setVisible(
+            not busy and self._of_scenario
+        )  # a narrow window has room for only one of them
         self.bar.setVisible(busy and share > 0)
         self.bar.setValue(round(100 * share))
 

@@ -153,7 +153,7 @@ class Window(QMainWindow):
         self.files.named.connect(self._show_subject)
         self.shelf.applied.connect(self.dropping.apply)
         for refusing in (self.panels, self.strip, self.inspector.applied, self.inspector.advice):
-            refusing.refused.connect(self.banner.say)
+            refusing.refused.connect(self.dropping.refuse)
         self.panels.written.connect(self.opening.say_written)
         answering, inspector = self.answering, self.inspector
         answering.current_answered.connect(self._draw)

@@ -124,11 +124,11 @@ class Attempt:
             low, high = outcome.change.last, outcome.change.first
         return low / NEAR <= guess <= high * NEAR
 
-    def good(self, outcome: Outcome) -> bool:
-        """Whether every guess is good or, without guesses, the choice is right."""
+    def hits(self, outcome: Outcome) -> list[bool]:
+        """Whether each guess is good or, without guesses, whether the choice is right."""
         if not self.keys:
-            return self.choice == outcome.right
-        return all(self.near(outcome, key) for key in self.keys)
+            return [self.choice == outcome.right]
+        return [self.near(outcome, key) for key in self.keys]
 
     def named(self, key: Key) -> str:
         """The name of a guess."""

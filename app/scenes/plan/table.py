@@ -118,7 +118,9 @@ def short_name(row: Row) -> tuple[str, str]:
 
 
 def _money(value: float | None) -> str:
-    return "" if value is None else f"{value:,.2f}" if value >= 0.1 else short(value, 2)
+    if value is None:
+        return ""
+    return short(value, 2) if value < 0.01 else f"{value:,.{2 if value >= 0.0995 else 3}f}"
 
 
 def _plain(value: float | None) -> str:

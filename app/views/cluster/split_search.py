@@ -9,6 +9,7 @@ from app.answers.cluster.page import Clustered
 from app.answers.cluster.splits import RankedSplit, SplitRanking, SplitSearch, switched
 from app.quantities import percent, seconds
 from app.views.cluster.text_row import TextRow, wrapped
+from app.widgets.columns import discard
 
 _PRUNED = 4
 """The number of pruned splits listed; the table of the panel lists all."""
@@ -47,8 +48,7 @@ class SplitSearchRows(QWidget):
             return
         self._shown = shown
         for row in self.rows:
-            row.hide()
-            row.deleteLater()
+            discard(row)
         self.rows, self.buttons = [], []
         if search is not None and search.ranking is not None:
             self._list(search, search.ranking, now)

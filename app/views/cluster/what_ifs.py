@@ -10,6 +10,7 @@ from app.answers.cluster.scaling import WhatIf
 from app.answers.cluster.words import what_if_words
 from app.quantities import change, data, seconds
 from app.views.cluster.text_row import TextRow
+from app.widgets.columns import discard
 
 
 class WhatIfRows(QWidget):
@@ -38,8 +39,7 @@ class WhatIfRows(QWidget):
         if answer is not None and what_ifs != self._shown:
             self._shown = what_ifs
             for row in self.rows:
-                row.hide()
-                row.deleteLater()
+                discard(row)
             self.rows, self.buttons = [], []
             for each in what_ifs:
                 if each.period_s is not None:

@@ -108,6 +108,10 @@ class Combinations(StripView):
         self.answer(result)
         self.part = self.canvas.stale = True
 
+    @property
+    def when_cancelled(self) -> str:
+        return "cancelled; Continue predicts the rest" if self.part else super().when_cancelled
+
     def show_cancelled(self, reason: str) -> None:
         """Keep the scenarios so far; the others are predicted on request."""
         if not self.part:

@@ -21,6 +21,7 @@ from app.answers.answer import batch_and_seq
 from app.quantities import faster, number, seconds
 from app.scenes.factory import MARKS, Factory, Wait
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
+from app.widgets.columns import discard
 from app.widgets.paint import Paint
 from simulator.errors import InputError
 from simulator.prediction import Prediction
@@ -203,9 +204,8 @@ class HelpPanel(QScrollArea):
     def show_improvements(self, shown: tuple[Improvement, ...]) -> None:
         """Show improvements, best first."""
         for row in self.rows:
-            row.hide()
             self.column.removeWidget(row)
-            row.deleteLater()
+            discard(row)
         self.rows = []
         for place, change in enumerate(shown):
             row = self._row(change, place == 0 and change.after_s < 0.98 * change.before_s)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidg
 
 from app.quantities import change, data, seconds
 from app.scenes.fusion import FusionScene
-from app.scenes.fusion_reasons import reasons, saved_sum
+from app.scenes.fusion_reasons import reasons, refusal, saved_sum
 from simulator.analysis.block_diagram import Set, Trial
 from simulator.prediction import Prediction
 
@@ -70,7 +70,7 @@ class FusionPanel(QWidget):
         self.reasons.setText("")
         if trial is not None and trial.refused:
             self.head.setText("Can't be fused")
-            self.details.setText(trial.refused[:1].upper() + trial.refused[1:])
+            self.details.setText(refusal(scene, trial))
         elif trial is not None and trial.after is not None and before is not None:
             self.head.setText(f"Fusing {_listed(names)}")
             self.figure.setText(f"−{data(trial.bytes_saved)}" if trial.bytes_saved > 0 else "0 B")

@@ -19,6 +19,7 @@ from app.formulas.changes import moved_bytes
 from app.formulas.formula import Formula
 from app.quantities import data, seconds
 from app.scenes.fusion import parts, scene
+from app.scenes.fusion_reasons import refusal
 from app.theme import Theme
 from app.views.fusion.canvas import FusionCanvas
 from app.views.fusion.panel import FusionPanel, saved_by_fusion
@@ -145,7 +146,7 @@ class FusionView(View):
             own += op_entries(self, self.side, frozenset([over]), frozenset())[1:]
         if len(shown.chosen) > 1:
             ready = self.trial is not None and not self.trial.refused
-            why = "" if ready else self.trial.refused if self.trial else "not simulated yet"
+            why = refusal(shown.scene, self.trial) if self.trial else "not simulated yet"
             own.append(Entry("Fuse the selected ops\tEnter", self.fuse if ready else None, why))
         if shown.chosen:
             own.append(Entry("Clear the selection\tEsc", lambda: shown.choose(frozenset())))

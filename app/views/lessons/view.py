@@ -127,11 +127,13 @@ class Lessons(View):
         self._show(f"{reason[:1].upper()}{reason[1:]}")
 
     def subtitle(self) -> str:
-        done = [n for n in self.outcomes if self.attempts[n].locked]
-        good = sum(self.attempts[n].good(self.outcomes[n]) for n in done)
-        if not done:
+        tried = ((self.attempts[name], outcome) for name, outcome in self.outcomes.items())
+        hits = [
+            hit for attempt, outcome in tried if attempt.locked for hit in attempt.hits(outcome)
+        ]
+        if not hits:
             return "predict first, then compare with the simulation"
-        return f"{good} of {len(done)} predictions within a factor of 2 (shares: 10 points)"
+        return f"{sum(hits)} of {len(hits)} predictions within a factor of 2 (shares: 10 points)"
 
     def rows(self) -> list[list[str]]:
         return attempt_rows(self.attempt, self.outcome)

@@ -15,14 +15,21 @@ from simulator.scenario.scenario import Scenario
 def part_entries(
     changes: Sequence[PartChange], apply: Callable[[Scenario], object]
 ) -> tuple[Entry, ...]:
-    """An entry for each what-if. `apply` is called with the scenario of the selected entry."""
-    return tuple(_entry(change, apply) for change in changes)
+    """An entry for each what-if that applies, and one for all that are refused for the same reason.
+    `apply` is called with the scenario of the selected entry."""
+    entries: list[Entry] = []
+    refused: dict[str, list[PartChange]] = {}
+    for change in changes:
+        after = change.scenario
+        if after is None:
+            refused.setdefault(change.words, []).append(change)
+        else:
+            note = change.words.partition(": ")[2]
+            entries.append(Entry(change.title, partial(apply, after), note, change.words))
+    return (*entries, *(_refusal(reason, same) for reason, same in refused.items()))
 
 
-def _entry(change: PartChange, apply: Callable[[Scenario], object]) -> Entry:
-    after = change.scenario
-    if after is None:
-        note = re.sub(r"^\w+(=\w+)?: ", "", change.words.partition(";")[0])
-        return Entry(change.title, None, note, change.words)
-    note = change.words.partition(": ")[2]
-    return Entry(change.title, partial(apply, after), note, change.words)
+def _refusal(reason: str, changes: Sequence[PartChange]) -> Entry:
+    titles = [changes[0].title] if len(changes) == 1 else [each.name for each in changes]
+    note = re.sub(r"^\w+(=\w+)?: ", "", reason.partition(";")[0])
+    return Entry(", ".join(dict.fromkeys(titles)), None, note, reason)

@@ -150,7 +150,8 @@ class RooflineCanvas(DrawingCanvas):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         super().mousePressEvent(event)
-        if self.hit(event.position()) is None and self._in_plot(event.position()):
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and self.hit(event.position()) is None and self._in_plot(event.position()):
             self.dragged = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

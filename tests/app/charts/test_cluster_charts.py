@@ -91,7 +91,7 @@ def test_ranks_show_the_parts_of_their_time():
     assert texts[:5] == [
         "compute", "memory", "overhead and host", "waits for a rank", "exposed communication"
     ]  # fmt: skip
-    assert "Ranks 8 to 15" in texts and "stage 2 of 2" in texts and "busy 70%" in texts
+    assert "Ranks 8 to 15" in texts and "stage 2 of 2" in texts and "busy 72%" in texts
     assert texts.count("sets the pace") == 1
     few = words(DRAWINGS["ranks"](CLUSTERED, 790, 60))
     assert "1 more: see the table" in few

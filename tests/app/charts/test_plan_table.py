@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.drawing import TABULATED
+from app.scenes.plan import table
 from app.scenes.plan.table import columns, distinguishing, mode_of, short_name, shown, texts
 from simulator.planning.spec_file import read
 from tests.app.charts.plan_rows import ROWS, SERVE, row
@@ -54,3 +55,12 @@ def test_a_narrow_table_keeps_the_main_columns():
         "4 × L40S, vllm, bf16", "7.30", "2.03", "40.0 32.0 to 48.0", "200", "20", "0.2",
         "72% sure", "overhead", "",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [(0.07, "0.070"), (0.0471, "0.047"), (0.0997, "0.10"), (1234.5, "1,234.50"), (0.004, "0.004")],
+)
+def test_prices_of_a_column_have_the_same_digits(usd: float, text: str):
+    """0.07 stood between 0.062 and 0.074."""
+    assert table._money(usd) == text

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QContextMenuEvent, QDrag, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QDesktopServices,
+    QDrag,
+    QKeyEvent,
+    QMouseEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -18,6 +25,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLineEdit,
     QMenu,
+    QMessageBox,
     QTabBar,
     QToolButton,
     QWidget,
@@ -74,6 +82,8 @@ class User:
         }
         patch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("", ""))
         patch.setattr(QFileDialog, "getSaveFileName", lambda *_: (self._file(), ""))
+        patch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+        patch.setattr(QDesktopServices, "openUrl", lambda _: False)
         user = self
 
         class Menu(ContextMenu):

@@ -252,3 +252,13 @@ def test_a_users_folder_comes_last_and_its_errors_are_reported(
     read, wrong = lessons.lessons()
     assert [lesson.name for lesson in read[-2:]] == [PACKAGED[-1].name, "mine"]
     assert len(wrong) == 1 and wrong[0].startswith(f"{tmp_path / 'other.toml'}: format must be ")
+
+
+def test_the_time_at_the_peak_is_that_of_the_written_flops():
+    """28.5 GFLOP at 989 TFLOP/s are 28.8 us; vector ops at their own peak made it 29.5 us."""
+    step = Scenario("bert-base", gpu="h200", batch=1, seq=128, dtype="bf16")
+    p = predicted(step)
+    assert WORDS["at_peak"].of(p) == pytest.approx(28.5e9 / 989.4e12, rel=2e-3)
+    assert WORDS["utilisation"].of(p) == WORDS["at_peak"].of(p) / p.period_s
+    chain = predicted(Scenario("chain", gpu="h200", batch=4))
+    assert WORDS["at_peak"].of(chain) > 0.0  # it has no product

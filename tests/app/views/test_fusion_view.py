@@ -7,13 +7,14 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.answers.side import Side
 from app.quantities import data
 from app.scenes.fusion import parts, scene, stays
 from app.theme import DARK, Theme
 from app.views.fusion.view import FusionView
+from app.widgets.context_menu import fill_menu
 from simulator.analysis.block_diagram import OUTSIDE, BlockDiagram
 from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
@@ -145,8 +146,16 @@ def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     view.canvas.choose(frozenset({_op(view, "query"), _op(view, "key")}))
     _answered(view, bert)
     assert view.panel.head.text() == "Can't be fused"
-    assert view.panel.details.text().startswith("Two library kernels, addmm (op ")
+    assert view.panel.details.text().startswith("Two library kernels, query and key: ")
     assert view.canvas.refused and not view.panel.fuse_button.isVisible()
+    view.canvas.choose(frozenset({_op(view, "gelu"), _op(view, "down")}))
+    _answered(view, bert)
+    assert view.panel.details.text().startswith("Down reads the result of another chosen op: ")
+    menu = QMenu()
+    fill_menu(menu, view.entries(view.canvas))
+    texts = [action.text() for action in menu.actions()]
+    fuse = next(text for text in texts if text.startswith("Fuse the selected ops    Down reads"))
+    assert fuse.endswith("\tEnter")  # the key ends the entry: it had stood before the reason
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
     assert not emitted
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.side import Side
+from app.explorer.docks.panel import _image
 from app.scenes.launches import launch_groups
 from app.scenes.roofline import Ceiling, overhead_parts, roof
 from app.theme import DARK, LIGHT
@@ -170,3 +171,23 @@ def test_another_theme_at_once(shown: Any, side: Side) -> None:
     view.restyle(LIGHT)
     assert picture(view).pixelColor(300, 5).name().upper() == LIGHT.bg1 != dark.pixelColor(300, 5)
     assert view.canvas.hit(QPointF(1, 1)) is None
+
+
+def test_only_the_left_button_moves_the_axes(shown: Any, side: Side) -> None:
+    """After a right click the axes followed the pointer, because its menu takes the release."""
+    view = shown(Roofline, (side,))
+    canvas = view.canvas
+    start, end = QPointF(canvas.width() / 2, 30.0), QPointF(canvas.width() / 2 + 40, 60.0)
+    assert canvas.hit(start) is None
+    for button, moves in ((Qt.MouseButton.RightButton, False), (Qt.MouseButton.LeftButton, True)):
+        pointer(canvas, QEvent.Type.MouseButtonPress, start, button)
+        pointer(canvas, QEvent.Type.MouseMove, end, button)
+        assert canvas.zoomed is moves
+
+
+def test_a_picture_of_a_chart_omits_the_card_under_the_pointer(shown: Any, side: Side) -> None:
+    view = shown(Roofline, (side,))
+    before = _image(view)
+    view.canvas.over = view.groups[0]
+    assert picture(view) != before and _image(view) == before
+    assert view.canvas.over == view.groups[0]

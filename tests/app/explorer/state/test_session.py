@@ -14,6 +14,7 @@ from app.answers.changes import with_field
 from app.explorer.state.session import NamedScenario, Session, State
 from app.explorer.state.session_file import load, save, text
 from app.scenes.timeline.pins import Pin
+from app.widgets.drawing import application
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario
 from simulator.whatif import apply
@@ -70,6 +71,7 @@ def test_a_drag_keeps_the_states_at_its_ends_alone_in_memory():
 
 
 def test_the_undo_action_follows_a_drag():
+    running = application()
     session, parent = Session(START), QObject()
     undo = session.history.createUndoAction(parent, "Undo")
     _drag(session, 65, 70)
@@ -79,6 +81,7 @@ def test_the_undo_action_follows_a_drag():
     assert session.history.count() == 1 and undo.text() == "Undo batch 90"
     session.history.undo()
     assert session.state == START
+    del running
 
 
 def test_a_drag_back_to_its_start_is_no_step():
@@ -96,8 +99,12 @@ def test_four_sides_and_no_fifth_one_and_not_none():
         session.add()
     with pytest.raises(InputError, match="there are already 4 scenarios, the maximum"):
         session.add()
-    for _ in range(3):
-        session.remove(0)
+    session.remove(0)
+    assert [side.name for side in session.state.sides] == ["Scenario A", "Variant B", "Variant C"]
+    session.rename(1, "Mine")
+    session.remove(0)
+    assert [side.name for side in session.state.sides] == ["Mine", "Variant B"]
+    session.remove(0)
     with pytest.raises(InputError, match="the only scenario"):
         session.remove(0)
 

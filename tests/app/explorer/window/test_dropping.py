@@ -143,7 +143,13 @@ def test_a_refused_drop_leaves_its_reason_in_the_banner(window: Window):
     assert window.banner.isVisible()
     assert window.banner.label.text() == "Scenario A already uses H200 SXM 141GB"
     assert not window.session.history.count()
-    window.banner.hide()
+    window.session.rename(0, "Base")
+    assert not window.banner.isVisible()
+    window.strip.remove(0)
+    assert window.banner.isVisible()
+    window.session.add()  # the reason has stood there until it was dismissed
+    assert not window.banner.isVisible()
+    window.session.history.setIndex(0)
 
 
 def test_a_card_whose_prediction_would_fail_is_refused(window: Window):

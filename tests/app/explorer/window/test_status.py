@@ -49,6 +49,20 @@ def test_a_message_ends_with_the_time_of_the_simulation(window: Window):
     assert window.status.activity.text().startswith("Simulated in ")
 
 
+def test_pages_with_their_own_question_hide_the_counts_of_the_scenario(window: Window):
+    """Beside a plan of five GPUs stood "474 ops, 180 kernels" of the scenario in Explore."""
+    status = window.status
+    wait(window.worker)
+    window.session.show("Lessons")
+    wait(window.worker)
+    shown = [each.isVisible() for each in (status.counted, status.sources)]
+    assert shown == [False, False] and status.activity.text() == ""
+    window.session.show("Explore")
+    wait(window.worker)
+    assert status.counted.isVisible() and status.sources.isVisible()
+    assert status.activity.text().startswith("Simulated in ")
+
+
 def test_a_counted_job_shows_its_count_the_time_left_and_cancel(window: Window):
     status, began, ended = window.status, threading.Event(), threading.Event()
     assert not status.stop.isVisible()

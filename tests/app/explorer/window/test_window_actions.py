@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QPoint, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
     QLabel,
     QPushButton,
+    QToolButton,
 )
 
 from app.commands.options import Dtype, Mode, Optimizer, question
@@ -67,6 +68,13 @@ def test_an_export_says_where_the_file_is(
     offered = next(iter(window.panels.panels))
     window.panels._export(offered, "csv")
     assert window.banner.label.text() == f"Wrote {path.with_suffix('.csv')}"
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url) or False)
+    button = window.banner.offers.itemAt(0).widget()
+    assert isinstance(button, QToolButton) and button.text() == "Open"
+    button.click()
+    assert [url.toLocalFile() for url in opened] == [str(path.with_suffix(".csv"))]
+    assert window.banner.label.text().startswith(f"No program opens {path.with_suffix('.csv')}")
     window.session.rename(0, "Another name")
     assert not window.banner.isVisible()
 

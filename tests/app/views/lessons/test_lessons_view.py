@@ -168,13 +168,11 @@ def test_a_shift_is_guessed_along_the_line(view: Lessons):
     )
     first = outcome.change.first
     attempt.guesses["shift"] = first
-    assert attempt.relative_to_guess(outcome, "shift") == "as you predicted" and attempt.good(
-        outcome
-    )
+    assert attempt.relative_to_guess(outcome, "shift") == "as you predicted"
+    assert attempt.hits(outcome) == [True]
     attempt.guesses["shift"] = 8 * first
-    assert attempt.relative_to_guess(outcome, "shift").endswith(
-        " times earlier"
-    ) and not attempt.good(outcome)
+    assert attempt.relative_to_guess(outcome, "shift").endswith(" times earlier")
+    assert attempt.hits(outcome) == [False]
     assert view.page.reveal.card() is None and not picture(view).isNull()
 
 
@@ -189,9 +187,23 @@ def test_shares_are_guessed_in_points(view: Lessons):
     assert outcome is not None
     share = outcome.sides["b"].shares["overhead"]
     attempt.guesses["b"] = share - 0.2
-    assert attempt.relative_to_guess(outcome, "b") == "20 points more" and not attempt.good(outcome)
+    assert attempt.relative_to_guess(outcome, "b") == "20 points more"
+    assert attempt.hits(outcome) == [False]
     attempt.guesses["b"] = share - 0.05
-    assert attempt.good(outcome)
+    assert attempt.hits(outcome) == [True]
+
+
+def test_each_marker_counts_as_a_prediction(view: Lessons):
+    """Two markers of which one was good counted as "0 of 1 predictions"."""
+    view.turn_to(1)
+    attempt = attempted(view)
+    attempt.put(2048, 1.0)
+    view.go(1)
+    simulated(view)
+    outcome = view.outcome
+    assert outcome is not None
+    attempt.guesses |= {2048: 1.5 * outcome.at(2048), 16384: 3.0 * outcome.at(16384)}
+    assert view.subtitle() == "1 of 2 predictions within a factor of 2 (shares: 10 points)"
 
 
 def test_unreadable_lessons_and_refusals_are_shown(view: Lessons, tmp_path: Path):

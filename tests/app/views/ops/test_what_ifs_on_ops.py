@@ -12,6 +12,7 @@ from app.answers.side import Side
 from app.scenes.op_table import By, groups
 from app.scenes.part_what_ifs import pattern
 from app.scenes.row_what_ifs import on_row, parts_of, patterns, row_choices
+from app.views.modules.part_menu import part_entries
 from app.views.ops.view import OpTable
 from simulator.scenario.scenario import Applied, Scenario, predict
 
@@ -104,7 +105,7 @@ def test_what_ifs_that_a_row_refuses_have_reasons(gpt: Side, resnet: Side) -> No
         return change.words
 
     assert words(gpt, "op", "gelu") == (
-        "gelu is one op: precision applies to modules; choose blocks.#, which contains it"
+        "gelu is one op: expected a module; choose blocks.#, which contains it"
     )
     assert "is not a module: expected a module of the network" in words(gpt, "op", "arange")
     assert words(resnet, "op", "max_pool2d_with_indices").startswith("(the network itself)")
@@ -114,6 +115,18 @@ def test_what_ifs_that_a_row_refuses_have_reasons(gpt: Side, resnet: Side) -> No
     many = on_row("whatif:precision", part * 9, RESNET, p)
     assert many.scenario is None
     assert many.words.startswith("these ops are in 9 different modules: expected at most 8")
+
+
+def test_the_menu_of_an_op_states_a_reason_once(gpt: Side) -> None:
+    """Thirteen of its sixteen entries repeated that gelu is one op."""
+    p = gpt.prediction
+    parts = parts_of(groups(p, "op"), group_of(gpt, "op", "gelu"), p)
+    entries = part_entries(row_choices(parts, GPT, p), lambda _: None)
+    reasons = [entry.note for entry in entries if entry.run is None]
+    assert len(set(reasons)) == len(reasons) <= 3
+    of_modules = next(e for e in entries if e.note == "gelu is one op: expected a module")
+    assert of_modules.text.startswith("precision, fp8, nvfp4, weights, ")
+    assert [entry.text for entry in entries if entry.run is not None] == ["remove"]
 
 
 def test_the_menu_of_a_row_has_every_choice(gpt: Side) -> None:

@@ -29,6 +29,9 @@ def test_the_figures_are_those_of_the_simulator(window: Window, predictor: Predi
     assert sum(own.shares.values()) == pytest.approx(1.0)
     words = window.cluster_page.bar.accessibleDescription()
     assert words.startswith(f"{own.regime}-bound; Time per step, 80% interval: ")
+    (rank,) = own.ranks
+    assert rank.busy_s > rank.parts.compute_s + rank.parts.memory_s  # some have a fixed part
+    assert rank.busy_s < own.period_s - rank.parts.exposed_s
     panel(window, "Ranks side by side").raise_()  # else its view is not created
     QCoreApplication.processEvents()
     rows = view(window, RanksSideBySide).rows()
