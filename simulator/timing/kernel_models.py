@@ -106,11 +106,19 @@ def roofline_terms(group: Group, curve: str, gpu: GPU, profile: Profile) -> Roof
     tiles = tiles_of(curve, gpu, profile)
     if tiles is not None and group.blocks is not None:
         return _attention(group, group.blocks, gpu, profile, tiles)
-    if tiles is not None and group.flops.all():
+    computes = group.flops > 0
+    if tiles is not None and computes.all():
         return _tiled(group, gpu, profile, tiles, tiles_of_batches(curve, gpu))
     traffic = traffic_of(curve, profile)
     terms = _streamed(group, gpu, profile, traffic)
-    return terms._replace(cold_s=terms.cold_s + l2_reread_s(group, curve, gpu, profile, traffic))
+    terms = terms._replace(cold_s=terms.cold_s + l2_reread_s(group, curve, gpu, profile, traffic))
+    if tiles is None or not computes.any():
+        return terms
+    with np.errstate(divide="ignore", invalid="ignore"):  # a product of empty matrices has no tiles
+        tiled = _tiled(group, gpu, profile, tiles, tiles_of_batches(curve, gpu))
+    return RooflineTerms(
+        *(np.where(computes, one, other) for one, other in zip(tiled, terms, strict=True))
+    )
 
 
 def _written_back_s(group: Group, gpu: GPU, profile: Profile) -> Floats:
