@@ -1,7 +1,7 @@
 """A prediction in a notebook: its verdict as HTML, and its pictures as SVG.
 
-`Prediction` finds these functions by the entry points "ridgepoint.notebook", since the simulator
-imports nothing of the app.
+`Prediction` finds these functions through the entry points "ridgepoint.notebook", since the
+simulator imports nothing from the app.
 """
 
 from __future__ import annotations

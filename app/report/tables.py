@@ -48,7 +48,7 @@ def regime_text(regime: Regime | None) -> Text:
 
 
 def shares_bar(shares: Shares, width: int) -> Text:
-    """A bar of `width` cells; the last regime takes the remainder of the rounding."""
+    """A bar of `width` cells; the last regime takes the cells that rounding leaves."""
     bar, left = Text(), width
     for regime in REGIMES:
         cells = left if regime == REGIMES[-1] else min(left, round(width * shares[regime]))

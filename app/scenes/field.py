@@ -38,7 +38,7 @@ class MapAxis:
 
 
 def across(line: AxisValues) -> MapAxis:
-    """The map's axis for an axis with values."""
+    """The axis of the map that shows `line`."""
     count = len(line.values)
     if line.numeric and count > 1:
         at = np.array([place(float(v)) for v in line.values if isinstance(v, int | float)])

@@ -171,7 +171,8 @@ def _on_threads(file: str, timed: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _starved(timed: Mapping[str, Any]) -> bool:
-    """Whether all threads ran on one processor in a network whose ops on the CPU use many."""
+    """Whether the run was pinned to one processor although the network's CPU ops use several
+    threads."""
     return timed["placement"] == "one" and "videomae" in timed["case"]["network"]
 
 

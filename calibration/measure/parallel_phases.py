@@ -1,4 +1,5 @@
-"""Time the host's phases of small steps over all GPUs of this machine, and of their twins on one.
+"""Time the host's phases of small steps over all GPUs of this machine, and of the same steps on one
+GPU.
 
 `python -m calibration.measure.parallel_phases FILE --seconds 150` writes JSON lines: the machine,
 then one line per step of rank 0. The batches are so small that the host decides the time.

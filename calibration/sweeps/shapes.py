@@ -48,8 +48,8 @@ class Sweep:
         return self._drawn(self.seed, self.count)
 
     def further(self, count: int, word: str = "further") -> list[Params]:
-        """Other points of the same draw, different for each word; empty if the draw has too few
-        points."""
+        """Up to `count` further points of the same distribution, none of them in `self()`. `word`
+        seeds the draw. Empty if there are too few distinct points."""
         known = [json.dumps(each) for each in self()]
         try:
             drawn = self._drawn(f"{self.seed} {word}", count + self.count)

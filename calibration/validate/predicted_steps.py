@@ -55,9 +55,9 @@ def predicted(
 
 
 def host_of(twins: Mapping[int, float], gpu: str) -> Host:
-    """The default host at the speed that the steps' twins on one GPU show; `twins` gives their
-    measured seconds by step. Only twins that the default host decides count: the median of measured
-    over predicted.
+    """The default host at the speed of the same steps on one GPU, the twins; `twins` gives their
+    measured seconds by step. The speed is the median of measured over predicted time of those twins
+    that are host-bound on the default host.
 
     Fixed work on the CPU does not show this speed: on one machine it took 1 to 1.6 times as long
     while no kernel ran, whereas the twins always took 1.5 times as long as predicted."""

@@ -76,8 +76,8 @@ def runs(path: Path) -> Iterator[Compared]:
 
 
 def predicted(one: Machine, card: str, sequences: int, answer: int) -> tuple[float, ...]:
-    """The figures of a closed loop. The card is busy throughout, and prompts take the time by which
-    the mean iteration is longer than one without prompts."""
+    """The figures of a closed loop. The card is always busy. The time of prompts is that of the
+    mean iteration minus that of an iteration without prompts."""
     rules = Rules(_BUDGET, _MOST, one.cache_tokens(gpu(card), _MEMORY))
     loop = closed_loop(one.step, rules, sequences, PROMPT, answer)
     batch = min(loop.tokens_per_s * loop.per_token_s, sequences)

@@ -62,7 +62,7 @@ class Axis:
 
 
 def axis(scenario: Scenario, name: str) -> Axis:
-    """The axis of a name. Raises InputError if this network has no such axis."""
+    """The axis called `name`. Raises InputError if this network has no such axis."""
     if whatif := _whatif_of(name):
         parameter = whatif.parameters[0]
         if parameter.kind in ("number", "count") and parameter.low is not None:

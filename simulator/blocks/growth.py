@@ -1,4 +1,4 @@
-"""The growth of a trace per block besides its ops: weights, and the host's work for them.
+"""What a further block adds to a trace apart from ops: its weights, and the host's work for them.
 
 It is the difference between the traces of a few blocks and of one block more. Repeating a block of
 the first trace must give the second.

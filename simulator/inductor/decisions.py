@@ -42,7 +42,7 @@ def _choose_attention(gpu: GPU) -> None:
 
 
 def _set_convolution_layouts() -> None:
-    """Choose memory formats as cuDNN does: the one of the image or of the weight
+    """Choose the memory format as cuDNN does: that of the image or that of the weight
     (`cudnn_conv_suggest_memory_format` of ATen/native/ConvUtils.h). A build without cuDNN returns
     contiguous outputs and gradients."""
 

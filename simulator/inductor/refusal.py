@@ -1,4 +1,4 @@
-"""The error of a step that Inductor's scheduler cannot schedule."""
+"""The error raised for a step that Inductor's scheduler cannot schedule."""
 
 from __future__ import annotations
 

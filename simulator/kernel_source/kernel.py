@@ -70,7 +70,7 @@ class Kernel:
 
 
 def supported() -> str:
-    """The ops that can be exported, for an error."""
+    """The ops that can be exported, as listed in error messages."""
     return ", ".join(sorted(RULES))
 
 

@@ -25,7 +25,8 @@ _FAR = 1e3  # larger squared distances count as equal: with their indices they s
 
 
 class Neighbours:
-    """`points` are [points, axes]; a query returns the `count` nearest of each of its points."""
+    """`points` are [points, axes]; a query returns, for each of its points, the `count` nearest of
+    `points`."""
 
     def __init__(self, points: Floats, count: int) -> None:
         self.points = points

@@ -32,8 +32,9 @@ _OVERLAP = 1.5
 _IN_FLIGHT = 2.0
 _BESIDE = 1.4
 """Number of instructions that a unit with half as many FP32 lanes issues per FP32 instruction. It
-is between 1 and 2, and comes from EfficientNet on an A100 and a V100 (NVIDIA DeepLearningExamples),
-softmax and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight, MIT)."""
+is between 1 and 2, as measured for EfficientNet on an A100 and a V100 (NVIDIA
+DeepLearningExamples), softmax and LayerNorm on an A100, a V100 and a T4 (sitar-lab/NeuSight,
+MIT)."""
 _CDNA_LANES = 64
 _VOLTA = (7, 0)
 _HOPPER = (9, 0)

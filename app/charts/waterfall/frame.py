@@ -53,7 +53,7 @@ class Frame:
 
     @cached_property
     def y(self) -> Scale:
-        """The axis of seconds."""
+        """The time axis, in seconds."""
         return Scale(0.0, _ABOVE * highest_s(self.fall), self.plot.bottom, self.plot.top)
 
     def column(self, place: int) -> Box:

@@ -127,7 +127,7 @@ class Worker(QObject):
         self._calm.set()
 
     def busy(self, *keys: str) -> bool:
-        """Whether a job with one of these keys (any job, without keys) is unfinished."""
+        """Whether a job with one of these keys is unfinished; any job if no keys are given."""
         return any(key in self.jobs for key in keys) if keys else bool(self.jobs)
 
     def close(self) -> bool:

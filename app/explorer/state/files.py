@@ -84,7 +84,8 @@ class Files(QObject):
         self._written.start()
 
     def unsaved(self) -> Path | None:
-        """The newest autosave of a process that ended, or None; delete old autosaves."""
+        """Return the newest autosave of a process that has ended, or None, and delete old
+        autosaves."""
         for path in places.ended_autosaves():
             if time.time() - path.stat().st_mtime < _OLD_S:
                 return path

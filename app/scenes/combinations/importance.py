@@ -25,8 +25,8 @@ from app.scenes.combinations.table import CombinationColumn, CombinationTable
 from app.scenes.pixel_scale import Floats
 
 _FLAT = 1e-18
-"""Variance of y below which a figure counts as constant, which allows relative differences of
-1e-9."""
+"""A figure counts as constant if the variance of its logarithm is below this: relative differences
+of up to 1e-9."""
 
 
 @dataclass(frozen=True)

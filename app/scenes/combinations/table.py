@@ -101,9 +101,9 @@ def in_sentence(name: str) -> str:
 
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
-    """Predict every combination of these axes of a side. The rows are shown as they become
-    available, and are kept, on disk too, so that a call after a cancelled one continues. Raises
-    CancelledError if cancelled."""
+    """Predict a scenario at every combination of the axes' values. The rows are shown as they
+    become available, and are kept, on disk too, so that a call after a cancelled one continues.
+    Raises CancelledError if cancelled."""
     axes = axes_of(side, names)
     shown_s = -_PART_S
 

@@ -24,9 +24,9 @@ from simulator.scenario.scenario import Scenario
 
 
 class WhereTimeGoes(StripView):
-    """Modules as wide as their share of the step, beside the waiting time. A click or Enter zooms
-    and selects, Backspace and Escape go up, and arrow keys move. What-ifs can be dropped on a part,
-    or selected in its menu (Menu, Shift+F10)."""
+    """Modules whose widths are their shares of the step, and the waiting time. A click or Enter
+    zooms and selects, Backspace and Escape go up, and arrow keys move. What-ifs can be dropped on a
+    part, or selected in its menu (Menu, Shift+F10)."""
 
     title = "Where time goes"
 

@@ -94,9 +94,9 @@ class Table(QTableView):
 class OpTable(View):
     """Launches grouped by op, module or shape, or one by one.
 
-    Selecting rows selects their ops. A click on a header (or S in its column) sorts, a second one
-    reverses the order. Ctrl+C copies the selection, or all shown rows, as TSV; Escape deselects.
-    What-ifs can be dropped on a row, or selected in its menu (Menu, Shift+F10).
+    Selecting rows selects their ops. A click on a header (or S in its column) sorts by this column;
+    a second one reverses the order. Ctrl+C copies the selection, or all shown rows, as TSV; Escape
+    deselects. What-ifs can be dropped on a row, or selected in its menu (Menu, Shift+F10).
     """
 
     title = "Ops"

@@ -115,7 +115,7 @@ class CandidateTable(Canvas):
         return binds - (_LIMITS_PX if self.width() >= _NARROW_PX else _LIMITS_PX - 8), binds
 
     def _placed(self, planned: Planned) -> list[tuple[Column, float]]:
-        """The columns that fit, with the x of their right ends."""
+        """The columns that fit, each with the x-coordinate of its right edge."""
         assert planned.spec is not None
         right = self._ends()[0] - 10
         left = _RANK_PX + 8 + max(width("Configuration"), self.names_px) + 8

@@ -116,7 +116,7 @@ class MapCanvas(Canvas):
         self.paint_message(paint, f"No map.\n{chart.refused}" if chart else waiting)
 
     def _ground(self, paint: Paint, frame: Frame) -> None:
-        """Paint the ground from an image, cached until its content changes."""
+        """Paint the background from an image that is cached until its content changes."""
         key = (id(frame.chart), self.theme.name, frame.plot, paint.ratio)
         if self._background is None or self._background[0] != key:
             image = QImage(self.size() * paint.ratio, QImage.Format.Format_ARGB32_Premultiplied)

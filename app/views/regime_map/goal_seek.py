@@ -64,7 +64,7 @@ def seek_goals(scenario: Scenario, latency: str, cancelled: Callable[[], bool]) 
 
 
 def round_latency(side: Side) -> str:
-    """Return a round time of at least twice the latency of an isolated step: "50 ms"."""
+    """A round number, at least twice the latency of an isolated step, as text, such as "50 ms"."""
     least = 2 * side.prediction.latency_s
     power = 10.0 ** int(log10(least) // 1) if least > 0 else 1e-3
     return trimmed(seconds(next(m * power for m in (1, 2, 5, 10) if m * power >= least)))

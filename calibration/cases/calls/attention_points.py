@@ -12,7 +12,7 @@ from torch import Tensor
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 LENGTHS = {"square": (128, 128), "fewer": (64, 192), "odd": (77, 77), "decode": (1, 256)}
 HEADS = {"equal": (4, 4, False), "grouped": (4, 2, True), "ungrouped": (4, 2, False)}
-"""Heads of queries, of keys, and `enable_gqa`."""
+"""Number of query heads, number of key heads, and `enable_gqa`."""
 GRID: dict[str, tuple[Any, ...]] = {
     "dtype": ("fp16", "bf16", "fp32"),
     "mask": (

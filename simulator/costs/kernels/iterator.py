@@ -73,7 +73,7 @@ class Walk:
 
     @property
     def touched(self) -> dict[str, int]:
-        """The counts as coordinates of a work."""
+        """The counts as entries of `Work.dims`."""
         counts = ("runs", "warp_sectors", "block_lines")
         return {name: getattr(self, name) for name in counts}
 

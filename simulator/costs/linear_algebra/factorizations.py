@@ -3,7 +3,8 @@
 A blocked algorithm processes its columns serially in `steps`; the rest of its work is products.
 FLOPs are those of LAPACK Working Note 41 and, for singular value and eigenvalue decompositions, of
 Golub and Van Loan, "Matrix Computations" (2013), figures 8.6.1 and 8.3. All launches of one
-algorithm, possibly thousands of a few microseconds each, are one work of family "factorization".
+algorithm (possibly thousands, of a few microseconds each) are a single `Work` of family
+"factorization".
 """
 
 from __future__ import annotations

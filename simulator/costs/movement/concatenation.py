@@ -29,8 +29,8 @@ _SECTOR = 250
 """Instructions that issue while a unit loads a sector. On an H200, the columns of transposed
 matrices, read as rows, take 2.4 clocks per element and unit."""
 _FRAME, _DIVISION = 17, 18
-"""Instructions of an element without its divisions, and of one division by a variable.
-Four-dimensional images take 71 slots per element on an H200."""
+"""Instructions per element without divisions, and per division by a variable. Four-dimensional
+images take 71 slots per element on an H200."""
 
 
 @cost(

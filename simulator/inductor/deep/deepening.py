@@ -1,5 +1,5 @@
-"""Schedule a network of many equal blocks with a few of them, at two depths, and extend the
-schedule to all, so that the time does not grow with the depth."""
+"""Schedule a network of many equal blocks from two shallow versions of it, and extend the schedule
+to the full depth, so that the time of scheduling does not grow with the depth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """float32 matrix products on TF32 tensor cores (`torch.set_float32_matmul_precision("high")`).
 
-A separate op (`tf32.addmm.default`) has the work of the op that it replaces, with its products on
-tensor cores. Convolutions use TF32 in stock PyTorch already.
+A separate op (`tf32.addmm.default`) does the work of the op that it replaces, but with its products
+on tensor cores. Convolutions use TF32 in stock PyTorch already.
 """
 
 from __future__ import annotations
