@@ -104,7 +104,7 @@ def test_a_button_applies_its_advice_as_a_step(found: AdviceResult):
 def test_words_of_advice(found: AdviceResult):
     advice = {sentence(a): a for a in found.advised.advice}
     base = found.advised.baseline
-    assert effect(base, advice["Use tensor cores twice as fast."]).startswith("5.6 to ")
+    assert effect(base, advice["Use tensor cores twice as fast."]).startswith("5.5 to ")
     assert {group(a) for a in advice.values() if a.whatif.startswith("+gpu")} == {GROUPS[1]}
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
     assert effect(base, other).startswith("per item; ")
