@@ -60,9 +60,9 @@ def refusal(scene: FusionScene, trial: Trial) -> str:
     """Why the ops of a trial cannot be fused, with the names of their blocks in place of
     "addmm (op 42)"."""
 
-    def name(found: re.Match[str]) -> str:
-        block = scene.blocks.get(int(found[1]))
-        return block.name if block else found[0]
+    def name(match: re.Match[str]) -> str:
+        block = scene.blocks.get(int(match[1]))
+        return block.name if block else match[0]
 
     words = re.sub(r"\w+ \(op (\d+)\)", name, trial.refused)
     return words[:1].upper() + words[1:]
