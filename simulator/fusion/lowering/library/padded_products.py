@@ -80,7 +80,7 @@ class PaddedProducts:
             if tensor.shape == wide.shape or first:
                 node.reads[value] = tensor.nbytes
             else:
-                self._copied(index, value, tensor if often else wide, node, often)
+                self._copied(index, value, tensor, tensor if often else wide, node, often)
             if tensor.shape != wide.shape and often:
                 self.beside_zeros.add(value)
                 rest = wide.numel - tensor.numel
@@ -104,14 +104,17 @@ class PaddedProducts:
             self.pads(user, value) for user in calls
         )
 
-    def _copied(self, index: int, value: Value, tensor: Tensor, reader: Node, fuses: bool) -> None:
-        """Add a loop over the elements of `tensor` that writes an operand of a call."""
+    def _copied(
+        self, index: int, value: Value, before: Tensor, tensor: Tensor, reader: Node, fuses: bool
+    ) -> None:
+        """Add a loop over the elements of `tensor` that reads an operand of a call, which was
+        `before`, and writes it with its padding."""
         copy = self.lowering.node(
             "pointwise",
             tensor.numel,
             1,
             True,
-            {value: tensor.nbytes},
+            {value: before.nbytes},
             (index,),
             0,
             tensor.numel * 3,
