@@ -26,6 +26,7 @@ from simulator.lowering.convolution_grouped import (
     run_together,
     together,
 )
+from simulator.lowering.convolution_nhwc import main_kernel, nhwc
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.convolution_widened import (
     has_direct_kernel,
@@ -42,7 +43,6 @@ from simulator.lowering.layouts import (
     nhwc_conversion,
     padded_zeros,
     padding_copy,
-    sum_parts,
 )
 from simulator.lowering.registry import lowering
 from simulator.lowering.single_pixel import has_one_pixel, is_linear_layer, linear_layer
@@ -53,6 +53,9 @@ _SHORT = {"tf32": "tf32", "float16": "fp16", "bfloat16": "bf16"}
 _DIRECT, _SMALL, _LARGE = 5e7, 2e8, 5e8  # limits in multiply-adds
 _LARGE_TF32, _LARGE_PATCHES = 1.5e9, 2e9
 _DEEP = 64  # elements of a patch
+_THIN_CHANNELS, _SHALLOW = 16, 128
+"""In half precision and NCHW, patches of fewer channels and at most this many elements run on
+vector lanes (`implicit_convolve_sgemm`): 79% of 206 recorded ones, and 6% of others."""
 
 
 @lowering("conv")
@@ -106,7 +109,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = together(c)
-        yield from (*before, *_main_kernel(joined), *after)
+        yield from (*before, *main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or are_few_and_thin(c)) and forward:
         yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 1 and c.long:
@@ -114,12 +117,12 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif groups > 1 and are_separate(c):
         yield from one_by_one(c, _on_tensor_cores(c.of_one_group()))
     elif d["channels_last"]:
-        yield from _nhwc(c)
+        yield from nhwc(c)
     elif c.unit and not c.strided and groups == 1 and not c.sliced:
         yield from pointwise_convolution(c)
     elif c.unit and tf32 and groups > 1:
         yield c.direct()
-    elif c.few and forward and not _worth_padding(c):
+    elif forward and ((c.few and not _worth_padding(c)) or _is_shallow(c)):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
             yield memset(4 * c.depth)  # computes the offsets of a patch's elements
         yield from _of_slices(c) if c.sliced and tf32 else (c.direct(),)
@@ -131,6 +134,13 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from _small_tf32(c)
     else:
         yield from _implicit(c)
+
+
+def _is_shallow(c: Product) -> bool:
+    """Whether patches in half precision are too thin and shallow to convert images for tensor
+    cores."""
+    thin = c.work.dims["cin"] < _THIN_CHANNELS and c.depth <= _SHALLOW
+    return c.half and thin and c.work.dims["groups"] == 1 and not c.few
 
 
 def _of_slices(c: Product) -> Iterator[Work]:
@@ -188,7 +198,7 @@ def _implicit(c: Product) -> Iterator[Work]:
         and c.unit
         and not any(needs_padding(t, i == 1, groups) for i, t in enumerate(c.sources))
     ):
-        yield from _main_kernel(c)
+        yield from main_kernel(c)
         return
     for index, tensor in enumerate(c.sources):
         is_weight = index == 1 and c.direction != "wgrad"
@@ -204,76 +214,11 @@ def _implicit(c: Product) -> Iterator[Work]:
     if c.direction == "fwd" and (planar or narrow):
         yield c.kernel(back=True)  # narrow TF32 tiles are written to NCHW from registers
         return
-    yield from _main_kernel(c)
+    yield from main_kernel(c)
     if c.direction == "wgrad" and groups > 1 and needs_padding(c.target, True, groups):
         yield padding_copy(c.target, generic=True)
     elif not has_one_pixel(c.target) or needs_padding(c.target, True, groups):
         yield nhwc_conversion(c.target, back=True)
-
-
-def _nhwc(c: Product) -> Iterator[Work]:
-    """Kernels of an NHWC convolution, which needs no conversions.
-
-    Thin groups are padded, as are channels that are not a multiple of a load. A plain product needs
-    no padding, nor do most kernels for the few channels of a first layer.
-    """
-    d = c.work.dims
-    if c.sliced and not (c.few and c.direction == "fwd"):
-        yield from _nhwc_slices(c)
-        return
-    if c.unit and not c.strided and d["groups"] == 1 and not c.sliced:
-        yield c.plain()
-        if c.direction == "wgrad" and c.blocks < 7 and c.depth >= 5000:
-            yield sum_parts(c.target, c.parts)
-        return
-    thin = d["groups"] > 1 and min(d["cin"], d["cout"]) // d["groups"] <= 16
-    free = c.few and c.direction == "fwd" and not _pads_first(c)
-    for index, tensor in enumerate(c.sources):
-        is_weight = index == 1 and c.direction != "wgrad"
-        if thin or (needs_padding(tensor, is_weight, d["groups"]) and not free):
-            yield from (
-                padded_zeros(tensor),
-                padding_copy(tensor, generic=thin or (is_weight and c.unit)),
-            )
-    yield from _main_kernel(c)
-    if thin or needs_padding(c.target, c.direction == "wgrad", d["groups"]):
-        yield padding_copy(c.target, generic=thin)
-
-
-def _nhwc_slices(c: Product) -> Iterator[Work]:
-    """The kernels of one group: its channels are copied out, its weights padded, and its results
-    copied in."""
-    for index, tensor in enumerate(c.sources):
-        is_weight = index == 1 and c.direction != "wgrad"
-        pads = needs_padding(tensor, is_weight, 1)
-        if not is_weight:
-            yield padding_copy(tensor, generic=pads)
-        elif pads:
-            yield from (padded_zeros(tensor), padding_copy(tensor))
-    yield from _main_kernel(c)
-    if c.direction != "wgrad" or needs_padding(c.target, True, 1):
-        yield padding_copy(c.target, generic=needs_padding(c.target, c.direction == "wgrad", 1))
-
-
-def _pads_first(c: Product) -> bool:
-    """Whether a first layer in NHWC is padded: for tensor-core tiles of 64 channels in bfloat16,
-    and for the float16 kernel for images."""
-    whole = c.work.dims["cout"] % 64 == 0 and c.adds > 1e6
-    return c.image or (c.work.dtype == "bfloat16" and whole)
-
-
-def _main_kernel(c: Product) -> Iterator[Work]:
-    """The main kernel, preceded by the zeros that it adds to, and followed by the sum of its
-    splits."""
-    split = c.split
-    # strides leave gaps, which are filled with zeros
-    if c.direction == "dgrad" and c.strided and c.adds > 1e8:
-        yield memset(c.target.numel * c.target.itemsize)
-    elif c.counted or split:
-        yield memset(4)
-    yield c.kernel()
-    if split and c.direction == "wgrad" and (c.few or c.depth > 1300 * c.blocks):
-        yield sum_parts(c.target, c.parts)
 
 
 def _worth_padding(c: Product) -> bool:
