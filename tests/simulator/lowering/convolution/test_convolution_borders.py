@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from simulator.lowering import convolution, convolution_grouped, convolution_widened
+from simulator.lowering import (
+    convolution,
+    convolution_grouped,
+    convolution_nhwc,
+    convolution_widened,
+)
 from tests.simulator.lowering.convolution.convolution_calls import one_way
 
 
@@ -100,10 +105,51 @@ def test_few_channels_that_are_worth_padding(given: dict[str, Any], pads: bool) 
         (dict(cin=3, cout=128, dtype="bfloat16", adds=1e9), True),
         (dict(cin=3, cout=64, dtype="float16", adds=1e9), False),
         (FIRST, True),
+        # TF32: more than four channels, 2.4e7
+        (dict(cin=5, dtype="tf32", adds=2.4e7), True),
+        (dict(cin=5, dtype="tf32", adds=2.4e7 - 1), False),
+        (dict(cin=4, dtype="tf32", adds=2.4e7), False),
     ],
 )
 def test_first_layers_in_nhwc_that_are_padded(given: dict[str, Any], pads: bool) -> None:
-    assert convolution._pads_first(one_way(**given)) is pads
+    assert convolution_nhwc._pads_first(one_way(**given)) is pads
+
+
+@pytest.mark.parametrize(
+    ("given", "kernels"),
+    [
+        (dict(dtype="tf32", adds=2.4e7), ["padding", "padding", "conv"]),
+        (dict(dtype="tf32", adds=2.4e7 - 1), ["conv"]),
+        (dict(dtype="float16", adds=2.4e7), ["conv"]),
+    ],
+)
+def test_first_layers_in_nhwc_whose_operands_are_rounded(
+    given: dict[str, Any], kernels: list[str]
+) -> None:
+    """`convertTensor_kernel` twice, then `…indexed_wo_smem_tf32f32_tf32f32_…`."""
+    works = convolution_nhwc.nhwc(one_way(cin=3, channels_last=True, **given))
+    assert [work.family for work in works] == kernels
+
+
+@pytest.mark.parametrize(
+    ("given", "shallow"),
+    [
+        (dict(cin=8, depth=128), True),
+        (dict(cin=8, depth=129), False),
+        (dict(cin=15, depth=60), True),
+        (dict(cin=16, depth=64), False),
+        (dict(cin=8, depth=72, dtype="tf32"), False),
+        (dict(cin=7, depth=63), False),  # another rule holds for a first layer
+    ],
+)
+def test_shallow_patches_in_half_precision(given: dict[str, Any], shallow: bool) -> None:
+    """`implicit_convolve_sgemm`, without conversions of the images."""
+    works = list(convolution._on_tensor_cores(one_way(**given)))
+    direct = [(work.engine, work.dims.get("variant")) for work in works] == [
+        ("vector", "fwd_direct")
+    ]
+    assert convolution._is_shallow(one_way(**given)) is shallow
+    assert direct is (shallow or given["cin"] == 7)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from simulator.costs import Work
-from simulator.lowering import convolution, convolution_depthwise
+from simulator.lowering import convolution, convolution_depthwise, convolution_nhwc
 from simulator.lowering.convolution_grouped import _joined, group_width, run_together
 from tests.simulator.costs.conftest import tensor
 from tests.simulator.lowering.convolution.convolution_calls import nhwc, one_way
@@ -240,7 +240,7 @@ def test_small_gradients_in_tf32_are_added_to_zeros(
     (dict(blocks=400), 4), (dict(blocks=4, depth=4001), 4), (dict(blocks=4, depth=4000), None),
 ])  # fmt: skip
 def test_the_zeros_before_the_main_kernel(given: dict[str, Any], first: int | None) -> None:
-    works = list(convolution._main_kernel(one_way(**given)))
+    works = list(convolution_nhwc.main_kernel(one_way(**given)))
     fills = [w.write_bytes for w in works if w.family == "fill"]
     assert fills == ([] if first is None else [first])
     assert works[len(fills)].family == "conv"
@@ -251,7 +251,7 @@ def test_the_zeros_before_the_main_kernel(given: dict[str, Any], first: int | No
     (dict(depth=2048, few=True), True), (dict(direction="fwd", depth=99999), False),
 ])  # fmt: skip
 def test_parts_of_the_weights_gradient_are_summed(given: dict[str, Any], summed: bool) -> None:
-    works = list(convolution._main_kernel(one_way(**({"direction": "wgrad"} | given))))
+    works = list(convolution_nhwc.main_kernel(one_way(**({"direction": "wgrad"} | given))))
     assert [w.family for w in works][-1] == ("reduction" if summed else "conv")
 
 
@@ -265,7 +265,7 @@ def test_parts_of_the_weights_gradient_are_summed(given: dict[str, Any], summed:
     ],
 )
 def test_plain_products_in_nhwc(given: dict[str, Any], summed: bool) -> None:
-    works = list(convolution._nhwc(one_way(kernel=(1, 1), channels_last=True, **given)))
+    works = list(convolution_nhwc.nhwc(one_way(kernel=(1, 1), channels_last=True, **given)))
     assert [w.family for w in works] == ["conv"] + ["reduction"] * summed
     assert works[0].dims["variant"] == f"{given['direction']}_plain"
 
@@ -275,9 +275,9 @@ def test_the_target_of_a_layer_in_nhwc_is_padded_out_again() -> None:
     image = nhwc((2, 100, 14, 14), "float16")
     weight = tensor(((100, 100, 3, 3), "float16"))
     plain = one_way(channels_last=True)
-    assert names(convolution._nhwc(plain)) == ["conv"]
+    assert names(convolution_nhwc.nhwc(plain)) == ["conv"]
     odd = replace(plain, sources=(image, weight), target=image)
-    works = list(convolution._nhwc(odd))
+    works = list(convolution_nhwc.nhwc(odd))
     assert [w.family for w in works] == [
         "fill", "padding", "fill", "padding", "conv", "padding",
     ]  # fmt: skip
