@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from simulator.hardware.host_counts import share_counts
 from simulator.parallel.part_sizes import PartSizes, UnknownSizeError
 from simulator.parallel.resharded_ops import (
     CHANGES,
@@ -19,18 +20,23 @@ from simulator.parallel.resharded_ops import (
     UNPACK,
     VIEW,
     Holding,
+    Parts,
     updated,
 )
-from simulator.records import Op, Signature, Trace
+from simulator.records import Op, Signature, Tensor, Trace
+from simulator.simulate.step import share_kernel_times
 
 
 def resharded(trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> Trace | None:
     """The trace of rank 0 of the ranks `after`, from that of rank 0 of the ranks `before`; None if
     the sizes of the weights do not follow from it, as in inference."""
     try:
-        return _Resharding(trace, before, after).trace()
+        other = _Resharding(trace, before, after).trace()
     except UnknownSizeError:
         return None
+    share_counts(trace, other)
+    share_kernel_times(trace, other)
+    return other
 
 
 class _Resharding:
@@ -54,6 +60,8 @@ class _Resharding:
                 self.part_of.update(zip(op.storages[1:], self.sizes.parts[listed], strict=True))
         self.signatures: dict[tuple[int, Holding], Signature] = {}
         self.bytes: dict[int, int] = {}
+        self.parts = Parts(self.sizes)
+        self.tensor_bytes: dict[int, int] = {}  # by the identity of a tensor
 
     def trace(self) -> Trace:
         ops = [self._op(op) if self._touches_parts(op) else op for op in self.source.ops]
@@ -81,7 +89,7 @@ class _Resharding:
         if key not in self.signatures:
             change = CHANGES.get(op.signature.name)
             self.signatures[key] = (
-                updated(op.signature, self.sizes)
+                updated(op.signature, self.parts)
                 if change is None or op.phase == "optimizer"
                 else change(op.signature, self.sizes, holding)
             )
@@ -91,11 +99,18 @@ class _Resharding:
         old = (*op.signature.inputs, *op.signature.outputs)
         new = (*signature.inputs, *signature.outputs)
         for storage, a, b in zip(op.storages, old, new, strict=True):
-            if a is not b and a.nbytes == self.source.storages[storage].nbytes:
-                self.bytes[storage] = b.nbytes
+            if a is not b and self._bytes(a) == self.source.storages[storage].nbytes:
+                self.bytes[storage] = self._bytes(b)
         collective = op.collective
         if collective is not None and collective.ranks == self.before:
             sides = signature.inputs[:1], signature.inputs[1:], signature.outputs
-            nbytes = max(sum(t.nbytes for t in side) for side in sides)
+            nbytes = max(sum(map(self._bytes, side)) for side in sides)
             collective = msgspec.structs.replace(collective, ranks=self.after, message_bytes=nbytes)
         return msgspec.structs.replace(op, signature=signature, collective=collective)
+
+    def _bytes(self, tensor: Tensor) -> int:
+        """The bytes of a tensor of the source or of a signature in `signatures`."""
+        nbytes = self.tensor_bytes.get(id(tensor))
+        if nbytes is None:
+            nbytes = self.tensor_bytes[id(tensor)] = tensor.nbytes
+        return nbytes
