@@ -107,12 +107,10 @@ def roofs(
     known: dict[str, CurveColumns] | None = None,
 ) -> Roofs:
     """The roofline of each work on a GPU. `known` by curve, from an earlier call for this GPU and
-    profile, is used for curves with the same works and brought up to date. Residuals are left out on another architecture, where
-    libraries have other kernels: with them, the median error of the 58 examined timm networks on an
-    RTX 3090 and 4090 would be 7.7% instead of 4.3%."""
-    return roofs_of(
-        [Ruled(work, curve(work)) for work in works], gpu, profile, known_columns=known
-    )
+    profile, is used for curves with the same works and brought up to date. Residuals are left out
+    on another architecture, where libraries have other kernels: with them, the median error of the
+    58 examined timm networks on an RTX 3090 and 4090 would be 7.7% instead of 4.3%."""
+    return roofs_of([Ruled(work, curve(work)) for work in works], gpu, profile, known_columns=known)
 
 
 class Ruled(NamedTuple):
