@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from simulator.caches.derived import Derived
 from simulator.hardware.host_counts import share_counts
 from simulator.parallel.part_sizes import PartSizes, UnknownSizeError
 from simulator.parallel.resharded_ops import (
@@ -39,20 +40,30 @@ def resharded(trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> 
     return other
 
 
+_BUFFERS = Derived[tuple[set[int], set[int]]]()
+_TOUCHING = Derived[list[int]]()  # by the number of ranks: indices of ops on parts of weights
+
+
+def _buffers(trace: Trace) -> tuple[set[int], set[int]]:
+    gathered: set[int] = set()
+    scattered: set[int] = set()
+    for op in trace.ops:
+        if op.signature.name == GATHER:
+            gathered.update(op.storages)
+        elif op.signature.name == SCATTER:
+            scattered.add(op.storages[0])
+            gathered.add(op.storages[1])
+    return gathered, scattered
+
+
 class _Resharding:
     """The ops on parts of weights, on the buffers of groups, and of the optimizer."""
 
     def __init__(self, trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> None:
         self.source, self.before, self.after = trace, before, after
         self.sizes = PartSizes(trace, len(before), len(after))
-        self.gathered: set[int] = set()  # storages of buffers with all ranks' parts
-        self.scattered: set[int] = set()  # storages of buffers with one rank's parts
-        for op in trace.ops:
-            if op.signature.name == GATHER:
-                self.gathered.update(op.storages)
-            elif op.signature.name == SCATTER:
-                self.scattered.add(op.storages[0])
-                self.gathered.add(op.storages[1])
+        # storages of buffers with all ranks' parts, and of those with one rank's parts
+        self.gathered, self.scattered = _BUFFERS.get(trace, lambda: _buffers(trace))
         self.part_of: dict[int, int] = {}  # for each storage of a gathered weight
         for op in trace.ops:
             if op.signature.name == UNPACK:
@@ -64,12 +75,17 @@ class _Resharding:
         self.tensor_bytes: dict[int, int] = {}  # by the identity of a tensor
 
     def trace(self) -> Trace:
-        ops = [self._op(op) if self._touches_parts(op) else op for op in self.source.ops]
+        ops = list(self.source.ops)
+        for place in _TOUCHING.get(self.source, self._touching, len(self.before)):
+            ops[place] = self._op(ops[place])
         storages = [
             msgspec.structs.replace(s, nbytes=self.bytes[n]) if n in self.bytes else s
             for n, s in enumerate(self.source.storages)
         ]
         return msgspec.structs.replace(self.source, ops=ops, storages=storages)
+
+    def _touching(self) -> list[int]:
+        return [i for i, op in enumerate(self.source.ops) if self._touches_parts(op)]
 
     def _touches_parts(self, op: Op) -> bool:
         name = op.signature.name

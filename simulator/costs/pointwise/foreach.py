@@ -158,7 +158,8 @@ def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
     uniform = (
         all(len(names) == 1 for names in dtypes) if mixed else len(set[str]().union(*dtypes)) == 1
     )
-    distinct = {tuple(map(id, place)): place for place in zip(*lists, strict=True)}
+    ids = zip(*(map(id, tensors) for tensors in lists), strict=True)
+    distinct = dict(zip(ids, zip(*lists, strict=True), strict=True))
     return uniform and all(map(aligned, distinct.values()))
 
 
