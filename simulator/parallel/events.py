@@ -95,8 +95,6 @@ class _Simulation:
                     rank.host_waits = room
                     rank.host_s, rank.issued = host_s, issued
                     now = yield
-                    host_s, issued = rank.host_s, rank.issued  # `run_plain` may have issued some
-                    room, local = issued - depth, issued % count
                     if now > host_s:
                         host_s = now
                 if start[room] > host_s:
@@ -208,12 +206,6 @@ class _Simulation:
         while queue:
             k = queue[0]
             local = k % count
-            if rank.plain[local] > 1:
-                now, stopped = rank.run_plain(k, now, machine)
-                if stopped or not queue:
-                    return now
-                k = queue[0]
-                local = k % count
             if parts[local] or (after[local] and not rank.ready(k)):
                 return now
             issued = issue[k] + latency_s
@@ -280,14 +272,13 @@ class _Simulation:
         del rank.running[stream]
         rank.free_s[stream] = now + self.machine.gap_s
         self.wake(r, k, now, True)
-        end, blocked, running = rank.end, rank.blocked, rank.running
         for other, queue in list(rank.queues.items()):
-            if queue and other != stream and other not in running:
-                if other in blocked and end[blocked[other]] < 0:
-                    continue
+            if queue and other != stream and other not in rank.running:
                 self.begin(r, other, now, True)
         if rank.queues.get(stream):
             self.push(now + self.machine.gap_s, 0, r, stream)
+
+    # -- the end ---------------------------------------------------------------------------
 
     def check(self) -> None:
         for rank in self.ranks:
