@@ -4,7 +4,6 @@ a tenth to a fifth of the time of a short process."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 import time
@@ -59,4 +58,6 @@ def return_memory() -> None:
 @cache
 def of_libc(name: str) -> Callable[..., int] | None:
     """A function of the C library on Linux; None if it lacks the function."""
+    import ctypes  # `--help` does not need it
+
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

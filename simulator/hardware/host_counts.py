@@ -8,6 +8,7 @@ network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -31,14 +32,14 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
 class _Ops(NamedTuple):
-    """The host's work for each op, whatever it launches [ops]: the kind of its launch, its
-    coldness, the number of tensors that it handles in lists, returns and joins, and the number of
-    addresses in cuDNN's buffer of weights that it queries. Further fields say whether the op
-    touches no tensor on the GPU, is recurrent, or belongs to the backward pass or the optimizer.
-    The last fields are Python's steps and autograd's nodes [ops, len(PYTHON) + 1], and the number
-    of the step's gradients."""
+    """The host's work for each op, whatever it launches [ops]: the kind of its launch (a place in
+    `_KINDS`), its coldness, the number of tensors that it handles in lists, returns and joins, and
+    the number of addresses in cuDNN's buffer of weights that it queries. Further fields say whether
+    the op touches no tensor on the GPU, is recurrent, or belongs to the backward pass or the
+    optimizer. The last fields are Python's steps and autograd's nodes [ops, len(PYTHON) + 1], and
+    the number of the step's gradients."""
 
-    kinds: NDArray[np.str_]
+    kinds: NDArray[np.int64]
     on_cpu: NDArray[np.bool_]
     recurrent: NDArray[np.bool_]
     backward: NDArray[np.bool_]
@@ -56,19 +57,26 @@ _OPS = Derived[_Ops]()
 
 
 def _ops(trace: Trace) -> _Ops:
-    signatures, rows = trace.signatures
+    signatures, numbers = trace.signatures
+    rows = np.array(numbers, np.int64)
+    phases = [op.phase for op in trace.ops]
+    python = np.array(list(chain.from_iterable(map(_FIELDS, trace.ops))), np.int64)
+    recurrent = np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows]
+    placed = np.zeros(rows.size, np.int64)
+    for place in np.flatnonzero(recurrent).tolist():
+        placed[place] = _placed(trace.ops[place], trace)
     return _Ops(
-        kinds=np.array([_kind(s) for s in signatures], str)[rows],
+        kinds=np.array([_kind(s) for s in signatures], np.int64)[rows],
         on_cpu=np.array([_on_cpu(s) for s in signatures], np.bool_)[rows],
-        recurrent=np.array(["_rnn" in s.name for s in signatures], np.bool_)[rows],
-        backward=np.array([op.phase == "backward" for op in trace.ops], np.bool_),
-        update=np.array([op.phase == "optimizer" for op in trace.ops], np.bool_),
-        python=np.array([_FIELDS(op) for op in trace.ops], np.int64).reshape(-1, len(PYTHON) + 1),
-        cold=coldness([signature.name for signature in signatures], rows),
+        recurrent=recurrent,
+        backward=np.array([phase == "backward" for phase in phases], np.bool_),
+        update=np.array([phase == "optimizer" for phase in phases], np.bool_),
+        python=python.reshape(-1, len(PYTHON) + 1),
+        cold=coldness([signature.name for signature in signatures], numbers),
         listed=np.array([_listed(s) for s in signatures], np.int64)[rows],
         returned=np.array([max(1, len(s.outputs)) for s in signatures], np.int64)[rows],
         joined=np.array([_joined(s) for s in signatures], np.int64)[rows],
-        placed=np.array([_placed(op, trace) for op in trace.ops], np.int64),
+        placed=placed,
         gradients=sum(storage.role == "gradient" for storage in trace.storages),
     )
 
@@ -92,11 +100,11 @@ def counts(
     launching = (launches > 0) & ~ops.on_cpu
     nodes = ops.python[:, -1]
     viewing = ~launching & ~ops.on_cpu
-    convolution = launching & (ops.kinds == "convolution_op")
+    convolution = launching & (ops.kinds == _KINDS.index("convolution_op"))
     called_once = launching & ~ops.recurrent & (ops.listed == 0)
     columns = {
-        **{kind: launching & (ops.kinds == kind) for kind in _KINDS},
-        "op": (launching & (ops.kinds == "op")) + np.where(launching, inner_ops, 0),
+        **{kind: launching & (ops.kinds == place) for place, kind in enumerate(_KINDS)},
+        "op": (launching & (ops.kinds == _KINDS.index("op"))) + np.where(launching, inner_ops, 0),
         "cold_op": np.where(launching, ops.cold * (1 + inner_ops), 0.0),
         "view": np.where(viewing, ops.returned, ops.joined * launching),
         "cold_view": np.where(viewing, ops.cold, 0.0),
@@ -125,17 +133,38 @@ def tail_s(trace: Trace, host: Host) -> float:
 def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
     """The coldness of each op [ops]: 0 directly after an op of the same kind, up to 1. `names` are
     the kinds, `rows` the kind of each op."""
-    cold = np.ones(len(rows))
-    recent: list[str] = []  # the last distinct kinds, the latest at the end
-    for place, row in enumerate(rows):
-        name = names[row]
-        if name in recent:
-            since = len(recent) - 1 - recent.index(name)
-            cold[place] = min(1.0, since / _COLD)
-            recent.remove(name)
-        recent.append(name)
-        del recent[: -_COLD - 1]
-    return cold
+    kinds: dict[str, int] = {}
+    kind_of = [kinds.setdefault(name, len(kinds)) for name in names]
+    states: dict[tuple[int, ...], _Recent] = {}
+    state = states[()] = _Recent((), {})
+    cold: list[float] = []
+    for row in rows:
+        kind = kind_of[row]
+        step = state.steps.get(kind)
+        if step is None:
+            step = state.steps[kind] = _next_recent(state.kinds, kind, states)
+        share, state = step
+        cold.append(share)
+    return np.array(cold, np.float64)
+
+
+class _Recent(NamedTuple):
+    """The last distinct kinds of ops, the latest at the end; and by the kind of the next op, its
+    coldness and what is recent after it. A network passes through few of these."""
+
+    kinds: tuple[int, ...]
+    steps: dict[int, tuple[float, _Recent]]
+
+
+def _next_recent(
+    recent: tuple[int, ...], kind: int, states: dict[tuple[int, ...], _Recent]
+) -> tuple[float, _Recent]:
+    """The coldness of an op of this kind, and what is recent after it."""
+    cold = 1.0
+    if kind in recent:
+        cold = min(1.0, (len(recent) - 1 - recent.index(kind)) / _COLD)
+    kinds = (*(each for each in recent if each != kind), kind)[-_COLD - 1 :]
+    return cold, states.setdefault(kinds, _Recent(kinds, {}))
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -149,14 +178,15 @@ def _on_cpu(signature: Signature) -> bool:
     return bool(tensors) and all(t.device == "cpu" for t in tensors)
 
 
-def _kind(signature: Signature) -> str:
-    """The kind of setup before an op's launch. A call into cuBLAS or cuDNN, which looks up a plan,
-    and an op with several outputs take longer than a kernel of PyTorch itself."""
+def _kind(signature: Signature) -> int:
+    """The kind of setup before an op's launch, as a place in `_KINDS`. A call into cuBLAS or cuDNN,
+    which looks up a plan, and an op with several outputs take longer than a kernel of PyTorch
+    itself."""
     name = signature.name
     for part, kind in _NAMED.items():
         if part in name and "foreach" not in name:
-            return kind
-    return "library_op" if any(part in name for part in _LIBRARY) else "op"
+            return _KINDS.index(kind)
+    return _KINDS.index("library_op" if any(part in name for part in _LIBRARY) else "op")
 
 
 def _joined(signature: Signature) -> int:

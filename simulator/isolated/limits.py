@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import struct
 import sys
 from contextlib import suppress
@@ -82,6 +81,7 @@ def _write(name: str, text: str) -> None:
 def _loopback() -> None:
     """Switch on the loopback device, which one-process groups of torch.distributed use."""
     import fcntl  # Windows does not have it
+    import socket  # `--help` does not need it
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         request = struct.pack("16sh22x", b"lo", _IFF_UP_AND_RUNNING)

@@ -14,10 +14,10 @@ from simulator.lowering import (
     transforms,
     turns,
 )
-from simulator.lowering.lower import Lowered, lower
+from simulator.lowering.lower import Lowered, lower, share_kernels
 from simulator.lowering.registry import launches
 
 __all__ = [
     "Lowered", "attention", "convolution", "foreach", "launches", "lower", "product", "random",
-    "recurrent", "reduction", "transforms", "turns",
+    "recurrent", "reduction", "share_kernels", "transforms", "turns",
 ]  # fmt: skip

@@ -41,10 +41,16 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     kernel_rows: list[NDArray[np.int64]] = []
     inner: list[int] = []
     missing: set[int] = set()
+    common = _COMMON.get(trace, dict[int, _SignatureKernels])
     for row, (signature, op_works) in enumerate(zip(signatures, _works(trace), strict=True)):
         if op_works is None:
             missing.add(row)
-        kernels = _kernels(signature, op_works or (), gpu)
+        known = common.get(id(signature))
+        kernels = known.kernels.get(_kind(gpu)) if known else None
+        if kernels is None:
+            kernels = _kernels(signature, op_works or (), gpu)
+            if known:
+                known.kernels[_kind(gpu)] = kernels
         kernel_rows.append(kernels.places + len(distinct))
         distinct += kernels.works
         inner.append(kernels.inner_ops)
@@ -90,7 +96,40 @@ _OF_TRACE = Derived[list[tuple[Work, ...] | None]]()
 
 def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
     """The work of each distinct signature, the same on every GPU."""
-    return _OF_TRACE.get(trace, lambda: list(map(_shared_works, trace.signatures[0])))
+    return _OF_TRACE.get(trace, lambda: _works_of(trace))
+
+
+def _works_of(trace: Trace) -> list[tuple[Work, ...] | None]:
+    common = _COMMON.get(trace, dict[int, _SignatureKernels])
+    listed: list[tuple[Work, ...] | None] = []
+    for signature in trace.signatures[0]:
+        known = common.get(id(signature))
+        if known is None:
+            listed.append(_shared_works(signature))
+            continue
+        if not known.works:
+            known.works.append(_shared_works(signature))
+        listed.append(known.works[0])
+    return listed
+
+
+class _SignatureKernels(NamedTuple):
+    """A signature with its works, as the only item once they are known, and its kernels by kind of
+    GPU."""
+
+    signature: Signature
+    works: list[tuple[Work, ...] | None]
+    kernels: dict[tuple[object, ...], _Kernels]
+
+
+_COMMON = Derived[dict[int, _SignatureKernels]]()
+
+
+def share_kernels(source: Trace, other: Trace) -> None:
+    """Let `other`, a trace with most of the signatures of `source`, share their works and
+    kernels. Only those of `source` are stored, as long as one of the traces lives."""
+    _COMMON.get(source, lambda: {id(s): _SignatureKernels(s, [], {}) for s in source.signatures[0]})
+    _COMMON.share(source, other)
 
 
 def _shared_works(op: Signature) -> tuple[Work, ...] | None:

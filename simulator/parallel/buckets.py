@@ -16,6 +16,7 @@ import msgspec
 from simulator.caches.derived import Derived
 from simulator.cluster.layout import BUCKET_BYTES
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace
+from simulator.simulate.step import share_kernel_times
 
 FIRST_BYTES = 2**20
 _STREAM = 4
@@ -84,7 +85,9 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
     stored += [
         Storage(sum(g.tensor.nbytes for g in bucket), -1, None, "gradient") for bucket in buckets
     ]
-    return msgspec.structs.replace(trace, ops=ops, storages=stored)
+    other = msgspec.structs.replace(trace, ops=ops, storages=stored)
+    share_kernel_times(trace, other)
+    return other
 
 
 def _gradients(trace: Trace) -> list[_Gradient]:

@@ -142,6 +142,11 @@ class _Simulation:
         queue = rank.queues.get(stream)
         if not queue or stream in rank.running:
             return
+        awaited = rank.blocked.get(stream)
+        if awaited is not None:
+            if rank.end[awaited] < 0:
+                return
+            del rank.blocked[stream]
         k = queue[0]
         local = k % rank.count
         ready = rank.issue[k] + self.machine.latency_s
@@ -222,30 +227,13 @@ class _Simulation:
 
     def transfer(self, arrived: list[tuple[int, int]], seconds: float, now: float) -> None:
         """Start a transfer for which all ranks have arrived."""
-        if any(self.computes(self.ranks[r], now) for r, _ in arrived):
+        if any(self.ranks[r].computes(now, self.machine) for r, _ in arrived):
             seconds *= self.machine.beside
         for r, k in arrived:
             rank = self.ranks[r]
             rank.moved[k] = max(rank.moved[k], now)
             rank.absent -= 1
             self.push(now + seconds, 2, r, k)
-
-    def computes(self, rank: RankState, now: float) -> bool:
-        """Whether a kernel without collective runs, or begins as soon as a gap is over."""
-        if rank.left:
-            return True
-        soon = now + self.machine.gap_s + 1e-12
-        for stream, queue in rank.queues.items():
-            if not queue or stream in rank.running:
-                continue
-            k = queue[0]
-            if (
-                not rank.plan.parts[k % rank.count]
-                and rank.issue[k] + self.machine.latency_s <= soon
-                and rank.ready(k)
-            ):
-                return True
-        return False
 
     def retime(self, r: int, now: float) -> None:
         """Set the speed of the running kernels, and schedule the end of the kernel that ends
@@ -255,6 +243,12 @@ class _Simulation:
         if not rank.left:
             return
         sharing = len(rank.left)
+        if sharing == 1:
+            ((k, left),) = rank.left.items()
+            rate = rank.speed(k, self.machine.units)
+            rank.rates = {k: rate}
+            self.push(now + max(0.0, left / rate), 1, r, rank.version)
+            return
         rank.rates = {k: rank.speed(k, self.machine.units) / sharing for k in rank.left}
         until = min(left / rank.rates[k] for k, left in rank.left.items())
         self.push(now + max(0.0, until), 1, r, rank.version)
@@ -288,8 +282,8 @@ class _Simulation:
 
     def check(self) -> None:
         for rank in self.ranks:
-            k = next((k for k, end_s in enumerate(rank.end) if end_s < 0), None)
-            if k is not None:
+            if min(rank.end, default=0.0) < 0:
+                k = next(k for k, end_s in enumerate(rank.end) if end_s < 0)
                 raise InputError(
                     f"rank {rank.plan.rank} waits forever for its collective number {k} of "
                     "the step: expected every rank of a group to call the same collectives "

@@ -85,12 +85,15 @@ def plan(
     carried_s = 0.0
     place = 0
     last_on = _last_kernels(run)
+    awaited = {number for op in ops for number in op.after if number >= 0}
+    launched_by = [*op_of, -1]
     for number, op in enumerate(ops):
         stream, what = op.stream, op.collective
         if op.after:
             owed.setdefault(stream, set()).update(op.after)
-        carried_s += op.wrapped * issue.wrapped_s * slower
-        while place < len(op_of) and op_of[place] == number:
+        if op.wrapped:
+            carried_s += op.wrapped * issue.wrapped_s * slower
+        while launched_by[place] == number:
             k = len(out.stream)
             spent = host_s[place] + carried_s
             carried_s = 0.0
@@ -115,7 +118,7 @@ def plan(
             out.seconds.append(seconds)
             out.stream.append(stream)
             out.host_s.append(spent)
-            after = _waits(owed.pop(stream, None), kernel_of, last_on)
+            after = _waits(owed.pop(stream), kernel_of, last_on) if stream in owed else ()
             if what is not None and what.kind not in ("send", "recv"):
                 # NCCL runs the kernels of a communicator in the order of their launches
                 before = on_communicator.get(what.ranks)
@@ -124,20 +127,20 @@ def plan(
                 on_communicator[what.ranks] = k
             out.after.append(after)
             out.sync_after.append(sync_after[place])
-            kernel_of[number] = newest[stream] = k
+            newest[stream] = k
+            if number in awaited:
+                kernel_of[number] = k
             place += 1
-        if number not in kernel_of and stream in newest:  # a view: the last kernel of its stream
+        if (
+            number in awaited and number not in kernel_of and stream in newest
+        ):  # a view: the last kernel of its stream
             kernel_of[number] = newest[stream]
     tail = float(np.asarray(launches.tail_s)) + carried_s
     return replace(out, tail_s=tail)
 
 
-def _waits(
-    owed: set[int] | None, kernel_of: dict[int, int], last_on: dict[int, int]
-) -> tuple[int, ...]:
+def _waits(owed: set[int], kernel_of: dict[int, int], last_on: dict[int, int]) -> tuple[int, ...]:
     """The kernels of awaited ops, and of awaited streams of the previous step (−1 − stream)."""
-    if not owed:
-        return ()
     now = {kernel_of[i] for i in owed if i in kernel_of}
     before = {-1 - last_on[-1 - i] for i in owed if i < 0 and -1 - i in last_on}
     return tuple(sorted(now | before))

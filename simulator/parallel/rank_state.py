@@ -61,15 +61,20 @@ class RankState:
         self.held = 0
         self.absent = 0  # transfers that wait for another rank
         self.pending: list[float] = []  # times of the rank's future events
+        self.ended: dict[int, int] = {}  # kernel -> how many of those that it waits for have ended
+        self.blocked: dict[int, int] = {}  # stream -> the kernel that its next one waits for
         self.watched = _watched(plan)
 
     def ready(self, k: int) -> bool:
         """Whether all kernels that kernel k waits for have ended."""
         local = k % self.count
-        base = k - local
-        for other in self.plan.after[local]:
+        base, after, end = k - local, self.plan.after[local], self.end
+        for place in range(self.ended.pop(k, 0), len(after)):
+            other = after[place]
             waited = base + other if other >= 0 else base - self.count - 1 - other
-            if waited >= 0 and self.end[waited] < 0:
+            if waited >= 0 and end[waited] < 0:
+                self.ended[k] = place
+                self.blocked[self.plan.stream[local]] = waited
                 return False
         return True
 
@@ -81,6 +86,23 @@ class RankState:
         free = units - min(self.held, units // 2)
         blocks = self.plan.blocks[k % self.count]
         return ceil(blocks / units) / ceil(blocks / free) if blocks else free / units
+
+    def computes(self, now: float, machine: Machine) -> bool:
+        """Whether a kernel without collective runs, or begins as soon as a gap is over."""
+        if self.left:
+            return True
+        soon = now + machine.gap_s + 1e-12
+        for stream, queue in self.queues.items():
+            if not queue or stream in self.running:
+                continue
+            k = queue[0]
+            if (
+                not self.plan.parts[k % self.count]
+                and self.issue[k] + machine.latency_s <= soon
+                and self.ready(k)
+            ):
+                return True
+        return False
 
     def advance(self, now: float) -> None:
         """Account for the work done since the last change of speed."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from simulator.caches.derived import Derived
+from simulator.hardware.host_counts import share_counts
 from simulator.parallel.part_sizes import PartSizes, UnknownSizeError
 from simulator.parallel.resharded_ops import (
     CHANGES,
@@ -19,18 +21,39 @@ from simulator.parallel.resharded_ops import (
     UNPACK,
     VIEW,
     Holding,
+    Parts,
     updated,
 )
-from simulator.records import Op, Signature, Trace
+from simulator.records import Op, Signature, Tensor, Trace
+from simulator.simulate.step import share_kernel_times
 
 
 def resharded(trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> Trace | None:
     """The trace of rank 0 of the ranks `after`, from that of rank 0 of the ranks `before`; None if
     the sizes of the weights do not follow from it, as in inference."""
     try:
-        return _Resharding(trace, before, after).trace()
+        other = _Resharding(trace, before, after).trace()
     except UnknownSizeError:
         return None
+    share_counts(trace, other)
+    share_kernel_times(trace, other)
+    return other
+
+
+_BUFFERS = Derived[tuple[set[int], set[int]]]()
+_TOUCHING = Derived[list[int]]()  # by the number of ranks: indices of ops on parts of weights
+
+
+def _buffers(trace: Trace) -> tuple[set[int], set[int]]:
+    gathered: set[int] = set()
+    scattered: set[int] = set()
+    for op in trace.ops:
+        if op.signature.name == GATHER:
+            gathered.update(op.storages)
+        elif op.signature.name == SCATTER:
+            scattered.add(op.storages[0])
+            gathered.add(op.storages[1])
+    return gathered, scattered
 
 
 class _Resharding:
@@ -39,14 +62,8 @@ class _Resharding:
     def __init__(self, trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> None:
         self.source, self.before, self.after = trace, before, after
         self.sizes = PartSizes(trace, len(before), len(after))
-        self.gathered: set[int] = set()  # storages of buffers with all ranks' parts
-        self.scattered: set[int] = set()  # storages of buffers with one rank's parts
-        for op in trace.ops:
-            if op.signature.name == GATHER:
-                self.gathered.update(op.storages)
-            elif op.signature.name == SCATTER:
-                self.scattered.add(op.storages[0])
-                self.gathered.add(op.storages[1])
+        # storages of buffers with all ranks' parts, and of those with one rank's parts
+        self.gathered, self.scattered = _BUFFERS.get(trace, lambda: _buffers(trace))
         self.part_of: dict[int, int] = {}  # for each storage of a gathered weight
         for op in trace.ops:
             if op.signature.name == UNPACK:
@@ -54,14 +71,21 @@ class _Resharding:
                 self.part_of.update(zip(op.storages[1:], self.sizes.parts[listed], strict=True))
         self.signatures: dict[tuple[int, Holding], Signature] = {}
         self.bytes: dict[int, int] = {}
+        self.parts = Parts(self.sizes)
+        self.tensor_bytes: dict[int, int] = {}  # by the identity of a tensor
 
     def trace(self) -> Trace:
-        ops = [self._op(op) if self._touches_parts(op) else op for op in self.source.ops]
+        ops = list(self.source.ops)
+        for place in _TOUCHING.get(self.source, self._touching, len(self.before)):
+            ops[place] = self._op(ops[place])
         storages = [
             msgspec.structs.replace(s, nbytes=self.bytes[n]) if n in self.bytes else s
             for n, s in enumerate(self.source.storages)
         ]
         return msgspec.structs.replace(self.source, ops=ops, storages=storages)
+
+    def _touching(self) -> list[int]:
+        return [i for i, op in enumerate(self.source.ops) if self._touches_parts(op)]
 
     def _touches_parts(self, op: Op) -> bool:
         name = op.signature.name
@@ -81,7 +105,7 @@ class _Resharding:
         if key not in self.signatures:
             change = CHANGES.get(op.signature.name)
             self.signatures[key] = (
-                updated(op.signature, self.sizes)
+                updated(op.signature, self.parts)
                 if change is None or op.phase == "optimizer"
                 else change(op.signature, self.sizes, holding)
             )
@@ -91,11 +115,18 @@ class _Resharding:
         old = (*op.signature.inputs, *op.signature.outputs)
         new = (*signature.inputs, *signature.outputs)
         for storage, a, b in zip(op.storages, old, new, strict=True):
-            if a is not b and a.nbytes == self.source.storages[storage].nbytes:
-                self.bytes[storage] = b.nbytes
+            if a is not b and self._bytes(a) == self.source.storages[storage].nbytes:
+                self.bytes[storage] = self._bytes(b)
         collective = op.collective
         if collective is not None and collective.ranks == self.before:
             sides = signature.inputs[:1], signature.inputs[1:], signature.outputs
-            nbytes = max(sum(t.nbytes for t in side) for side in sides)
+            nbytes = max(sum(map(self._bytes, side)) for side in sides)
             collective = msgspec.structs.replace(collective, ranks=self.after, message_bytes=nbytes)
         return msgspec.structs.replace(op, signature=signature, collective=collective)
+
+    def _bytes(self, tensor: Tensor) -> int:
+        """The bytes of a tensor of the source or of a signature in `signatures`."""
+        nbytes = self.tensor_bytes.get(id(tensor))
+        if nbytes is None:
+            nbytes = self.tensor_bytes[id(tensor)] = tensor.nbytes
+        return nbytes

@@ -32,16 +32,25 @@ def _table(tensor: Tensor, ranks: int, elements: int) -> Tensor:
     return Tensor((ranks, elements), tensor.dtype, (elements, 1), tensor.device)
 
 
-def updated(op: Signature, sizes: PartSizes) -> Signature:
+class Parts:
+    """Parts of weights, each with the size for the other number of ranks. Equal objects of the
+    trace stay one object."""
+
+    def __init__(self, sizes: PartSizes) -> None:
+        self._sizes = sizes
+        self._parts: dict[int, tuple[Tensor, Tensor]] = {}  # keys are ids of old tensors
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """The part that replaces a tensor, or the tensor itself."""
+        known = self._parts.get(id(tensor))
+        if known is None:
+            known = self._parts[id(tensor)] = tensor, _part_of(tensor, self._sizes)
+        return known[1]
+
+
+def updated(op: Signature, parts: Parts) -> Signature:
     """An op of the optimizer, with parts of other sizes in place of its tensors."""
-    parts: dict[int, Tensor] = {}  # keys are ids of old tensors
-
-    def part(tensor: Tensor) -> Tensor:
-        if id(tensor) not in parts:
-            parts[id(tensor)] = _part_of(tensor, sizes)
-        return parts[id(tensor)]
-
-    inputs, outputs = (tuple(map(part, each)) for each in (op.inputs, op.outputs))
+    inputs, outputs = (tuple(map(parts.of, each)) for each in (op.inputs, op.outputs))
     if inputs == op.inputs and outputs == op.outputs:
         return op
     return msgspec.structs.replace(op, inputs=inputs, outputs=outputs)

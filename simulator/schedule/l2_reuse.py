@@ -9,12 +9,14 @@ touches no more distinct bytes in between than its peak memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.caches.identity import ByIdentity
 from simulator.costs.registry import stated_argument
+from simulator.costs.tensor_bytes import bytes_of
 from simulator.records import Signature, Trace
 from simulator.schedule.memory import memory
 
@@ -53,9 +55,11 @@ def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) ->
     counts = count_of[kind]
     first = np.cumsum(counts) - counts
     row = np.repeat(np.arange(ops.size), counts)
-    kind_of: list[int] = kind.tolist()
-    sizes = np.array([size for k in kind_of for size in sizes_of[k]], np.int64)
-    storage = np.array([s for op in ops.tolist() for s in trace.ops[op].storages], np.int64)
+    all_sizes = np.array(list(chain.from_iterable(sizes_of)), np.int64)
+    begin_of = np.cumsum(count_of) - count_of
+    sizes = all_sizes[np.arange(row.size) + (begin_of[kind] - first)[row]]
+    accessed = [trace.ops[op].storages for op in ops.tolist()]
+    storage = np.array(list(chain.from_iterable(accessed)), np.int64)
     traffic = np.concatenate([[0], np.cumsum(sizes)])
     before, after = traffic[first], traffic[first + counts]
     by_storage = np.argsort(storage, kind="stable")
@@ -76,7 +80,7 @@ def _sizes(op: Signature) -> list[int]:
     """Bytes of each input and output, cached for an optimizer's long lists. Stated traffic beyond
     these bytes is spread over them."""
     if len(op.inputs) > _MANY:
-        return _SIZES.get(op, None, lambda: [t.nbytes for t in (*op.inputs, *op.outputs)])
+        return _SIZES.get(op, None, lambda: bytes_of((*op.inputs, *op.outputs)))
     sizes = [t.nbytes for t in (*op.inputs, *op.outputs)]
     moved, stated = sum(sizes), op.args.get(stated_argument("bytes"), 0)
     return [size * stated // moved for size in sizes] if 0 < moved < stated else sizes

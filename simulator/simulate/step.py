@@ -20,7 +20,7 @@ from simulator.fusion.rules import level_of
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.hardware.waits import syncs, uncapturable
-from simulator.lowering import Lowered
+from simulator.lowering import Lowered, share_kernels
 from simulator.modes import check_mode, compiles, replays, run_of
 from simulator.prediction import REGIMES, Columns, Idle, Prediction
 from simulator.records import Trace
@@ -32,11 +32,12 @@ from simulator.timing.kernel_models import duration_s
 from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import Roofs, roofs
+from simulator.timing.roofline import CurveColumns, Roofs, roofs
 from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
 _ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
+_CURVES = Derived[list[tuple[GPU, Profile, dict[str, CurveColumns]]]]()
 _TABLES = 4  # limit on the roofs cached with a trace
 
 
@@ -137,10 +138,29 @@ def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
     for lowered, card, known, table in cached:
         if lowered is plan.lowered and card is gpu and known.has_kernels_of(profile):
             return table
-    table = roofs(plan.lowered.works, gpu, profile)
+    table = roofs(plan.lowered.works, gpu, profile, _curves(plan.trace, gpu, profile))
     cached.append((plan.lowered, gpu, profile, table))
     del cached[:-_TABLES]
     return table
+
+
+def _curves(trace: Trace, gpu: GPU, profile: Profile) -> dict[str, CurveColumns]:
+    """The columns of roofs by curve that this trace shares with others."""
+    cached = _CURVES.get(trace, list[tuple[GPU, Profile, dict[str, CurveColumns]]])
+    for card, known, curves in cached:
+        if card is gpu and known.has_kernels_of(profile):
+            return curves
+    cached.append((gpu, profile, {}))
+    del cached[:-_TABLES]
+    return cached[-1][-1]
+
+
+def share_kernel_times(source: Trace, other: Trace) -> None:
+    """Let `other`, a trace with most of the signatures of `source`, share their kernels and
+    rooflines."""
+    share_kernels(source, other)
+    _CURVES.get(source, list[tuple[GPU, Profile, dict[str, CurveColumns]]])
+    _CURVES.share(source, other)
 
 
 def host_schedule(

@@ -6,6 +6,8 @@ several threads the last bit may depend on the number of cores."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,15 +37,17 @@ def product(one: Floats, other: Floats) -> Floats:
     return whole
 
 
-def _parts(count: int, most: int) -> list[slice]:
+@lru_cache(4096)
+def _parts(count: int, most: int) -> tuple[slice, ...]:
     """Slices of `count` items. A slice has from half of `most` to `most` items, or at least
     `_LEAST` if half of `most` is less."""
     size = max(_LEAST, most // 2 // _LEAST * _LEAST)
     begins = [part * size for part in range(max(1, count // size))]
-    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True)]
+    return tuple(slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True))
 
 
-def long_parts(count: int, most: int) -> list[slice]:
+@lru_cache(4096)
+def long_parts(count: int, most: int) -> tuple[slice, ...]:
     """Slices of `count` items, of at most `most` and at least _LEAST, as long as possible; each
     begins at a multiple of _LEAST, so that equal rows have equal bits in any of these parts."""
     size = max(_LEAST, most // _LEAST * _LEAST)
@@ -51,4 +55,4 @@ def long_parts(count: int, most: int) -> list[slice]:
     if len(begins) > 1 and count - begins[-1] < _LEAST:
         begins[-1] -= _LEAST
     begins = list(dict.fromkeys(begins))  # parts of _LEAST: the last one is longer
-    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=False)]
+    return tuple(slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=False))

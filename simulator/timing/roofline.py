@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from simulator.caches.cancelling import check_cancelled
 from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
-from simulator.timing.energies import ChipJoules, chip_joules, energies
+from simulator.timing.energies import ChipJoules, Energies, chip_joules, energies
 from simulator.timing.kernel_models import (
     RooflineTerms,
     overlap_slowdown,
@@ -92,11 +93,24 @@ class Roofs:
         return Roofs(*(getattr(self, f.name)[rows] for f in fields(self)))
 
 
-def roofs(works: Sequence[Work], gpu: GPU, profile: Profile) -> Roofs:
-    """The roofline of each work on a GPU. Residuals are left out on another architecture, where
-    libraries have other kernels: with them, the median error of the 58 examined timm networks on an
-    RTX 3090 and 4090 would be 7.7% instead of 4.3%."""
-    return roofs_of([Ruled(work, curve(work)) for work in works], gpu, profile)
+class CurveColumns(NamedTuple):
+    """The columns of `Roofs` of the works of one curve, each with one row."""
+
+    works: list[Work]
+    values: dict[str, Floats | float]
+
+
+def roofs(
+    works: Sequence[Work],
+    gpu: GPU,
+    profile: Profile,
+    known: dict[str, CurveColumns] | None = None,
+) -> Roofs:
+    """The roofline of each work on a GPU. `known` by curve, from an earlier call for this GPU and
+    profile, is used for curves with the same works and brought up to date. Residuals are left out
+    on another architecture, where libraries have other kernels: with them, the median error of the
+    58 examined timm networks on an RTX 3090 and 4090 would be 7.7% instead of 4.3%."""
+    return roofs_of([Ruled(work, curve(work)) for work in works], gpu, profile, known_columns=known)
 
 
 class Ruled(NamedTuple):
@@ -123,10 +137,11 @@ def roofs_of(
     profile: Profile,
     warm: NDArray[np.bool_] | None = None,
     known_means: dict[str, Means] | None = None,
+    known_columns: dict[str, CurveColumns] | None = None,
 ) -> Roofs:
     """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
     in L2; `hot_log` is valid for them. `known_means` by curve, of earlier calls for these works, is
-    used and brought up to date."""
+    used and brought up to date, as are `known_columns` (see `roofs`)."""
     counts = [rule.points for rule in ruled]
     begins = np.cumsum([0, *counts])
     columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
@@ -140,33 +155,57 @@ def roofs_of(
     for name, curve_places in places.items():
         check_cancelled()
         works = [ruled[place].work for place in curve_places]
-        curve_counts = (
-            [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
-        )
         row = np.concatenate([np.arange(int(begins[p]), int(begins[p + 1])) for p in curve_places])
-        of = group(works, curve_counts)
-        terms = roofline_terms(of, name, gpu, profile)
-        joules = ChipJoules(np.full(len(row), np.nan), np.full(len(row), np.nan))
-        if known is not None:
-            joules = chip_joules(works, curve_counts, terms.compute_s, gpu, known)
-        values: dict[str, Floats | float] = {
-            **terms._asdict(),
-            **joules._asdict(),
-            "bytes": of.bytes,
-            "write_bytes": stacked([work.write_bytes for work in works], curve_counts),
-            "smooth": smooth(name),
-            "tensor": stacked([work.engine == "tensor" for work in works], curve_counts),
-            "beside": stacked([at_once(work) for work in works], curve_counts),
-        }
-        residual = profile.residuals.get(name) if same_kernels else None
-        if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
+        last = known_columns.get(name) if known_columns else None
+        if last and len(last.works) == len(works) and all(map(is_, last.works, works)):
+            values = last.values
+        else:
+            curve_counts = (
+                [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
+            )
             warm_rows = None if warm is None else warm[row]
-            means = _means(of, name, gpu.units or profile.units, residual, warm_rows, known_means)
-            logs = _residual_logs(of, name, terms, gpu, means)
-            values["cold_log"], values["hot_log"] = logs
+            residual = profile.residuals.get(name) if same_kernels else None
+            values = _curve_columns(
+                works, curve_counts, name, gpu, profile, known, residual, warm_rows, known_means
+            )
+            if known_columns is not None:
+                known_columns[name] = CurveColumns(works, values)
         for column, value in values.items():
             columns[column][row] = value
     return Roofs(**columns)
+
+
+def _curve_columns(
+    works: list[Work],
+    counts: list[int] | None,
+    name: str,
+    gpu: GPU,
+    profile: Profile,
+    known: Energies | None,
+    residual: Residual | None,
+    warm: NDArray[np.bool_] | None,
+    known_means: dict[str, Means] | None,
+) -> dict[str, Floats | float]:
+    """The columns of `Roofs` of the works of one curve [rows]; columns left out are 0."""
+    of = group(works, counts)
+    terms = roofline_terms(of, name, gpu, profile)
+    rows = len(of.bytes)
+    joules = ChipJoules(np.full(rows, np.nan), np.full(rows, np.nan))
+    if known is not None:
+        joules = chip_joules(works, counts, terms.compute_s, gpu, known)
+    values: dict[str, Floats | float] = {
+        **terms._asdict(),
+        **joules._asdict(),
+        "bytes": of.bytes,
+        "write_bytes": stacked([work.write_bytes for work in works], counts),
+        "smooth": smooth(name),
+        "tensor": stacked([work.engine == "tensor" for work in works], counts),
+        "beside": stacked([at_once(work) for work in works], counts),
+    }
+    if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
+        means = _means(of, name, gpu.units or profile.units, residual, warm, known_means)
+        values["cold_log"], values["hot_log"] = _residual_logs(of, name, terms, gpu, means)
+    return values
 
 
 def _architecture(gpu: GPU | None) -> int:

@@ -17,6 +17,7 @@ from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
 from simulator.costs.kernels.iterator import aligned, lane_dtype
 from simulator.costs.pointwise.tables import BINARY, LOGICAL, UNARY, power, scaled
 from simulator.costs.registry import Work, cost
+from simulator.costs.tensor_bytes import read_bytes_of, write_bytes_of
 from simulator.records import Signature, Tensor
 
 CHUNK = 65536
@@ -128,14 +129,14 @@ def multi_tensor_work(
 ) -> Work:
     """All tensors of an op as one work; `written` names the lists that are updated in place."""
     elements = sum(numels)
-    write = read_of(op, *written) + op.write_bytes
+    write = read_of(op, *written) + write_bytes_of(op)
     flops, instructions = steps
     per_tensor = ("scalars", "other", "exponent", "weight")
     scalars = any(isinstance(op.arg(name), list) for name in per_tensor)
     return Work(
         "foreach",
         flops=flops * elements,
-        read_bytes=op.read_bytes,
+        read_bytes=read_bytes_of(op),
         write_bytes=write,
         dtype=lane_dtype(op.inputs),
         instructions=(instructions + lists) * elements,
@@ -157,7 +158,8 @@ def _fast(lists: Sequence[Sequence[Tensor]], mixed: bool) -> bool:
     uniform = (
         all(len(names) == 1 for names in dtypes) if mixed else len(set[str]().union(*dtypes)) == 1
     )
-    distinct = {tuple(map(id, place)): place for place in zip(*lists, strict=True)}
+    ids = zip(*(map(id, tensors) for tensors in lists), strict=True)
+    distinct = dict(zip(ids, zip(*lists, strict=True), strict=True))
     return uniform and all(map(aligned, distinct.values()))
 
 

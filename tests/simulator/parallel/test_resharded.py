@@ -5,12 +5,15 @@ runs.
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
 from simulator.parallel import network_step
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.resharded import resharded
+from simulator.parallel.roles import Roles
+from simulator.parallel.simulate import simulate_ranks
 from simulator.parallel.whatifs import ClusterStep, changed
 from simulator.tracing.parallel import program as tracing
 from simulator.tracing.parallel.networks import NetworkStep, program
@@ -62,3 +65,23 @@ def test_another_number_of_replicas_is_not_traced_again(monkeypatch):
     fresh = predict_network(step(), "fsdp", "4xh200")
     assert four.communication_s == pytest.approx(fresh.communication_s, rel=1e-3)
     assert four.peak_memory_bytes == fresh.peak_memory_bytes
+
+
+@pytest.mark.parametrize("text, what_if", [("fsdp", "dp=4"), ("ddp", "dp=4"), ("ddp", "bucket=1")])
+def test_kernels_shared_with_another_step_are_those_of_the_step(text, what_if):
+    """A copy of the trace shares nothing with other traces."""
+    eight = cluster("8xh200")
+    question = ClusterStep(step(), layout(text, eight), eight)
+    question.predict()
+    other = changed(question, what_if)
+    shared = other.predict()
+    trace = shared.ranks[0].trace
+    alone = simulate_ranks(
+        Roles({0: structs.replace(trace)}, (0,) * other.cluster.gpus),
+        other.cluster,
+        shared.host,
+        "eager",
+    )
+    assert alone.period_s == shared.period_s
+    assert alone.ranks[0].kernels == shared.ranks[0].kernels
+    assert alone.shares == shared.shares
