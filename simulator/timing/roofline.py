@@ -14,7 +14,7 @@ from simulator.caches.cancelling import check_cancelled
 from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
-from simulator.timing.energies import ChipJoules, chip_joules, energies
+from simulator.timing.energies import chip_joules, energies
 from simulator.timing.kernel_models import (
     RooflineTerms,
     overlap_slowdown,
@@ -127,46 +127,57 @@ def roofs_of(
     """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
     in L2; `hot_log` is valid for them. `known_means` by curve, of earlier calls for these works, is
     used and brought up to date."""
-    counts = [rule.points for rule in ruled]
-    begins = np.cumsum([0, *counts])
-    columns = {field.name: np.zeros(begins[-1]) for field in fields(Roofs)}
     places: dict[str, list[int]] = {}
-    known = energies(gpu)
+    for place, rule in enumerate(ruled):
+        places.setdefault(rule.curve, []).append(place)
+    order = [place for curve_places in places.values() for place in curve_places]
+    works = [ruled[place].work for place in order]
+    points = [ruled[place].points for place in order]
+    ends = np.cumsum([0, *points])
+    counts = points if ends[-1] > len(points) else None
+    columns = {field.name: np.zeros(ends[-1]) for field in fields(Roofs)}
+    rows = _rows(ruled, order)
+    every, known = group(works, counts), energies(gpu)
+    units = gpu.units or profile.units
     same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
         measured_on(profile.gpu)
     )
-    for place, rule in enumerate(ruled):
-        places.setdefault(rule.curve, []).append(place)
+    begin = 0
     for name, curve_places in places.items():
         check_cancelled()
-        works = [ruled[place].work for place in curve_places]
-        curve_counts = (
-            [counts[place] for place in curve_places] if len(begins) <= begins[-1] else None
-        )
-        row = np.concatenate([np.arange(int(begins[p]), int(begins[p + 1])) for p in curve_places])
-        of = group(works, curve_counts)
+        end = begin + len(curve_places)
+        row = slice(int(ends[begin]), int(ends[end]))
+        of = every.part(slice(begin, end), row)
+        begin = end
         terms = roofline_terms(of, name, gpu, profile)
-        joules = ChipJoules(np.full(len(row), np.nan), np.full(len(row), np.nan))
-        if known is not None:
-            joules = chip_joules(works, curve_counts, terms.compute_s, gpu, known)
-        values: dict[str, Floats | float] = {
-            **terms._asdict(),
-            **joules._asdict(),
-            "bytes": of.bytes,
-            "write_bytes": stacked([work.write_bytes for work in works], curve_counts),
-            "smooth": smooth(name),
-            "tensor": stacked([work.engine == "tensor" for work in works], curve_counts),
-            "beside": stacked([at_once(work) for work in works], curve_counts),
-        }
+        values: dict[str, Floats | float] = {**terms._asdict(), "smooth": smooth(name)}
         residual = profile.residuals.get(name) if same_kernels else None
-        if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in works):
-            warm_rows = None if warm is None else warm[row]
-            means = _means(of, name, gpu.units or profile.units, residual, warm_rows, known_means)
+        if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in of.works):
+            warm_rows = None if warm is None else warm[rows[row]]
+            means = _means(of, name, units, residual, warm_rows, known_means)
             logs = _residual_logs(of, name, terms, gpu, means)
             values["cold_log"], values["hot_log"] = logs
         for column, value in values.items():
             columns[column][row] = value
-    return Roofs(**columns)
+    columns |= {
+        "bytes": every.bytes,
+        "write_bytes": stacked([work.write_bytes for work in works], counts),
+        "tensor": stacked([work.engine == "tensor" for work in works], counts),
+        "beside": stacked([at_once(work) for work in works], counts),
+        "chip_j": np.full(int(ends[-1]), np.nan),
+        "tensor_j": np.full(int(ends[-1]), np.nan),
+    }
+    if known is not None:
+        columns |= chip_joules(works, counts, columns["compute_s"], gpu, known)._asdict()
+    back = np.argsort(rows)
+    return Roofs(**{name: column[back] for name, column in columns.items()})
+
+
+def _rows(ruled: Sequence[Ruled], order: Sequence[int]) -> NDArray[np.int64]:
+    """The rows of the works in another order."""
+    begins = np.cumsum([0, *(rule.points for rule in ruled)])
+    parts = [np.arange(int(begins[place]), int(begins[place + 1])) for place in order]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 def _architecture(gpu: GPU | None) -> int:
