@@ -28,7 +28,7 @@ QMainWindow::separator:hover { background: rgba(128, 128, 128, 60); }
 restyle all parts."""
 _SOON_MS = 30
 """Delay between the styling of two hidden parts, so that the window can respond."""
-_FIRST_MS = 2000
+_FIRST_MS = 1000
 """Delay before the hidden parts of a new window are styled: its first prediction comes sooner."""
 
 
