@@ -98,7 +98,9 @@ def launch_groups(p: Prediction) -> list[LaunchGroup]:
     numbers: dict[_Key, int] = {}
     firsts: list[int] = []  # the first work of each group
     group_of = np.zeros(len(p.works), np.int64)
-    for work, op in zip(distinct.tolist(), c.op_of[first].tolist(), strict=True):
+    works: list[int] = distinct.tolist()
+    ops_of: list[int] = c.op_of[first].tolist()
+    for work, op in zip(works, ops_of, strict=True):
         name = p.trace.ops[op].name.removeprefix("aten.").removesuffix(".default")
         each = p.works[work]
         key = name, each.family, shape_of(p, work, op), f"{each.engine} {each.dtype}"
@@ -121,7 +123,7 @@ _Key = tuple[str, str, str, str]
 class _Sums(NamedTuple):
     """The number of launches of a group, their seconds, and the seconds of each bound."""
 
-    count: int
+    launches: int
     total_s: float
     compute_s: float
     memory_s: float
@@ -177,7 +179,7 @@ def _launch_group(p: Prediction, key: _Key, work: Work, ops: list[int], of: _Sum
         short_dtype(work.dtype),
         modules,
         frozenset(ops),
-        of.count,
+        of.launches,
         of.total_s,
         of.total_s / p.gpu_busy_s if p.gpu_busy_s else 0.0,
         round(work.computed_flops),
@@ -185,7 +187,7 @@ def _launch_group(p: Prediction, key: _Key, work: Work, ops: list[int], of: _Sum
         max(sums, key=lambda r: sums[r]),
         work.engine,
         peak,
-        max(at_peak, moving) * of.count / of.total_s if of.total_s else 0.0,
+        max(at_peak, moving) * of.launches / of.total_s if of.total_s else 0.0,
         roof,
     )
 
