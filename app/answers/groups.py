@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.quantities import data
 from simulator.prediction import REGIMES, Kernel, Prediction, Regime, Shares
@@ -53,6 +54,7 @@ class ModuleGroup:
         return max(REGIMES, key=lambda r: self.shares[r])
 
 
+@lru_cache(64)
 def short_dtype(dtype: str) -> str:
     """Shorten torch's name of a dtype: "bfloat16" to "bf16"."""
     return re.sub(r"^(b?)float", lambda m: m[1] + ("f" if m[1] else "fp"), dtype)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.answers.groups import shape_of, short_dtype
+from simulator.costs import Work
 from simulator.prediction import Prediction, Regime
 from simulator.timing.rates import roof_flops_per_s
+
+Ints = NDArray[np.int64]
 
 NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 """Families labelled by their module instead of their op."""
@@ -89,38 +94,78 @@ def launch_columns(groups: Sequence[LaunchGroup]) -> LaunchColumns:
 def launch_groups(p: Prediction) -> list[LaunchGroup]:
     """Group the launches of a prediction by op and shape, the longest total time first."""
     c = p.columns
-    parts: dict[tuple[str, str, str, str], list[NDArray[np.int64]]] = {}
-    order = np.argsort(c.work_of, kind="stable").astype(np.int64)
-    ends = np.flatnonzero(np.diff(c.work_of[order])) + 1
-    for rows in np.split(order, ends) if order.size else []:
-        work, op = int(c.work_of[rows[0]]), int(c.op_of[rows[0]])
+    distinct, first = np.unique(c.work_of, return_index=True)
+    numbers: dict[_Key, int] = {}
+    firsts: list[int] = []  # the first work of each group
+    group_of = np.zeros(len(p.works), np.int64)
+    works: list[int] = distinct.tolist()
+    ops_of: list[int] = c.op_of[first].tolist()
+    for work, op in zip(works, ops_of, strict=True):
         name = p.trace.ops[op].name.removeprefix("aten.").removesuffix(".default")
         each = p.works[work]
         key = name, each.family, shape_of(p, work, op), f"{each.engine} {each.dtype}"
-        parts.setdefault(key, []).append(rows)
-    duration = c.duration_s
-    groups = [_launch_group(p, key, np.concatenate(rows), duration) for key, rows in parts.items()]
+        number = group_of[work] = numbers.setdefault(key, len(firsts))
+        if number == len(firsts):
+            firsts.append(work)
+    group = group_of[c.work_of]
+    sums, ops = _sums(p, group, len(firsts)), _ops(p, group, len(firsts))
+    groups = [
+        _launch_group(p, key, p.works[work], one, sums_of)
+        for key, work, one, sums_of in zip(numbers, firsts, ops, sums, strict=True)
+    ]
     return sorted(groups, key=lambda a: -a.total_s)
 
 
-def _launch_group(
-    p: Prediction,
-    key: tuple[str, str, str, str],
-    rows: NDArray[np.int64],
-    duration: NDArray[np.float64],
-) -> LaunchGroup:
+_Key = tuple[str, str, str, str]
+"""The op, the family, the shape, and the engine with the dtype of a group."""
+
+
+class _Sums(NamedTuple):
+    """The number of launches of a group, their seconds, and the seconds of each bound."""
+
+    launches: int
+    total_s: float
+    compute_s: float
+    memory_s: float
+    overhead_s: float
+
+
+def _sums(p: Prediction, group: Ints, count: int) -> list[_Sums]:
+    """The sums of each of `count` groups, given the group of each launch."""
     c = p.columns
-    work = p.works[int(c.work_of[rows[0]])]
-    compute, memory = c.compute_s[rows], c.memory_s[rows]
-    bound, computing = np.maximum(compute, memory), compute >= memory
+    bound, computing = np.maximum(c.compute_s, c.memory_s), c.compute_s >= c.memory_s
+    columns = [
+        np.bincount(group, minlength=count),
+        *(
+            np.bincount(group, seconds, count)
+            for seconds in (
+                c.duration_s,
+                np.where(computing, bound, 0.0),
+                np.where(computing, 0.0, bound),
+                c.fixed_s,
+            )
+        ),
+    ]
+    return [_Sums(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _ops(p: Prediction, group: Ints, count: int) -> list[list[int]]:
+    """The ops of each group, in order."""
+    number = np.unique(group * len(p.trace.ops) + p.columns.op_of)
+    of, op = np.divmod(number, max(1, len(p.trace.ops)))
+    ends = np.searchsorted(of, np.arange(count), "right").tolist()
+    listed = op.tolist()
+    return [listed[begin:end] for begin, end in pairwise([0, *ends])]
+
+
+def _launch_group(p: Prediction, key: _Key, work: Work, ops: list[int], of: _Sums) -> LaunchGroup:
     sums: dict[Regime, float] = {
-        "compute": float(bound[computing].sum()),
-        "memory": float(bound[~computing].sum()),
-        "overhead": float(c.fixed_s[rows].sum()),
+        "compute": of.compute_s,
+        "memory": of.memory_s,
+        "overhead": of.overhead_s,
     }
-    total = float(duration[rows].sum())
-    ops: list[int] = sorted(set(c.op_of[rows].tolist()))
-    modules = tuple(dict.fromkeys(starred(p.trace.ops[op].module) for op in ops))
+    traced = p.trace.ops
+    modules = tuple(dict.fromkeys([starred(traced[op].module) for op in ops]))
     peak = roof_flops_per_s(p.gpu, work)
     at_peak = work.computed_flops / peak
     moving = work.bytes / p.gpu.bandwidth_bytes_per_s
@@ -134,15 +179,15 @@ def _launch_group(
         short_dtype(work.dtype),
         modules,
         frozenset(ops),
-        rows.size,
-        total,
-        total / p.gpu_busy_s if p.gpu_busy_s else 0.0,
+        of.launches,
+        of.total_s,
+        of.total_s / p.gpu_busy_s if p.gpu_busy_s else 0.0,
         round(work.computed_flops),
         work.bytes,
         max(sums, key=lambda r: sums[r]),
         work.engine,
         peak,
-        max(at_peak, moving) * rows.size / total if total else 0.0,
+        max(at_peak, moving) * of.launches / of.total_s if of.total_s else 0.0,
         roof,
     )
 

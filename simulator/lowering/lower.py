@@ -38,7 +38,7 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     """All kernels of a trace in launch order."""
     signatures, rows = trace.signatures
     distinct: list[Work] = []
-    kernel_rows: list[NDArray[np.int64]] = []
+    places: list[NDArray[np.int64]] = []
     inner: list[int] = []
     missing: set[int] = set()
     common = _COMMON.get(trace, dict[int, _SignatureKernels])
@@ -51,17 +51,32 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
             kernels = _kernels(signature, op_works or (), gpu)
             if known:
                 known.kernels[_kind(gpu)] = kernels
-        kernel_rows.append(kernels.places + len(distinct))
+        places.append(kernels.places + len(distinct))
         distinct += kernels.works
         inner.append(kernels.inner_ops)
-    counts = np.array([each.size for each in kernel_rows], np.int64)
+    of = np.array(rows, np.int64)
+    counts = np.array([each.size for each in places], np.int64)
+    op_of = np.repeat(np.arange(of.size), counts[of])
     return Lowered(
         distinct,
-        np.concatenate([kernel_rows[row] for row in rows]) if rows else np.zeros(0, np.int64),
-        np.repeat(np.arange(len(rows)), counts[rows]),
-        np.array(inner, np.int64)[rows],
-        [index for index, row in enumerate(rows) if row in missing],
+        _joined(places, counts, of),
+        op_of,
+        np.array(inner, np.int64)[of],
+        [index for index, row in enumerate(rows) if row in missing] if missing else [],
     )
+
+
+def _joined(
+    parts: list[NDArray[np.int64]], counts: NDArray[np.int64], of: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The parts with the numbers `of`, one after another; `counts` are their lengths."""
+    if not of.size:
+        return np.zeros(0, np.int64)
+    begins, times = np.cumsum(counts) - counts, counts[of]
+    before = np.cumsum(times) - times
+    return np.concatenate(parts)[
+        np.repeat(begins[of] - before, times) + np.arange(int(times.sum()))
+    ]
 
 
 class _Kernels(NamedTuple):

@@ -14,11 +14,14 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.caches.derived import Derived
 from simulator.caches.identity import ByIdentity
 from simulator.costs.registry import stated_argument
 from simulator.costs.tensor_bytes import bytes_of
 from simulator.records import Signature, Trace
 from simulator.schedule.memory import memory
+
+Ints = NDArray[np.int64]
 
 NEVER = np.iinfo(np.int64).max
 
@@ -43,33 +46,71 @@ class Accesses:
         return np.bincount(self.op, hot, self.ops) / np.maximum(total, 1)
 
 
+@dataclass(frozen=True)
+class _Pattern:
+    """Which storages the ops of a step touch, without sizes: the same at all points of a family.
+
+    ops       the ops that touch storages
+    counts    accesses of each of `ops`
+    first     the first access of each of `ops`
+    row       the index among `ops` of each access
+    is_read   whether each access reads
+    previous  the index among `ops` of the storage's last access before each access, or −1
+    """
+
+    ops: Ints
+    counts: Ints
+    first: Ints
+    row: Ints
+    is_read: NDArray[np.bool_]
+    previous: Ints
+
+
+_PATTERNS = Derived[_Pattern](size=8)  # by the ops that launch kernels
+
+
+def share_patterns(family: object, trace: Trace) -> None:
+    """Let the traces of a family, whose ops differ only in sizes, share their access patterns."""
+    _PATTERNS.share(family, trace)
+
+
+def _pattern(trace: Trace, launching: NDArray[np.bool_]) -> _Pattern:
+    signatures, kinds = trace.signatures
+    reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
+    writes_of = np.array([len(s.outputs) for s in signatures], np.int64)
+    ops = np.flatnonzero(launching)
+    kind = np.array(kinds, np.int64)[ops]
+    counts = (reads_of + writes_of)[kind]
+    first = np.cumsum(counts) - counts
+    row = np.repeat(np.arange(ops.size), counts)
+    accessed = (trace.ops[op].storages for op in ops.tolist())
+    storage = np.array(list(chain.from_iterable(accessed)), np.int64)
+    by_storage = np.argsort(storage, kind="stable")
+    repeated = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    previous = np.full(storage.size, -1)
+    previous[by_storage[repeated]] = row[by_storage[repeated - 1]]
+    is_read = np.arange(storage.size) - first[row] < reads_of[kind][row]
+    return _Pattern(ops, counts, first, row, is_read, previous)
+
+
 def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) -> Accesses:
     """Every access of the ops that launch kernels. Unless the step is one of a `steady` state, L2
     holds nothing before it, and the distance of a first read is `NEVER`."""
+    at = _PATTERNS.get(trace, lambda: _pattern(trace, launching), np.packbits(launching).tobytes())
     signatures, kinds = trace.signatures
     sizes_of = [_sizes(s) for s in signatures]
-    reads_of = np.array([len(s.inputs) for s in signatures], np.int64)
+    each = np.array(list(chain.from_iterable(sizes_of)), np.int64)
     count_of = np.array([len(sizes) for sizes in sizes_of], np.int64)
-    ops = np.flatnonzero(launching)
-    kind = np.array(kinds, np.int64)[ops]
-    counts = count_of[kind]
-    first = np.cumsum(counts) - counts
-    row = np.repeat(np.arange(ops.size), counts)
-    all_sizes = np.array(list(chain.from_iterable(sizes_of)), np.int64)
-    begin_of = np.cumsum(count_of) - count_of
-    sizes = all_sizes[np.arange(row.size) + (begin_of[kind] - first)[row]]
-    accessed = [trace.ops[op].storages for op in ops.tolist()]
-    storage = np.array(list(chain.from_iterable(accessed)), np.int64)
+    begin = (np.cumsum(count_of) - count_of)[np.array(kinds, np.int64)[at.ops]]
+    sizes = each[np.arange(at.row.size) + (begin - at.first)[at.row]]
     traffic = np.concatenate([[0], np.cumsum(sizes)])
-    before, after = traffic[first], traffic[first + counts]
-    by_storage = np.argsort(storage, kind="stable")
-    repeated = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
+    before, after = traffic[at.first], traffic[at.first + at.counts]
+    again = at.previous >= 0
     last_touched = np.full(sizes.size, -1)  # traffic when the storage was last touched
-    last_touched[by_storage[repeated]] = after[row[by_storage[repeated - 1]]]
-    reads = np.arange(sizes.size) - first[row] < reads_of[kind][row]
-    distance = np.where(reads, before[row] - last_touched + sizes, sizes)
-    distance[reads & (last_touched < 0)] = memory(trace).peak_bytes if steady else NEVER
-    return Accesses(ops[row], sizes, distance, len(trace.ops))
+    last_touched[again] = after[at.previous[again]]
+    distance = np.where(at.is_read, before[at.row] - last_touched + sizes, sizes)
+    distance[at.is_read & ~again] = memory(trace).peak_bytes if steady else NEVER
+    return Accesses(at.ops[at.row], sizes, distance, len(trace.ops))
 
 
 _SIZES: ByIdentity[list[int]] = ByIdentity(512)

@@ -15,19 +15,29 @@ from numpy.typing import NDArray
 from simulator.caches.derived import Derived
 from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
-from simulator.hardware.host_counts import counts, tail_s
+from simulator.hardware.host_counts import counts, share_counts, tail_s
 from simulator.hardware.waits import syncs
 from simulator.lowering import Lowered, lower
 from simulator.records import Trace
-from simulator.schedule.l2_reuse import Accesses, accesses
+from simulator.schedule.l2_reuse import Accesses, accesses, share_patterns
+from simulator.schedule.memory import share_lives
 from simulator.schedule.timeline import Launches
 
 Floats = NDArray[np.float64]
 _LOWERED = Derived[Lowered](size=48)  # by kind of GPU
 # The rest is equal for all GPUs on which the same ops launch.
 _ACCESSES = Derived[Accesses]()
-_COUNTS = Derived[Floats](256)
+_COUNTS = Derived[Floats](32)
 _WAITS = Derived[NDArray[np.bool_]]()
+
+
+def share_structure(family: object, trace: Trace) -> None:
+    """Let the traces of a family, whose ops and storages differ only in sizes, share everything
+    that does not depend on sizes."""
+    share_counts(family, trace)
+    _COUNTS.share(family, trace)
+    share_patterns(family, trace)
+    share_lives(family, trace)
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ from simulator.timing.kernel_models import duration_s
 from simulator.timing.power import Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
-from simulator.timing.roofline import CurveColumns, Roofs, roofs
+from simulator.timing.roofline import CurveRoofs, Roofs, roofs
 from simulator.timing.software import tier, uncalibrated
 
 NUDGE = 1e-6
 _ROOFS = Derived[list[tuple[Lowered, GPU, Profile, Roofs]]]()
-_CURVES = Derived[list[tuple[GPU, Profile, dict[str, CurveColumns]]]]()
+_CURVES = Derived[list[tuple[GPU, Profile, dict[str, CurveRoofs]]]]()
 _TABLES = 4  # limit on the roofs cached with a trace
 
 
@@ -144,9 +144,9 @@ def _roofs(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Roofs:
     return table
 
 
-def _curves(trace: Trace, gpu: GPU, profile: Profile) -> dict[str, CurveColumns]:
+def _curves(trace: Trace, gpu: GPU, profile: Profile) -> dict[str, CurveRoofs]:
     """The columns of roofs by curve that this trace shares with others."""
-    cached = _CURVES.get(trace, list[tuple[GPU, Profile, dict[str, CurveColumns]]])
+    cached = _CURVES.get(trace, list[tuple[GPU, Profile, dict[str, CurveRoofs]]])
     for card, known, curves in cached:
         if card is gpu and known.has_kernels_of(profile):
             return curves
@@ -159,7 +159,7 @@ def share_kernel_times(source: Trace, other: Trace) -> None:
     """Let `other`, a trace with most of the signatures of `source`, share their kernels and
     rooflines."""
     share_kernels(source, other)
-    _CURVES.get(source, list[tuple[GPU, Profile, dict[str, CurveColumns]]])
+    _CURVES.get(source, list[tuple[GPU, Profile, dict[str, CurveRoofs]]])
     _CURVES.share(source, other)
 
 

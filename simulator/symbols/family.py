@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.hardware.host_counts import share_counts
 from simulator.records import (
     COUNTED,
     TAIL,
@@ -23,6 +22,7 @@ from simulator.records import (
     Tensor,
     Trace,
 )
+from simulator.schedule.launch_plan import share_structure
 from simulator.symbols.expressions import Expression, Point, Search
 from simulator.symbols.templates import (
     ProgramMismatchError,
@@ -183,7 +183,7 @@ class Family:
         )
         cached = cast("dict[str, Any]", trace.__dict__)
         cached["signatures"] = signatures, list(rows)  # the cached property, computed already
-        share_counts(self, trace)
+        share_structure(self, trace)
         return trace
 
     def with_counts(self, trace: Trace) -> Family:

@@ -131,14 +131,15 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
         """Means from DRAM and, for points that are `warm`, from L2 [points, 2]."""
-        means = self._at_distinct(cold)
-        both = np.stack([means, means], axis=1)
-        if "hot" in self.features:
-            rows = slice(None) if warm is None else warm
-            warm_rows = cold[rows]
-            warm_rows[:, self.features.index("hot")] = 1
-            both[rows, 1] = self._at_distinct(warm_rows)
-        return both
+        if "hot" not in self.features:
+            return np.repeat(self._at_distinct(cold)[:, None], 2, axis=1)
+        warm_rows = cold if warm is None else cold[warm]
+        both = np.concatenate([cold, warm_rows])
+        both[len(cold) :, self.features.index("hot")] = 1
+        values = self._at_distinct(both)
+        means = np.repeat(values[: len(cold), None], 2, axis=1)
+        means[slice(None) if warm is None else warm, 1] = values[len(cold) :]
+        return means
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
         """`at`, computed once for each distinct point."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -56,8 +56,8 @@ class AttentionBlocks(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Works of one curve as columns [works]. `product` is any tiled work; `blocks` is for
-    attention, None for other curves. `rows` are distributed over units. `programs` counts the
+    """Works as columns [works]. `product` is any tiled work; `blocks` is None unless all works
+    are attention. `rows` are distributed over units. `programs` counts the
     programs of a handwritten kernel (0 for others), each of which loops over `trips` parts of a
     row. `again` holds the bytes that are reread from L2, as a share of `bytes`. `counts` is the
     number of rows of each work, one per point; with None, each work has one row. For kernels that
@@ -85,19 +85,41 @@ class Group:
     item_bytes: Floats
     blocks: AttentionBlocks | None
 
+    def part(self, works: slice, rows: slice) -> Group:
+        """Consecutive works, which have these rows."""
+        counts = self.counts[works] if self.counts is not None else None
+        return Group(
+            works=self.works[works],
+            counts=counts,
+            product=Product(*(column[rows] for column in self.product)),
+            blocks=_all_blocks(self.works[works], counts),
+            **{name: getattr(self, name)[rows] for name in _COLUMNS},
+        )
 
+
+_COLUMNS = tuple(
+    f.name for f in fields(Group) if f.name not in ("works", "counts", "product", "blocks")
+)
 _NO_PRODUCT = Product(1, 1, 1, 1)
 Row = TypeVar("Row", Product, AttentionBlocks)
 
 
+def _stacked_rows(rows: Sequence[Row], counts: Sequence[int] | None) -> Row:
+    return type(rows[0])(*(stacked(values, counts) for values in zip(*rows, strict=True)))
+
+
+def _all_blocks(works: Sequence[Work], counts: Sequence[int] | None) -> AttentionBlocks | None:
+    """The blocks of works that are all attention, else None."""
+    if not all(work.family == "attention" for work in works):
+        return None
+    return _stacked_rows([_blocks(work) for work in works], counts)
+
+
 def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
-    """Stack works of one curve, each with its numbers at one point or at several."""
+    """Stack works, each with its numbers at one point or at several."""
 
     def column(values: Sequence[Any]) -> Floats:
         return stacked(values, counts)
-
-    def columns(rows: Sequence[Row]) -> Row:
-        return type(rows[0])(*map(column, zip(*rows, strict=True)))
 
     dims = [work.dims for work in works]
     tiled = [
@@ -105,7 +127,6 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         for w in works
     ]
     align_bytes = column([d.get("align_bytes", 16) for d in dims])
-    blocks = [_blocks(w) for w in works if w.family == "attention"]
     each = tuple(counts) if counts is not None else None
     return Group(
         works=tuple(works),
@@ -123,11 +144,11 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         widest_blocks=column([d.get("widest_blocks", 0) for d in dims]),
         others=column([d.get("others", 0) for d in dims]),
         other_blocks=column([d.get("other_blocks", 0) for d in dims]),
-        product=columns(tiled),
+        product=_stacked_rows(tiled, counts),
         whole=_whole(works, column, align_bytes),
         align_bytes=align_bytes,
         item_bytes=column([w.dims.get("item_bytes", _ITEM_BYTES.get(w.dtype, 2)) for w in works]),
-        blocks=columns(blocks) if blocks else None,
+        blocks=_all_blocks(works, counts),
     )
 
 

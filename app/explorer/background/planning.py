@@ -21,7 +21,9 @@ _PAUSE_MS = 150
 """Delay after an edit before planning starts."""
 _SOON_MS = 200
 """Interval between updates of the candidates during planning."""
-_KEY = "plan"
+_KEY, _FIRST_KEY = "plan", "first plan"
+_CHECK_MS = 1000
+"""Delay before the draft of a new window is checked: its first prediction comes sooner."""
 
 Cancelled = Callable[[], bool]
 
@@ -43,13 +45,33 @@ class Planning(QObject):
         super().__init__()
         self.session, self.worker = session, worker
         self.watched = False
-        self.planned = Planned(draft_of(session.state))
+        self._planned: Planned | None = None
         self._left = TimeLeft()
         self._pause = later(_PAUSE_MS, self._start, self)
         self._soon = later(_SOON_MS, self.changed.emit, self)
+        self._check_soon = later(_CHECK_MS, self._check, self)
+        self._check_soon.start()
         session.changed.connect(self._on_changed)
         self._progressed.connect(self._on_progress)
         self._seen.connect(self._on_seen)
+
+    @property
+    def planned(self) -> Planned:
+        """The contents of the page. Writing the first draft checks it against the catalogue, which
+        takes 0.1 s, so it is written when it is first needed."""
+        if self._planned is None:
+            self._planned = Planned(draft_of(self.session.state))
+        return self._planned
+
+    @planned.setter
+    def planned(self, planned: Planned) -> None:
+        self._planned = planned
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a plan of the draft."""
+        now = self._planned
+        return now is not None and now.plan is not None and not now.stale
 
     @property
     def busy(self) -> bool:
@@ -87,16 +109,28 @@ class Planning(QObject):
         """Plan the current draft again."""
         self._request()
 
+    def _check(self) -> None:
+        """Check the first draft in the background, so that the page later opens without a stall."""
+        if self._planned is None:
+            state = self.session.state
+            self.worker.ask(
+                _FIRST_KEY,
+                lambda _: draft_of(state).spec,
+                lambda spec: None,
+                lane=PLAN,
+                background=True,
+            )
+
     def _on_changed(self, before: State, after: State) -> None:
         if self.watched or before.plan != after.plan:
             self._follow_session()
 
     def _follow_session(self) -> None:
         """Show the session's draft if it has changed, and plan it while `watched`."""
-        draft = draft_of(self.session.state)
-        if draft == self.planned.draft:
+        now, draft = self.planned, draft_of(self.session.state)
+        if draft == now.draft:
             return
-        self._show(replace(self.planned, draft=draft, stale=bool(self.planned.rows), error=""))
+        self._show(replace(now, draft=draft, stale=bool(now.rows), error=""))
         if self.watched:
             self._request()
 

@@ -55,7 +55,7 @@ class ViewPanels(QObject):
         self._unloaded = sorted(VIEWS, key=lambda view: view.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._load_next)
-        self._placed = later(0, self._draw_visible, self)
+        self._placed = later(0, self._draw_placed, self)
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
         self._clicked: View | None = None
@@ -70,9 +70,9 @@ class ViewPanels(QObject):
         without another answer."""
         self._stale = set(self.panels)
         self._postponed = {offered for offered in self.views if offered.late}
+        self._late.stop()
         for offered in self._postponed:
             self.panels[offered].dim(True)
-            self._late.start()
         self._draw_visible()
         self._placed.start()  # Qt lays out the panels of a new workspace later
         self._idle.start()
@@ -81,6 +81,11 @@ class ViewPanels(QObject):
         for offered in self.visible():
             if offered not in self._postponed:
                 self.view(offered)
+
+    def _draw_placed(self) -> None:
+        self._draw_visible()
+        if self._postponed:
+            self._late.start()  # after the others are painted, which may take longer than its delay
 
     def _draw_late(self) -> None:
         if self.answering.waiting:  # drawing would delay the answer of a moved slider

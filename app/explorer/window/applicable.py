@@ -45,8 +45,7 @@ class Applicable:
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in OWN_QUESTION:
             unpredicted = "Exports show the scenario on one GPU: go to a page of the scenario"
-        planned = window.plan_page.planning.planned
-        unplanned = "" if planned.plan and not planned.stale else "There is no plan yet"
+        unplanned = "" if window.plan_page.planning.complete else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         unseen = f"{state.workspace} does not show the scenarios: go to Explore"
         unseen = unseen if state.workspace in WITHOUT_SCENARIO else ""

@@ -1,5 +1,5 @@
 """The style sheet of the window, applied to its parts one after another: the visible ones before
-the window paints again, the hidden ones later.
+the window paints again, the hidden ones later, each at the latest when it is shown.
 
 Qt styles every widget below the one that gets a sheet, about 0.15 ms each; a window has more than a
 thousand, most of them on pages that are not shown.
@@ -28,6 +28,8 @@ QMainWindow::separator:hover { background: rgba(128, 128, 128, 60); }
 restyle all parts."""
 _SOON_MS = 30
 """Delay between the styling of two hidden parts, so that the window can respond."""
+_FIRST_MS = 1000
+"""Delay before the hidden parts of a new window are styled: its first prediction comes sooner."""
 
 
 class Styling(QObject):
@@ -39,12 +41,13 @@ class Styling(QObject):
         self.sheet = ""
         self._waiting: list[QWidget] = []
         self._next = later(_SOON_MS, self._style_next, self)
-        window.setStyleSheet(_OWN)
+        window.setStyleSheet(_OWN)  # before it has children, which would all be styled
         window.installEventFilter(self)
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
-        responds between them; all at once before the window is shown."""
+        responds between them; in a new window all parts except the pages, whose turn comes later.
+        """
         self.sheet = sheet(theme)
         application = QApplication.instance()
         if isinstance(application, QApplication):
@@ -54,7 +57,9 @@ class Styling(QObject):
             self.window_.setUpdatesEnabled(False)  # until all visible parts have the theme
             self._next.start(0)
         else:
-            self.finish(*self._waiting)
+            pages = self.window_.workspaces.docks.values()
+            self.finish(*(part for part in self._parts() if part not in pages))
+            self._next.start(_FIRST_MS)
 
     def finish(self, *parts: QWidget) -> None:
         """Style parts that are about to be shown, if they are not styled yet."""

@@ -61,6 +61,7 @@ class Window(QMainWindow):
     ) -> None:
         super().__init__()
         self.session, self.worker = session, worker
+        self.styling = Styling(self)
         theme = self.theme = themed(session.state.theme)
         self.answering = Answering(session, worker)
         self.advising = Advising(worker)
@@ -109,7 +110,7 @@ class Window(QMainWindow):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()  # no control has the focus at first
         insert_after(self, [*tab_stops(top), *tab_stops(self.beside[0])])
-        self.staleness, self.styling = Staleness(self), Styling(self)
+        self.staleness = Staleness(self)
         self._connect()
         self._restyle()
         self._show_workspace(session.state.workspace)

@@ -6,11 +6,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QContextMenuEvent,
     QFocusEvent,
     QHelpEvent,
+    QImage,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -27,6 +29,7 @@ from app.explorer.window.verdict.figures import figures
 from app.formulas.formula import Formula
 from app.formulas.step import metrics
 from app.theme import HEAD_PX, Theme
+from app.widgets.brushes import faint
 from app.widgets.context_menu import ContextMenu, Entry, copy_entry
 from app.widgets.paint import Paint
 from app.widgets.style import VERDICT_HEIGHT
@@ -55,6 +58,10 @@ class VerdictBar(QWidget):
         self.along: BatchRegimes | None = None
         self.searched = False
         self.stale = False
+        self._pictured: QImage | None = None
+        self._shown: tuple[object, ...] = ()
+        self._found = False
+        """The picture of the columns, with the values of its contents."""
         self.searched_for: Answer | None = None
         """The answer that `along` belongs to."""
         self._dimmed = later(GRACE_MS, self.update, self)
@@ -175,16 +182,53 @@ class VerdictBar(QWidget):
             paint.text(20, area.center().y(), self.waiting, self.theme.ink2, HEAD_PX, 600)
             painter.end()
             return
+        edges = column_edges(area.width())
+        ratio = self.devicePixelRatioF()
+        if paint.vector or paint.ratio != ratio or not ratio.is_integer():
+            self._paint_columns(paint)  # an export, or a scale at which a copy would blur
+        else:
+            inside = self.rect().adjusted(6, 6, -6, -6)  # within the rounded corners
+            scale = int(ratio)
+            corner, size = inside.topLeft() * scale, inside.size() * scale
+            painter.drawImage(inside, self._picture(scale), QRect(corner, size))
+        dimmed = [(edges[0], edges[-1])] if self.stale else []
+        if not self.stale and self._shift_answer is not self.answer:
+            dimmed = [(edges[SHIFT], edges[SHIFT + 1])]
+        for left, right in dimmed:
+            inside = QRectF(left, 6, right - left, self.height() - 12).adjusted(2, 0, -2, 0)
+            painter.fillRect(inside, faint(self.theme.bg1, 1 - OPACITY))
+        if self.hasFocus():
+            left, right = edges[self.at or 0], edges[(self.at or 0) + 1]
+            paint.ring(QRectF(left + 3, 3, right - left - 6, VERDICT_HEIGHT - 6))
+        painter.end()
+
+    @property
+    def _shift_answer(self) -> Answer | None:
+        """The answer that the regime shift is drawn for."""
+        return (self.searched_for if self.along is not None else None) or self.answer
+
+    def _picture(self, ratio: int) -> QImage:
+        """The columns at full strength, cached: dimming them only copies the picture."""
+        shown = self.answer, self._shift_answer, self.along, self.theme
+        same = all(one is other for one, other in zip(shown, self._shown, strict=False))
+        picture, size = self._pictured, self.size() * ratio
+        if picture is None or picture.size() != size or not same or self._found != self.searched:
+            picture = QImage(size, QImage.Format.Format_RGB32)
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(QColor(self.theme.bg1))
+            painter = QPainter(picture)
+            self._paint_columns(Paint(painter, self.theme))
+            painter.end()
+            self._pictured, self._shown, self._found = picture, shown, self.searched
+        return picture
+
+    def _paint_columns(self, paint: Paint) -> None:
         pad = _NARROW_PAD_PX if self.width() < _NARROW_PX else _PAD_PX
-        columns = pairwise(column_edges(area.width()))
+        columns = pairwise(column_edges(self.width() - 1.0))
         draws = figures(self.along, self.searched)
         for at, ((left, right), draw) in enumerate(zip(columns, draws, strict=True)):
-            answer = self.searched_for if at == SHIFT and self.along is not None else self.answer
-            answer = answer or self.answer
-            painter.setOpacity(OPACITY if self.stale or answer is not self.answer else 1.0)
+            answer = self._shift_answer if at == SHIFT else self.answer
+            assert answer is not None
             if left:
                 paint.line([(left, 14), (left, VERDICT_HEIGHT - 14)], self.theme.line)
             draw(paint, left + pad, right - left - 2 * pad, answer)
-            if self.hasFocus() and at == (self.at or 0):
-                paint.ring(QRectF(left + 3, 3, right - left - 6, VERDICT_HEIGHT - 6))
-        painter.end()

@@ -1,9 +1,11 @@
 """The window without a screen: its contents, and that every change can be undone."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QElapsedTimer
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QRectF
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
@@ -15,7 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.examples import FIRST
-from app.explorer.window.verdict.bar import GRACE_MS
+from app.explorer.window.verdict.bar import GRACE_MS, VerdictBar
+from app.explorer.window.verdict.columns import column_edges
 from app.explorer.window.window import Window
 from app.quantities import data
 from app.views.memory import MemoryCanvas, MemoryView
@@ -130,15 +133,26 @@ def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     wait(window.worker)
     assert verdict.answer is not None and verdict.answer.scenario.mode == "cuda_graph"
     assert not verdict.stale and verdict.searched_for is not verdict.answer
-    messages: list[tuple[object, float]] = []
+    answers: list[object] = []
 
     def figure(paint: Paint, x: float, wide: float, answer: object) -> None:
-        messages.append((answer, paint.painter.opacity()))
+        answers.append(answer)
+        paint.painter.fillRect(QRectF(x, 20, wide, 40), QColor("white"))
 
     monkeypatch.setattr("app.explorer.window.verdict.bar.figures", lambda *_: (figure,) * 8)
-    verdict.grab()
-    assert [opacity for _, opacity in messages] == [1.0] * 5 + [pytest.approx(0.6), 1.0, 1.0]
-    assert messages[5][0] is verdict.searched_for and messages[0][0] is verdict.answer
+    verdict.restyle(replace(window.theme))  # another object, so that the columns are painted again
+    assert strengths(verdict) == [1.0] * 5 + [0.6, 1.0, 1.0]
+    assert answers[5] is verdict.searched_for and answers[0] is verdict.answer
+    verdict.stale = True
+    assert strengths(verdict) == [0.6] * 8 and len(answers) == 8  # dimming paints no figure again
+
+
+def strengths(verdict: VerdictBar) -> list[float]:
+    """The opacity of a white figure in the middle of each column."""
+    image, edges = verdict.grab().toImage(), column_edges(verdict.width() - 1)
+    ground = QColor(verdict.theme.bg1).red()
+    whites = [image.pixelColor(round((a + b) / 2), 40).red() for a, b in pairwise(edges)]
+    return [round((white - ground) / (255 - ground), 2) for white in whites]
 
 
 def test_memory_and_shifts_are_the_same_figures_everywhere(window: Window):
