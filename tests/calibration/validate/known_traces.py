@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from calibration.validate.trace_fidelity import retrace
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.networks.catalogue import CATALOGUE
