@@ -18,7 +18,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -38,7 +40,6 @@ from tests.reliability.answers import answered
 if find_spec("expecttest") is None:  # torch's own tests derive from it; no test of it is run here
     sys.modules["expecttest"] = ModuleType("expecttest")
     sys.modules["expecttest"].TestCase = TestCase  # pyright: ignore[reportAttributeAccessIssue]
-from torch.testing._internal.common_methods_invocations import op_db
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 PHASES = ("inference", "training")
@@ -60,6 +61,13 @@ REFUSED = {
 }
 """Ops that may be refused, with the reason."""
 _SAMPLES = 12  # only the first inputs of an op: later ones repeat the shapes
+
+
+@cache
+def op_db() -> list[Any]:
+    """The ops that torch lists. The import takes seconds: a process imports it with its first
+    case."""
+    return import_module("torch.testing._internal.common_methods_invocations").op_db
 
 
 class Case(NamedTuple):
@@ -96,7 +104,7 @@ class Result(NamedTuple):
 def cases() -> list[Case]:
     """All ops that torch lists, by dtype and phase."""
     cases: list[Case] = []
-    for place, op in enumerate(op_db):
+    for place, op in enumerate(op_db()):
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         for dtype, of_torch in DTYPES.items():
             if of_torch not in op.supported_dtypes("cuda"):
@@ -128,7 +136,7 @@ class _Network(nn.Module):
 
 def run(case: Case, samples: int = _SAMPLES) -> Result:
     """The answers to one case."""
-    op, training = op_db[case.op], case.phase == "training"
+    op, training = op_db()[case.op], case.phase == "training"
     predicted = 0
     refused: list[str] = []
     crashed: list[str] = []

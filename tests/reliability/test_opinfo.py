@@ -12,14 +12,20 @@ from tests.reliability import opinfo
 from tests.reliability.answers import answered
 
 _BUDGET_S = 20.0  # seconds of this processor; the remaining cases belong to the long run
-CHOSEN = [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
+
+
+@pytest.fixture(scope="module")
+def chosen() -> list[opinfo.Case]:
+    return [c for c in opinfo.cases() if c.part < 0.1 and c.dtype == "fp32"]
 
 
 @pytest.mark.parametrize("phase", opinfo.PHASES)
-def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(phase: str) -> None:
+def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(
+    phase: str, chosen: list[opinfo.Case]
+) -> None:
     until = time.process_time() + _BUDGET_S / 2
     answers: list[opinfo.Result] = []
-    for case in CHOSEN:
+    for case in chosen:
         if case.phase == phase and time.process_time() < until:
             answers.append(opinfo.run(case, samples=1))
     assert answers
@@ -29,9 +35,9 @@ def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(phase: str) -> None:
     assert [(r.key, r.uncosted) for r in answers if r.uncosted] == []
 
 
-def test_the_choice_is_a_tenth_of_the_ops() -> None:
+def test_the_choice_is_a_tenth_of_the_ops(chosen: list[opinfo.Case]) -> None:
     ops = {c.name for c in opinfo.cases()}
-    assert len(ops) > 500 and 0.07 < len({c.name for c in CHOSEN}) / len(ops) < 0.13
+    assert len(ops) > 500 and 0.07 < len({c.name for c in chosen}) / len(ops) < 0.13
 
 
 def test_answers_are_not_asked_again(tmp_path: Path) -> None:

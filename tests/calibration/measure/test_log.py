@@ -238,37 +238,51 @@ def test_another_failure_of_the_disk(tmp_path: Path) -> None:
 
 
 KILLED = """
-import sys
+import os, sys
 from pathlib import Path
 from calibration.measure.log import Log
-with Log(Path(sys.argv[1]), {"gpu": "x"}) as log:
-    begin = len(log.measurements.samples)
-    for n in range(begin, 10**9):
-        point = {"operation": "add", "params": {"n": n}}
-        log.write({"point": point, "warm": "w" * (n * 37 % 9999)})
-        if n == begin + 5:
-            print("go", flush=True)
+
+def write(path):
+    with Log(path, {"gpu": "x"}) as log:
+        begin = len(log.measurements.samples)
+        for n in range(begin, 10**9):
+            point = {"operation": "add", "params": {"n": n}}
+            log.write({"point": point, "warm": "w" * (n * 37 % 9999)})
+            if n == begin + 5:
+                print(os.getpid(), flush=True)
+
+for _ in sys.stdin:  # each line asks for another process, which writes until it is killed
+    child = os.fork()
+    if child == 0:
+        write(Path(sys.argv[1]))
+    os.waitpid(child, 0)
+    print("killed", flush=True)
 """
 
 
 def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     written_samples = 0
-    for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "go\n"
-            process.send_signal(signal.SIGKILL)
-        lines = path.read_bytes().split(b"\n")
-        with Log(path, {"gpu": "x"}) as log:
-            measurements = log.measurements
-        assert measurements.corrupt_lines == []
-        assert [s["point"]["params"]["n"] for s in measurements.samples.values()] == [
-            *range(len(measurements.samples))
-        ]  # none twice, none missing
-        assert (
-            len(measurements.samples) >= len(lines) - 2 >= written_samples + 6
-        )  # a header and a torn end
-        written_samples = len(measurements.samples)
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as parent:
+        assert parent.stdin is not None and parent.stdout is not None
+        for _ in range(3):
+            print(file=parent.stdin, flush=True)
+            os.kill(int(parent.stdout.readline()), signal.SIGKILL)
+            assert parent.stdout.readline() == "killed\n"
+            lines = path.read_bytes().split(b"\n")
+            with Log(path, {"gpu": "x"}) as log:
+                measurements = log.measurements
+            assert measurements.corrupt_lines == []
+            assert [s["point"]["params"]["n"] for s in measurements.samples.values()] == [
+                *range(len(measurements.samples))
+            ]  # none twice, none missing
+            assert (
+                len(measurements.samples) >= len(lines) - 2 >= written_samples + 6
+            )  # a header and a torn end
+            written_samples = len(measurements.samples)

@@ -32,6 +32,7 @@ from simulator.hardware.host import host as find_host
 from simulator.timing.profile import profile
 from simulator.timing.roofline import roofs
 from simulator.tracing import trace_call
+from tests.calibration.validate.known_traces import traced
 
 
 def test_the_table_stands_between_the_marks() -> None:
@@ -52,7 +53,7 @@ def test_the_page_states_the_measured_errors_of_steps(phase: str, cases: int) ->
     host = host_of("validation")
     chosen = [r for r in recordings("validation") if r.case["phase"].startswith(phase)]
     assert len(chosen) == cases
-    steps = [o for r in chosen for o in outcomes(r, retrace(r.case), host)]
+    steps = [o for r in chosen for o in outcomes(r, traced(r.case), host)]
     stated = PAGE.read_text()
     rows = [row for row in summary(steps) if row.group.startswith(phase)]
     assert len(rows) >= 6
@@ -61,7 +62,7 @@ def test_the_page_states_the_measured_errors_of_steps(phase: str, cases: int) ->
 
 
 def test_the_pages_state_the_measured_errors_of_single_ops() -> None:
-    # a twentieth of the held-out calls; the table contains all of them
+    # a fortieth of the held-out calls; the table contains all of them
     some = [o for o in calls(_some()) if o.group == "single ops, warm"]
     assert len(some) > 100
     stated = PAGE.read_text()
@@ -88,7 +89,7 @@ def _launching() -> list[Point]:
 def _some() -> Iterator[Swept]:
     card = find_gpu("h200")
     measured = sampled(card)
-    for point in [p for p in _launching() if p.held_out][::20]:
+    for point in [p for p in _launching() if p.held_out][::40]:
         yield lowered(point, trace_call(point.make), measured[point.name], card)
 
 
@@ -107,12 +108,12 @@ def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatc
         "mode": "compiled",
         "name": "made",
     }
-    traced, host = retrace(case), find_host()
+    trace, host = retrace(case), find_host()
     rounds: list[tuple[float, float, float]] = []
     for slower in (1.0, 2.0, 3.0):
         then = host.slower(slower)
         fused, eager = (
-            predict_trace(traced, mode=m, host=then).period_s for m in ("compiled", "eager")
+            predict_trace(trace, mode=m, host=then).period_s for m in ("compiled", "eager")
         )
         work_s = slower * host.reference["linears/fp32/inference/b4s0@cpu"]
         rounds.append((work_s, fused / 2, eager / 2 / 1.5))
@@ -136,9 +137,9 @@ def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatc
         "mode": "compiled",
         "name": "made",
     }
-    traced, host = retrace(case), find_host()
-    fused_s = predict_trace(traced, mode="compiled", host=host).period_s
-    eager_s = predict_trace(traced, host=host).period_s
+    trace, host = retrace(case), find_host()
+    fused_s = predict_trace(trace, mode="compiled", host=host).period_s
+    eager_s = predict_trace(trace, host=host).period_s
     work_s = host.reference["linears/fp32/inference/b4s0@cpu"]
     rounds = [(work_s, fused_s + 3.9e-6, eager_s + 4 * 3.9e-6)]
     step = Timed(case, 1.0, 1.0, 1.0, 1, 1, [], {}, None, rounds, twin_profiled=True)

@@ -112,12 +112,15 @@ def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predicto
     )
     assert cluster_view.under is None
     assert cluster_view.offered("gpu:h200_sxm", QPointF(1, 1)).words == "Drop the GPU on a node"
+    predictor.gate.clear()  # the figures of 16 GPUs are not needed
     session.set_cluster(ClusterChoice("16xh100-ib", dp=16), "cluster")
     refused = dropping.offered("gpu:a100_sxm_80", -1)
     assert refused.done is None and refused.words == (
         "16xh100-ib has 2 nodes of H100 SXM5 80GB, linked by their own network: expected a single "
         "node for a100_sxm_80; choose a cluster of one node, or write a cluster file"
     )
+    session.history.undo()
+    predictor.gate.set()
     settled(window)
 
 
