@@ -173,9 +173,9 @@ def traffic(batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str
     ],
     irregular=[
         {"batch": 1, "heads": 1, "seq": 1, "dim": 16, "causal": False},
-        {"batch": 2, "heads": 2, "seq": 77, "dim": 32, "causal": False},
-        {"batch": 1, "heads": 1, "seq": 133, "dim": 64, "causal": True},
-        {"batch": 1, "heads": 1, "seq": 201, "dim": 128, "causal": True},
+        {"batch": 2, "heads": 3, "seq": 77, "dim": 32, "causal": False},
+        {"batch": 1, "heads": 2, "seq": 133, "dim": 64, "causal": True},
+        {"batch": 1, "heads": 2, "seq": 201, "dim": 128, "causal": True},
     ],
 )
 def fused(
