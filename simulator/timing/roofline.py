@@ -123,9 +123,7 @@ def roofs(
         known[name] = CurveRoofs(works_of[name], computed.of(rows))
         begin += rows.size
     order = np.array([place for each in places.values() for place in each], np.int64)
-    by_curve = [known[name].roofs for name in places]
-    if not by_curve:
-        return computed
+    by_curve = [known[name].roofs for name in places] or [computed]
     columns = ([getattr(each, field.name) for each in by_curve] for field in fields(Roofs))
     return Roofs(*map(np.concatenate, columns)).of(np.argsort(order))
 
@@ -163,6 +161,8 @@ def roofs_of(
     """The roofline of each work, a row for each of its points. Only rows that are `warm` have data
     in L2; `hot_log` is valid for them. `known_means` by curve, of earlier calls for these works, is
     used and brought up to date."""
+    if not ruled:
+        return Roofs(*(np.zeros(0) for _ in fields(Roofs)))
     places = _places(ruled)
     order = [place for curve_places in places.values() for place in curve_places]
     works = [ruled[place].work for place in order]
@@ -218,8 +218,7 @@ def _places(ruled: Sequence[Ruled]) -> dict[str, list[int]]:
 def _rows(ruled: Sequence[Ruled], order: Sequence[int]) -> NDArray[np.int64]:
     """The rows of the works in another order."""
     begins = np.cumsum([0, *(rule.points for rule in ruled)])
-    parts = [np.arange(int(begins[place]), int(begins[place + 1])) for place in order]
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return np.concatenate([np.arange(int(begins[p]), int(begins[p + 1])) for p in order])
 
 
 def _architecture(gpu: GPU | None) -> int:
