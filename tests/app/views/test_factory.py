@@ -222,6 +222,18 @@ def test_improvements_are_predicted_and_can_be_applied(shown: Any, side: Side):
     assert improvements(side.scenario, side.prediction, lambda: True) == ()
 
 
+def test_compiling_a_captured_step_keeps_its_graph() -> None:
+    """The factory's figure for torch.compile is that of the advice, +fusion=compiled."""
+    captured = Scenario("mlp-tiny", batch=8, mode="cuda_graph")
+    offered = improvements(captured, predict(captured), lambda: False)
+    compiled = next(each for each in offered if each.effect == "torch.compile")
+    advised = Scenario(
+        "mlp-tiny", batch=8, mode="cuda_graph", whatifs=(Applied("fusion", {"level": "compiled"}),)
+    )
+    assert compiled.scenario.mode == "cuda_graph"
+    assert compiled.after_s == pytest.approx(predict(advised).period_s / 8, rel=1e-9)
+
+
 def test_no_text_is_cut_in_a_small_window(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A window of 980 × 700 pixels leaves the page 964 × 505; the step is the first example's."""
     cut: list[str] = []
