@@ -60,7 +60,7 @@ class VerdictBar(QWidget):
         self.stale = False
         self._pictured: QImage | None = None
         self._shown: tuple[object, ...] = ()
-        self._found = False
+        self._pictured_search = False
         """The picture of the columns, with the values of its contents."""
         self.searched_for: Answer | None = None
         """The answer that `along` belongs to."""
@@ -212,14 +212,19 @@ class VerdictBar(QWidget):
         shown = self.answer, self._shift_answer, self.along, self.theme
         same = all(one is other for one, other in zip(shown, self._shown, strict=False))
         picture, size = self._pictured, self.size() * ratio
-        if picture is None or picture.size() != size or not same or self._found != self.searched:
+        if (
+            picture is None
+            or picture.size() != size
+            or not same
+            or self._pictured_search != self.searched
+        ):
             picture = QImage(size, QImage.Format.Format_RGB32)
             picture.setDevicePixelRatio(ratio)
             picture.fill(QColor(self.theme.bg1))
             painter = QPainter(picture)
             self._paint_columns(Paint(painter, self.theme))
             painter.end()
-            self._pictured, self._shown, self._found = picture, shown, self.searched
+            self._pictured, self._shown, self._pictured_search = picture, shown, self.searched
         return picture
 
     def _paint_columns(self, paint: Paint) -> None:
