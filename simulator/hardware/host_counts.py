@@ -135,36 +135,28 @@ def coldness(names: Sequence[str], rows: Sequence[int]) -> NDArray[np.float64]:
     the kinds, `rows` the kind of each op."""
     kinds: dict[str, int] = {}
     kind_of = [kinds.setdefault(name, len(kinds)) for name in names]
-    states: dict[tuple[int, ...], _Recent] = {}
-    state = states[()] = _Recent((), {})
+    steps: dict[tuple[_Kinds, int], tuple[float, _Kinds]] = {}  # a network has few of these
+    recent: _Kinds = ()
     cold: list[float] = []
     for row in rows:
-        kind = kind_of[row]
-        step = state.steps.get(kind)
+        step = steps.get((recent, kind_of[row]))
         if step is None:
-            step = state.steps[kind] = _next_recent(state.kinds, kind, states)
-        share, state = step
+            step = steps[recent, kind_of[row]] = _next_recent(recent, kind_of[row])
+        share, recent = step
         cold.append(share)
     return np.array(cold, np.float64)
 
 
-class _Recent(NamedTuple):
-    """The last distinct kinds of ops, the latest at the end; and by the kind of the next op, its
-    coldness and what is recent after it. A network passes through few of these."""
-
-    kinds: tuple[int, ...]
-    steps: dict[int, tuple[float, _Recent]]
+_Kinds = tuple[int, ...]
+"""The last distinct kinds of ops, the latest at the end."""
 
 
-def _next_recent(
-    recent: tuple[int, ...], kind: int, states: dict[tuple[int, ...], _Recent]
-) -> tuple[float, _Recent]:
-    """The coldness of an op of this kind, and what is recent after it."""
+def _next_recent(recent: _Kinds, kind: int) -> tuple[float, _Kinds]:
+    """The coldness of an op of this kind, and the last distinct kinds with it."""
     cold = 1.0
     if kind in recent:
         cold = min(1.0, (len(recent) - 1 - recent.index(kind)) / _COLD)
-    kinds = (*(each for each in recent if each != kind), kind)[-_COLD - 1 :]
-    return cold, states.setdefault(kinds, _Recent(kinds, {}))
+    return cold, (*(each for each in recent if each != kind), kind)[-_COLD - 1 :]
 
 
 def _first(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

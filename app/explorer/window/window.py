@@ -60,8 +60,7 @@ class Window(QMainWindow):
         self, session: Session, worker: Worker, remembered: Remembered | None = None
     ) -> None:
         super().__init__()
-        self.session, self.worker = session, worker
-        self.styling = Styling(self)
+        self.session, self.worker, self.styling = session, worker, Styling(self)
         theme = self.theme = themed(session.state.theme)
         self.answering = Answering(session, worker)
         self.advising = Advising(worker)
