@@ -116,24 +116,17 @@ def _works(trace: Trace) -> list[tuple[Work, ...] | None]:
 
 def _works_of(trace: Trace) -> list[tuple[Work, ...] | None]:
     common = _COMMON.get(trace, dict[int, _SignatureKernels])
-    listed: list[tuple[Work, ...] | None] = []
-    for signature in trace.signatures[0]:
-        known = common.get(id(signature))
-        if known is None:
-            listed.append(_shared_works(signature))
-            continue
-        if not known.works:
-            known.works.append(_shared_works(signature))
-        listed.append(known.works[0])
-    return listed
+    return [
+        common[id(signature)].works if id(signature) in common else _shared_works(signature)
+        for signature in trace.signatures[0]
+    ]
 
 
 class _SignatureKernels(NamedTuple):
-    """A signature with its works, as the only item once they are known, and its kernels by kind of
-    GPU."""
+    """A signature with its works, and its kernels by kind of GPU."""
 
     signature: Signature
-    works: list[tuple[Work, ...] | None]
+    works: tuple[Work, ...] | None
     kernels: dict[tuple[object, ...], _Kernels]
 
 
@@ -143,7 +136,10 @@ _COMMON = Derived[dict[int, _SignatureKernels]]()
 def share_kernels(source: Trace, other: Trace) -> None:
     """Let `other`, a trace with most of the signatures of `source`, share their works and
     kernels. Only those of `source` are stored, as long as one of the traces lives."""
-    _COMMON.get(source, lambda: {id(s): _SignatureKernels(s, [], {}) for s in source.signatures[0]})
+    common = _COMMON.get(source, dict[int, _SignatureKernels])
+    if not common:
+        for signature, op_works in zip(source.signatures[0], _works(source), strict=True):
+            common[id(signature)] = _SignatureKernels(signature, op_works, {})
     _COMMON.share(source, other)
 
 
