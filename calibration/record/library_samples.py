@@ -88,16 +88,17 @@ def further(gpu: GPU) -> Iterator[Swept]:
     """Every further point that was measured, traced again."""
     importlib.import_module("calibration.blind")  # the import registers its calls
     for name in FURTHER:
-        yield from _of_file(name, gpu)
+        yield from of_file(name, gpu)
 
 
 def layers(gpu: GPU) -> Iterator[Swept]:
     """Every measured layer of a network, traced again."""
     for name in LAYERS:
-        yield from _of_file(name, gpu)
+        yield from of_file(name, gpu)
 
 
-def _of_file(name: str, gpu: GPU) -> Iterator[Swept]:
+def of_file(name: str, gpu: GPU) -> Iterator[Swept]:
+    """The points of one file in the folder of a GPU, traced again."""
     path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
     for row in read(path).samples.values() if path.is_file() else ():
         if row.get("kernels"):
