@@ -14,7 +14,7 @@ from simulator.records import Role
 from simulator.timing.rates import roof_flops_per_s
 
 PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
-"""Families whose FLOPs count as a model's: all forms of matrix products."""
+"""Families whose FLOPs count as model FLOPs: every form of matrix product."""
 
 ROLES: dict[Role, str] = {
     "weight": "weights", "buffer": "buffers", "gradient": "gradients",
@@ -24,8 +24,8 @@ ROLES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Rates of a step. `utilisation` is the time of the products' FLOPs at the peaks of their
-    engines, divided by the period; pairs that a mask excludes do not count. `engine` and
+    """Rates of a step. `utilisation` is the time that the matrix products would take at the peaks
+    of their engines, divided by the period; pairs that a mask excludes do not count. `engine` and
     `peak_flops_per_s` belong to the engine that does most of the FLOPs."""
 
     samples_per_s: float

@@ -15,9 +15,9 @@ from simulator.timing.rates import roof_flops_per_s
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Launches of one op and family on one shape. `of_roof` is their rate as a share of the lower
-    roof of the data sheet at their intensity; `roof` is the name of that roof: "DRAM" or a peak
-    such as "fp32".
+    """Launches of one op and family on one shape. `of_roof` is their rate as a share of the data
+    sheet's lower roof at their intensity; `roof` is the name of that roof: "DRAM" or a peak such as
+    "fp32".
     """
 
     op: str
@@ -104,7 +104,7 @@ def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[floa
 
 
 def _shares(kernels: Iterable[Kernel]) -> Shares:
-    """Shares of the kernels' own time by bound, including fixed parts and without waiting."""
+    """Shares of the kernels' own time by bound; fixed parts are overhead, waiting is left out."""
     total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
     for k in kernels:
         if k.compute_s >= k.memory_s:
@@ -144,7 +144,7 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     The optimizer's step and the network's own ops are separate groups."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
-    groups: dict[str, list[list[Kernel]]] = {}  # the groups with kernels of an owner
+    groups: dict[str, list[list[Kernel]]] = {}  # each owner's groups
     for k in p.kernels:
         name = owner(k.module, k.phase)
         if name not in groups:
@@ -182,7 +182,7 @@ def owner(module: str, phase: Phase) -> str:
 
 
 def levels(parts: list[str], alike: bool = True) -> list[str]:
-    """Split a path into levels; a list and its number are one level: layers.3.up → layers.*, up.
+    """Split a path into levels; a list and its index are one level: layers.3.up → layers.*, up.
 
     If `alike` is False, numbers stay: layers.3, up.
     """

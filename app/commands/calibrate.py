@@ -20,10 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `python -m calibration` with these arguments and return its exit status.
-
-    Ctrl-C also reaches that process, which then reports its saved measurements and ends. Raises
-    InputError if calibration is not installed.
+    """Run `python -m calibration` with these arguments and return its exit status. Ctrl-C also
+    interrupts that process, which reports its saved measurements before it ends. Raises InputError
+    if calibration is not installed.
     """
     if not (ROOT / "calibration" / "__main__.py").is_file():
         raise InputError(

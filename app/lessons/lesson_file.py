@@ -84,7 +84,7 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
                     f"{key} names {shown(letter)}: expected one of {', '.join(letters)}"
                 )
     if file.choose == "fastest" and len(sides) < 2:
-        raise InputError('choose is "fastest": expected a side [b] beside [a]; add one')
+        raise InputError('choose is "fastest": expected a side [b] to compare with [a]; add one')
     for key in ("low", "high"):
         bound = getattr(file, key)
         if bound is not None and not 0 <= bound < 1e30:

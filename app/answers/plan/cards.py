@@ -21,7 +21,7 @@ _NOUN: dict[Dimension, str] = {"counts": "count", "engines": "engine"}
 @dataclass(frozen=True)
 class CandidateCard:
     """One GPU of the plan. `counts` and `engines` map each choice to whether it is tried; `price`
-    is an hour of one GPU in `currency`, or empty; `source` is "yours" or the list's date,
+    is the price of a GPU-hour in `currency`, or empty; `source` is "yours" or the list's date,
     `source_whole` the full source of the price."""
 
     id: str

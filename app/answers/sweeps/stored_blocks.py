@@ -1,7 +1,7 @@
-"""Blocks of combinations on disk, beside the traces: a question that was not finished continues
-after the explorer has been closed.
+"""Blocks of combinations on disk, next to the traces: an unfinished question continues after the
+explorer is restarted.
 
-A file's name is a digest of all that its figures depend on: the question, the files of the
+A file's name is a digest of everything that its figures depend on: the question, the files of the
 simulator and of profiles, the network's own files, and torch. A file whose content does not match
 its digest is not used.
 """
@@ -46,7 +46,7 @@ class _File(msgspec.Struct, array_like=True):
 
 
 class StoredBlocks:
-    """The file of one question; nothing is stored while traces are not stored either."""
+    """The file of one question; nothing is stored if the trace cache is off."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -100,7 +100,7 @@ def name_of(question: str, scenario: Scenario, axes: Mapping[str, Sequence[Value
 
 
 def _files_of(gpu: str) -> list[Path]:
-    """The files on which the times of a GPU depend, apart from those of the simulator."""
+    """The files that the times of a GPU depend on, apart from those of the simulator."""
     return [Path(gpu), *learned_files(gpu), *sorted(users().glob("*.json"))]
 
 

@@ -170,7 +170,7 @@ def regimes(p: Prediction) -> Ints:
 
 
 def waited_for_sync(p: Prediction) -> NDArray[np.bool_]:
-    """The kernels right after a sync: the sync caused the idle time before them."""
+    """Whether each kernel follows a sync, which caused the idle time before it."""
     after = issued(p.trace, p.gpu).sync_after
     return np.concatenate([[False], after[:-1]]) if after.size else after
 
