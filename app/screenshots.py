@@ -140,7 +140,7 @@ def _raise(window: Window, title: str) -> None:
 
 def resize(window: Window, wide: int, high: int) -> None:
     """Resize the window. The wide layout can keep the window wide until the narrow layout is
-    applied, so that only a second attempt reaches the size."""
+    applied, so the size may be reached only at the second attempt."""
     for _ in range(2):
         window.resize(wide, high)
         _settle(window, _DRAWN)

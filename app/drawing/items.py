@@ -92,7 +92,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """Many equal markers, one around each point."""
+    """Many identical markers, one around each point."""
 
     points: Sequence[Point]
     regime: Mark | None = None
@@ -119,12 +119,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A text on a rounded ground that hides the lines below it; `pill` measures the text."""
+    """A text on a rounded background that hides the lines below it; `pill` measures the text."""
 
     box: Box
     text: Text
     ground: Colour | None = None
-    """The colour of the ground; None is the panel's colour, 92% opaque."""
+    """The colour of the background; None is the panel's colour, 92% opaque."""
     edge: Colour | None = None
 
 

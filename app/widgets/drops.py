@@ -100,10 +100,10 @@ class Target(QObject):
         return self.offered(key)
 
     def moved(self, event: QDragMoveEvent) -> None:
-        """React to a move of the card on the widget."""
+        """React when the card moves over the widget."""
 
     def left(self) -> None:
-        """React to the card leaving the widget."""
+        """React when the card leaves the widget."""
 
     def enclosing(self) -> Target | None:
         """The target of the nearest widget around this one that has a target."""

@@ -45,9 +45,9 @@ class Collector(QObject):
 
     Construct it in the window's thread, whose event loop runs it. Each full collection leaves out
     the objects that were alive at the construction or survived an earlier one, such as modules, the
-    window and caches. Full collections follow after many allocations, and once a minute when the
-    user waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
-    without a search, which would stop the window for a moment. Objects that were left out are
+    window and caches. Full collections run after many allocations, and once a minute while the user
+    waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
+    without a search, which would freeze the window for a moment. Objects that were left out are
     searched when the user has been `away` and waited for nothing for 30 s. A collection waits for
     at most 2 s while `awaited` is true.
     """
@@ -143,7 +143,7 @@ def count_objects(generation: int) -> int:
 
 
 def another_program_has_focus() -> bool:
-    """Whether the user works with another program, or with none."""
+    """Whether another program, or none, has the focus."""
     return QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
 
 

@@ -1,4 +1,6 @@
-"""The panel beside the factory: who waits for whom, gains of 1%, and possible improvements."""
+"""The panel beside the factory: who waits for whom, the gain from 1% faster parts, and possible
+improvements.
+"""
 
 from __future__ import annotations
 
