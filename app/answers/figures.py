@@ -87,7 +87,7 @@ def _missing(p: Prediction) -> str:
     if not count:
         if p.kernel_count:
             return ""
-        calls = "calls no op" if not p.trace.ops else "runs no kernel"
+        calls = "calls no ops" if not p.trace.ops else "runs no kernels"
         return f"; the step {calls}: the prediction covers host work only"
     names = sorted(p.unmodelled, key=lambda name: -p.unmodelled[name])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

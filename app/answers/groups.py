@@ -91,9 +91,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 
 
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
-    """The rate of a group of kernels as a share of the lower roof at their intensity, and the
-    roof's name.
-    """
+    """A group's rate as a share of the lower roof at its intensity, and the name of that roof."""
     first = kernels[0]
     rows: list[int] = p.columns.work_of[[k.index for k in kernels]].tolist()
     works = [p.works[row] for row in rows]
@@ -184,7 +182,7 @@ def owner(module: str, phase: Phase) -> str:
 def levels(parts: list[str], alike: bool = True) -> list[str]:
     """Split a path into levels; a list and its index are one level: layers.3.up → layers.*, up.
 
-    If `alike` is False, numbers stay: layers.3, up.
+    If `alike` is False, indices are kept: layers.3, up.
     """
     names: list[str] = []
     for part in parts:

@@ -198,7 +198,7 @@ class Outline(QWidget):
         self.update()
 
     def follow(self, at: QPointF) -> None:
-        """Keep the text of a flat target in the half without the dragged card, which covers it."""
+        """Keep the text of a flat target in the half that the dragged card does not cover."""
         at_left = at.x() < self.width() / 2
         if at_left != self.card_at_left:
             self.card_at_left = at_left

@@ -1,4 +1,4 @@
-"""Nodes of the cluster with their GPUs, drawn in full or small."""
+"""Nodes of the cluster with their GPUs, drawn in full or reduced."""
 
 from __future__ import annotations
 

@@ -102,8 +102,8 @@ def in_sentence(name: str) -> str:
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Predict a scenario at every combination of the axes' values. The rows are shown as they
-    become available, and are kept, on disk too, so that a call after a cancelled one continues.
-    Raises CancelledError if cancelled."""
+    become available; they are also stored on disk, so that the next call continues after a
+    cancelled one. Raises CancelledError if cancelled."""
     axes = axes_of(side, names)
     shown_s = -_PART_S
 
