@@ -35,7 +35,7 @@ _QUIET, _DRAWN = 20, 6
 """Numbers of 20 ms turns without a request after which predictions and drawings count as
 finished."""
 _BEHIND = {"Cluster": ("Rank timeline",)}
-"""Further panels to show in pictures, which are behind a tab, by workspace."""
+"""Further panels to show in pictures, by workspace; they are behind a tab."""
 _BEFORE = {"Rank timeline": "The cluster"}
 """The panel in front of each of them."""
 

@@ -129,7 +129,7 @@ def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
-    """The first regime shift beyond a batch, in the order of `known`, or None."""
+    """The first regime shift after a batch in the order of `known`, or None."""
     rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
     for (last, before), (following, after) in pairwise(rest):
         if after != before:

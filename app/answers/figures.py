@@ -65,7 +65,7 @@ def verdict(p: Prediction, subject: Subject) -> str:
 def step_sentence(
     period_s: float, interval_s: tuple[float, float], regime: Regime, shares: Shares
 ) -> str:
-    """A step's time and regime, rounded to two digits: the uncertainty exceeds the third."""
+    """A step's time and regime, with two digits because the uncertainty exceeds the third."""
     scale, unit = seconds_unit(period_s, 2)
     low, high = (number(bound / scale, 2) for bound in interval_s)
     parts = ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)

@@ -130,8 +130,9 @@ class Pill:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raster:
-    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are indices of
-    the palette (at most 256 colours); `smooth` blends neighbouring cells."""
+    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are indices
+    into the palette (at most 256 colours); `smooth` blends neighbouring cells.
+    """
 
     box: Box
     palette: tuple[Colour, ...]

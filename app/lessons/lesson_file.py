@@ -245,8 +245,8 @@ def _line(file: FileKeys, scenario: Scenario) -> LessonAxis | None:
     own = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
     if own != values[0]:
         raise InputError(
-            f"values begin at {values[0]}, but a.{file.over} is {shown(own)}: expected both to be "
-            "equal; change one"
+            f"values begin at {values[0]}, but a.{file.over} is {shown(own)}: expected the same "
+            "number; change one"
         )
     markers = tuple(sorted(set(file.markers))) or (values[-1],)
     for marker in markers:

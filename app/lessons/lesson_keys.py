@@ -1,4 +1,4 @@
-"""The keys of a lesson's TOML file, and the errors for wrong ones."""
+"""The keys of a lesson's TOML file, and the errors for invalid keys and values."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _instead(recomputed: Recomputed) -> str:
 
 def _recomputed(recomputed: Recomputed) -> Text:
     listed = ", ".join(f"{number:,} {name}" for name, number in recomputed.ops[:_NAMED])
-    more = sum(many for _, many in recomputed.ops[_NAMED:])
+    more = sum(number for _, number in recomputed.ops[_NAMED:])
     listed += f" and {more:,} more" if more else ""
     return Text(
         f"Recomputed in the backward pass: {listed} ({scaled(recomputed.flops, 'FLOP')}). "

@@ -24,10 +24,10 @@ NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 
 @dataclass(frozen=True)
 class LaunchGroup:
-    """Launches of one op on one shape: sums of their predicted figures. `ops` are indices of the
-    trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is the peak of their
-    engine; `of_roof` is their rate as a share of the data sheet's lower roof at their intensity,
-    `roof` the name of that roof."""
+    """Launches of one op on one shape: sums of their predicted figures. `ops` are indices into the
+    trace, `modules` are their modules with stars in place of indices. `peak_flops_per_s` is the
+    peak of their engine; `of_roof` is their rate as a share of the data sheet's lower roof at their
+    intensity, `roof` the name of that roof."""
 
     op: str
     family: str
@@ -194,7 +194,7 @@ def _launch_group(p: Prediction, key: _Key, work: Work, ops: list[int], of: _Sum
 
 @lru_cache(1 << 14)
 def starred(module: str) -> str:
-    """Replace the numbers of a module's path by stars: layers.3.up → layers.*.up."""
+    """Replace the indices in a module's path with stars: layers.3.up → layers.*.up."""
     return ".".join("*" if part.isdecimal() else part for part in module.split("."))
 
 

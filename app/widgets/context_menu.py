@@ -67,8 +67,9 @@ def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
 
 
 def add_actions(widget: QWidget, name: str, *actions: tuple[str, Callable[[], object]]) -> None:
-    """Give a widget the context menu of `name`, which its children without a menu of their own also
-    open."""
+    """Give a widget the context menu of `name`, which its children also open unless they have a
+    menu themselves.
+    """
     widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     for words, run in actions:
         action = QAction(words, widget)

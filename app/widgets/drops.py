@@ -1,4 +1,4 @@
-"""Drag and drop on the window: cards of the shelf, and files of the desktop.
+"""Drag and drop on the window: cards from the shelf, and files from the desktop.
 
 During a drag, a target shows the effect of a drop, or the reason for a refusal.
 """

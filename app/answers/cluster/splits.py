@@ -63,7 +63,7 @@ class SplitRanking:
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """A search: the share done, the current work, and finally the ranking."""
+    """A search: its completed share, its current activity, and finally the ranking."""
 
     target: SplitQuestion
     share: float = 0.0

@@ -106,7 +106,7 @@ def without_gpu(draft: Draft, gpu_id: str) -> Draft:
 
 
 def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
-    """Switch a GPU on or off; its choices stay. Raises InputError for the last GPU that is on."""
+    """Switch a GPU on or off; its choices are kept. Raises InputError if it is the last one on."""
     on = {c.id for c in listed(draft.spec.candidates)} - {gpu_id}
     if not use and not on:
         raise InputError("the last GPU that is on cannot be switched off; switch on another first")

@@ -1,6 +1,6 @@
 """The predictions of a scenario at other batches and sequences, for the sliders of a page.
 
-Every point is predicted, not interpolated: the figures equal those of the command line.
+Every point is predicted, not interpolated: the figures are those of the command line.
 """
 
 from __future__ import annotations

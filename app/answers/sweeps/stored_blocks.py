@@ -30,7 +30,7 @@ from simulator.symbols.cache import TraceCache, network_digests
 from simulator.timing.profile import learned_files, users
 
 _EVERY_S = 2.0
-"""Least time between two writes of unfinished blocks: at most this much work is lost."""
+"""Minimum time between two writes of unfinished blocks: a crash loses at most this much work."""
 
 
 class _Block(msgspec.Struct, array_like=True):
@@ -85,7 +85,7 @@ class StoredBlocks:
 
 
 def name_of(question: str, scenario: Scenario, axes: Mapping[str, Sequence[Value]]) -> str:
-    """The name of the file of a question about a scenario and axes. `question` identifies the
+    """The name of the file for a question about a scenario and axes. `question` identifies the
     scenario, except for the contents of files and its values on the axes."""
     parts = [question, *axes]
     files = [path for value in axes.get("gpu", ()) for path in _files_of(str(value))]

@@ -68,7 +68,7 @@ class Clustering(QObject):
             self._request()
 
     def cancel(self) -> None:
-        """Stop predicting; the current figures stay."""
+        """Stop predicting; the current figures are kept."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)

@@ -32,7 +32,7 @@ _IDLE_TICKS, _DEEP_S = 150, 600.0
 """Number of idle ticks, while another program has the focus, before a search of all objects, which
 may take 800 ms, and the shortest time between two such searches."""
 _MOST_OBJECTS = 50_000
-"""Number of objects that are searched while the user could act; 90,000 take 60 ms or more."""
+"""Maximum number of objects to search while the user may act; 90,000 take 60 ms or more."""
 _PATIENCE_S = 2.0
 """Longest delay of a collection while the user waits for a prediction."""
 _RETURN_MS = 30_000

@@ -153,7 +153,7 @@ class Worker(QObject):
             self._calm.set()
 
     def _is_cancelled(self, job: Job) -> bool:
-        """Whether a job is cancelled; a lane's thread calls this repeatedly, and it may block."""
+        """Whether a job is cancelled; blocks while slow jobs are paused."""
         if job.lane != LIVE:
             self._calm.wait(_LONGEST_S)
         return job.cancelled.is_set()
@@ -220,10 +220,8 @@ class Worker(QObject):
         self.progressed.emit()
 
     def _note_traced(self, job: Job, need: UntracedError, reason: str) -> None:
-        """Record that a request of the tracing process ended. If a job requests the same trace a
-        second time, it could not read the trace from the cache. Other jobs may wait for the same
-        request.
-        """
+        """Record that a tracing request ended, for which other jobs may also wait. A job that
+        requests the same trace a second time could not read it from the cache."""
         key = key_of(need)
         lost = key in job.traced
         job.traced.add(key)

@@ -189,7 +189,7 @@ class Opening(QObject):
         self._with_trust([code] if code else [], open_scenario)
 
     def _open_session(self, path: Path) -> None:
-        """Open a session, after asking what to do with unsaved changes, which it would replace."""
+        """Open a session, after asking what to do with unsaved changes, which would be lost."""
         if not self.files.edited:
             self.files.open(path)
             return

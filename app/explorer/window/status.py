@@ -24,8 +24,8 @@ _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
 
 class Status(QStatusBar):
     """Three labels: activity, counts and sources; beside a long-running activity, its share done
-    and Cancel. The counts and sources of the scenario are hidden on pages with a question of their
-    own."""
+    and Cancel. The counts and sources of the scenario are hidden on pages that have their own
+    question."""
 
     cancelled = Signal()
     """The user pressed Cancel."""

@@ -46,7 +46,7 @@ class Styling(QObject):
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
-        responds between them; in a new window all parts except the pages, whose turn comes later.
+        responds between them. In a new window, the pages are styled later than the other parts.
         """
         self.sheet = sheet(theme)
         application = QApplication.instance()

@@ -39,9 +39,9 @@ Spot = tuple[int, int]
 
 @dataclass(frozen=True)
 class Chart:
-    """A map over two axes. `base` is equal for all scenarios on the map; `times` are lines of equal
-    time, `limit` the line where memory is full, `places` the positions of names, `done` is True
-    once the map is complete. `refused` is the reason why there is no map."""
+    """A map over two axes. `base` is the same for all scenarios on the map; `times` are lines of
+    equal time, `limit` the line where memory is full, `places` the positions of names, `done` is
+    True once the map is complete. `refused` is the reason why there is no map."""
 
     base: str
     x: AxisValues

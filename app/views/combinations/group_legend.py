@@ -26,7 +26,7 @@ class GroupLegend(QWidget):
         self.values = 0
         self.groups: tuple[GroupSummary, ...] = ()
         self.counted = False
-        """Whether groups have different numbers of lines, which are then shown."""
+        """Whether groups have different numbers of lines, so that the numbers are shown."""
         self.setAccessibleName("Groups")
         self.hide()
 
