@@ -115,9 +115,8 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch in the family's terms: m×n×k for a product, and also the number of
-    groups for a grouped one; the bytes written for a generated kernel; else the shape of the op's
-    output.
+    """The shape of a launch in the family's terms: m×n×k for a product, with the number of groups
+    if it is grouped; the bytes written for a generated kernel; else the shape of the op's output.
     """
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm" and "groups" in dims:

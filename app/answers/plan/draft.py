@@ -123,7 +123,7 @@ def work_of(kind: WorkloadKind, network: str) -> Table:
 
 
 def of_table(table: Table) -> Draft:
-    """The draft of a mapping."""
+    """A draft from a mapping."""
     return Draft(spec_text(table))
 
 

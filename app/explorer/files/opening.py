@@ -141,8 +141,9 @@ class Opening(QObject):
         return True
 
     def write_export(self, path: Path, write: Callable[[], object]) -> None:
-        """Call `write`, which writes an export, and show the path of the file, or the reason of a
-        failure."""
+        """Call `write`, which writes an export, and show the path of the file, or the reason for a
+        failure.
+        """
         if self.attempt(write):
             self.say_written(path)
 
