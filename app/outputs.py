@@ -76,7 +76,7 @@ def write(option: str, target: str, text: str) -> None:
 
 
 def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
-    """Write a file atomically by `writer`. Raises InputError if it cannot be written."""
+    """Write a file atomically with `writer`. Raises InputError if it cannot be written."""
     try:
         whole(Path(target).resolve(), writer)
     except OSError as error:

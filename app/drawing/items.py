@@ -17,7 +17,7 @@ from app.theme import LABEL_PX
 Dash = Literal["solid", "dashed", "dotted"]
 Anchor = Literal["start", "middle", "end"]
 SHARES_LEFT: dict[Anchor, float] = {"start": 0.0, "middle": 0.5, "end": 1.0}
-"""The part of a text that is left of its x."""
+"""The part of a text that lies to the left of its x."""
 Step = (
     tuple[Literal["M", "L"], float, float]
     | tuple[Literal["C"], float, float, float, float, float, float]

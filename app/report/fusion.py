@@ -107,8 +107,9 @@ def _unfused(explanation: Explanation, top: int) -> Table:
 
 
 def _place(modules: tuple[str, ...]) -> str:
-    """The modules in which kernels begin: the first path, with numbers as stars, and the number of
-    further paths."""
+    """The modules in which kernels begin: the first path, with stars in place of indices, and the
+    number of further paths.
+    """
     paths = list(dict.fromkeys(map(starred, modules)))
     more = f" +{len(paths) - 1}" if len(paths) > 1 else ""
     return f"{cut(paths[0] or '(the network)', 20 - len(more))}{more}"

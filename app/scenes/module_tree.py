@@ -1,4 +1,4 @@
-"""The time of a step as a tree of modules and ops, with waiting as further leaves."""
+"""The time of a step as a tree of modules and ops, with waits as additional leaves."""
 
 from __future__ import annotations
 

@@ -30,8 +30,9 @@ class Entry:
 
 
 class ContextMenu(QMenu):
-    """A menu that is deleted after it closes. A right click beside it opens the menu of the widget
-    there; Qt's own menus only close."""
+    """A menu that is deleted after it closes. A right click outside it opens the menu of the widget
+    there; Qt's own menus only close.
+    """
 
     def __init__(self, parent: QWidget, name: str, entries: Sequence[Entry] = ()) -> None:
         super().__init__(parent)

@@ -20,7 +20,8 @@ from app.widgets.paint import Paint, elided, face
 _WIDEST = 520.0
 """Maximum width of the text over a target, in pixels."""
 _FLAT, _CARD = 160.0, 200.0
-"""Targets below this height have room for the text only beside the card, which is this wide."""
+"""In targets lower than the first number, the text fits only beside the card, whose width is the
+second number."""
 _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 

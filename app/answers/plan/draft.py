@@ -165,7 +165,7 @@ def checked(draft: Draft) -> Draft:
 
 
 def _choices(candidates: Table) -> list[Table]:
-    """The choices for every GPU, and those of each GPU with choices of its own."""
+    """The choices for every GPU, and those of each GPU with its own choices."""
     return [candidates, *candidates.get("per_gpu", {}).values()]
 
 

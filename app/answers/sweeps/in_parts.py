@@ -1,4 +1,4 @@
-"""Slow sweeps, predicted in parts; the parts predicted so far are a sweep that can be shown."""
+"""Slow sweeps, predicted in parts; the parts predicted so far form a sweep that can be shown."""
 
 from __future__ import annotations
 

@@ -70,8 +70,9 @@ class StoredBlocks:
         return known
 
     def write(self, known: Known, at_once: bool = True) -> None:
-        """Store the blocks, if there are new ones; unless `at_once`, only every two seconds. Errors
-        of writing are ignored."""
+        """Store the blocks, if there are new ones; unless `at_once`, only every two seconds. Write
+        errors are ignored.
+        """
         late = time.monotonic() - self._written_s >= _EVERY_S
         if len(known) == self._written or not (at_once or late) or TRACE_FOLDER.path is None:
             return

@@ -44,7 +44,7 @@ class Collector(QObject):
     """Replaces automatic collection from construction until `close`.
 
     Construct it in the window's thread, whose event loop runs it. Each full collection leaves out
-    the objects that were alive at the construction or survived an earlier one, such as modules, the
+    the objects that were alive at construction or survived an earlier one, such as modules, the
     window and caches. Full collections run after many allocations, and once a minute while the user
     waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
     without a search, which would freeze the window for a moment. Objects that were left out are

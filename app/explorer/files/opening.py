@@ -31,14 +31,14 @@ from simulator.scenario.scenario import load
 
 
 class Opening(QObject):
-    """Actions of the File menu and of dropped files. Errors and requests for consent go to the
+    """Actions for the File menu and for dropped files. Errors and requests for consent go to the
     banner."""
 
     lessons_opened = Signal(object)
     """Path: request to show a file of lessons."""
 
     hardware_opened = Signal(object)
-    """Path: a GPU, host or cluster file was opened, perhaps for the second time."""
+    """Path: a GPU, host or cluster file was opened, or opened again."""
 
     def __init__(
         self,

@@ -88,8 +88,9 @@ class Styling(QObject):
             self._next.start(_SOON_MS)
 
     def _parts(self) -> list[QWidget]:
-        """The widgets that get the sheet: the children of the window, but instead of the central
-        widget its pages and scenario cards."""
+        """The widgets that get the sheet: the window's children, with the central widget replaced
+        by its pages and scenario cards.
+        """
         window = self.window_
         children = window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         others = [child for child in children if child is not window.centralWidget()]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from app.scenes.field import Floats
 
 _LINES: LRUCache[dict[Value, Sweep]] = LRUCache(4)
-"""The lines of slow maps, so that a map that was interrupted continues."""
+"""The lines of slow maps, so that an interrupted map continues."""
 Spot = tuple[int, int]
 """A point of a map: its column along x and its row along y."""
 
