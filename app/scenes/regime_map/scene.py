@@ -174,9 +174,9 @@ def charted(
         field = map_field(mapped)
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
-    retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
+    retraced = bool(field.mapped.sweep.retraced)  # each additional point would need a trace
     counted(0)
-    fused = compiles(side.prediction.mode) and level > 0  # each further point takes some 50 ms
+    fused = compiles(side.prediction.mode) and level > 0  # each additional point takes some 50 ms
     done = retraced or fused or level >= last_level(names)
     return _with_lines(Chart(base, x, y, level, done=done), field)
 
