@@ -26,8 +26,8 @@ def run(arguments: Sequence[str]) -> int:
     """
     if not (ROOT / "calibration" / "__main__.py").is_file():
         raise InputError(
-            f"no folder `calibration` in {ROOT}: expected all of Ridgepoint; install it "
-            "from a clone: pip install -e ."
+            f"no folder `calibration` in {ROOT}: expected a clone of Ridgepoint; install it from "
+            "one: pip install -e ."
         )
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     # -P: do not run a folder `calibration` in the user's working directory instead

@@ -172,8 +172,8 @@ def _cluster(
     if not name:
         if words:
             raise InputError(
-                f"[{letter}] parallel is {shown(words)} without a cluster: expected one, such as "
-                'cluster = "8xh200"; add it'
+                f"[{letter}] parallel is {shown(words)} without a cluster: expected a cluster, "
+                'such as cluster = "8xh200"; add it'
             )
         return None
     try:

@@ -96,7 +96,7 @@ def complaint(reason: str) -> str:
         return f"unknown key {shown(unknown[1])}{inside}: {hint} correct or remove it"
     if missing := re.search(r"required field `(.*)`", reason):
         if key:
-            return f"{key} has no {missing[1]}: expected one beside its figure; add it"
+            return f"{key} has no {missing[1]}: expected one with its figure; add it"
         return (
             f"{missing[1]!r} is missing: expected format, version, title, question, explain and "
             "[a]; add it"
