@@ -219,19 +219,19 @@ def batch(p: Prediction) -> float:
 
 @_word(_percent, share=True)
 def compute(p: Prediction) -> float:
-    """Share of compute in the time."""
+    """Share of the step limited by compute."""
     return p.shares["compute"]
 
 
 @_word(_percent, share=True)
 def bytes_share(p: Prediction) -> float:
-    """Share of memory in the time."""
+    """Share of the step limited by memory."""
     return p.shares["memory"]
 
 
 @_word(_percent, share=True)
 def overhead(p: Prediction) -> float:
-    """Share of overhead in the time."""
+    """Share of the step limited by overhead."""
     return p.shares["overhead"]
 
 

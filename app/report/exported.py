@@ -77,7 +77,7 @@ def _others(step: CompiledStep, progress: Progress) -> Iterator[tuple[str, Fused
         irregular = replace(step.scenario, **sizes)
         try:
             p = predict(irregular, subject(irregular))
-        except InputError:  # the network accepts other sizes only
+        except InputError:  # the network accepts only other sizes
             continue
         yield ", ".join(f"{name} {size}" for name, size in sizes.items()), compiled(p)
 
