@@ -29,7 +29,9 @@ def check_all(texts: Mapping[str, str | None], pictures: Mapping[str, str | None
         check(option, target)
     for option, target in pictures.items():
         if target == STDOUT:
-            raise InputError(f"{option} -: a picture needs a file: expected a file name; add one")
+            raise InputError(
+                f"{option} -: expected a file name, because a picture needs a file; add one"
+            )
         check(option, target)
         _check_suffix(option, target)
     taken: dict[Path, str] = {}
@@ -60,7 +62,9 @@ def check(option: str, target: str | None) -> None:
     if path.is_dir():
         raise InputError(f"{option} {target}: is a folder: expected a file; add a file name")
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {target}: is not a regular file: expected one; name another")
+        raise InputError(
+            f"{option} {target}: is not a regular file: expected a regular file; name another"
+        )
     if not folder.is_dir():
         raise InputError(f"{option} {target}: no folder {str(folder)!r}: create it first")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
@@ -76,7 +80,7 @@ def write(option: str, target: str, text: str) -> None:
 
 
 def put(option: str, target: str, writer: Callable[[Path], object]) -> None:
-    """Write a file atomically by `writer`. Raises InputError if it cannot be written."""
+    """Write a file atomically with `writer`. Raises InputError if it cannot be written."""
     try:
         whole(Path(target).resolve(), writer)
     except OSError as error:

@@ -27,15 +27,15 @@ SIZES = ((980, 700), (1280, 800), (1600, 1000), (1920, 1080))
 THEMES: tuple[ThemeChoice, ...] = ("dark", "light")
 SCALES = ("1", "2", "3")
 LARGE = {"3": ((1280, 700),)}
-"""The size of a window on a screen of 3840 × 2160 at a scale of three, without its title bar."""
+"""The size of a window without its title bar, on a screen of 3840 × 2160 at a scale of three."""
 _SCALE = "QT_SCALE_FACTOR"
 _PATIENCE_S = 600.0
-"""Time after which a prediction that has not finished is an error."""
+"""Longest time that a prediction may take before it counts as an error."""
 _QUIET, _DRAWN = 20, 6
 """Numbers of 20 ms turns without a request after which predictions and drawings count as
 finished."""
 _BEHIND = {"Cluster": ("Rank timeline",)}
-"""Further panels to show in pictures, which are behind a tab, by workspace."""
+"""Further panels to show in pictures, by workspace; they are behind a tab."""
 _BEFORE = {"Rank timeline": "The cluster"}
 """The panel in front of each of them."""
 
@@ -140,7 +140,7 @@ def _raise(window: Window, title: str) -> None:
 
 def resize(window: Window, wide: int, high: int) -> None:
     """Resize the window. The wide layout can keep the window wide until the narrow layout is
-    applied, so that only a second attempt reaches the size."""
+    applied, so the size may be reached only at the second attempt."""
     for _ in range(2):
         window.resize(wide, high)
         _settle(window, _DRAWN)

@@ -16,7 +16,7 @@ Rgb = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Ink:
-    """A regime's colours: `fill` of areas and marks, `ink` of words on a ground."""
+    """A regime's colours: `fill` of areas and marks, `ink` of words on a background."""
 
     fill: str
     ink: str
@@ -24,7 +24,7 @@ class Ink:
 
 @dataclass(frozen=True)
 class Theme:
-    """Tokens by name. Grounds from the window up to chips are bg0 to bg3; ink to ink3 are main,
+    """Tokens by name. Backgrounds from the window up to chips are bg0 to bg3; ink to ink3 are main,
     supporting and quiet text. `a` is the baseline, `b` a variant (and the colour of controls).
     The zigzag of communication is drawn on `zigzag_ground`."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _COUNTS, _SHARE, _SECONDS = 3, 0.05, 0.5
-"""Least progress before there is an estimate: counts, share of the total, and seconds."""
+"""Minimum progress before there is an estimate: counts, share of the total, and seconds."""
 _COUNT = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
 

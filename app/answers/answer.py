@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario, predict
 
 @dataclass(frozen=True)
 class Answer:
-    """A scenario's prediction, its rates, and the computing time in seconds."""
+    """A scenario's prediction and its rates; `took_s` is the time that predicting took."""
 
     scenario: Scenario
     prediction: Prediction
@@ -74,8 +74,9 @@ def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class BatchRegimes:
-    """The regimes along the batch axis: spans as (from, to, regime), and the shifts next to
-    `batch`."""
+    """The regimes along the batch axis: spans as (from, to, regime), and the shifts nearest to
+    `batch`.
+    """
 
     batch: int
     spans: tuple[tuple[float, float, str], ...]
@@ -128,7 +129,7 @@ def batch_regimes(scenario: Scenario, batch: int) -> BatchRegimes | None:
 
 
 def _shift(scenario: Scenario, batch: int, known: Sequence[tuple[int, Regime]]) -> Shift | None:
-    """The first regime shift beyond a batch, in the order of `known`, or None."""
+    """The first regime shift after a batch in the order of `known`, or None."""
     rest = known[[value for value, _ in known].index(batch) :] if batch in dict(known) else ()
     for (last, before), (following, after) in pairwise(rest):
         if after != before:

@@ -144,7 +144,7 @@ def _rates(gpu: GPU) -> str:
 
 
 def _peak(gpu: GPU) -> float:
-    """FLOP/s of matrix products in 16 bits, else of the fastest engine."""
+    """Peak FLOP/s of 16-bit matrix products, or of the fastest engine if that is unknown."""
     return max(gpu.peak("tensor", "bf16") or 0.0, gpu.peak("tensor", "fp16") or 0.0) or max(
         *gpu.tensor_flops_per_s.values(), *gpu.vector_flops_per_s.values(), 0.0
     )

@@ -26,7 +26,8 @@ def with_field(scenario: Scenario, name: str, value: Any) -> Scenario:
 
 def as_fields(scenario: Scenario) -> Scenario:
     """Set fields in place of what-ifs that only set one, such as +batch=64: a step on several GPUs
-    has fields, but no what-ifs of one GPU."""
+    accepts fields, but no single-GPU what-ifs.
+    """
     for applied in scenario.whatifs:
         if applied.name in ("batch", "seq", "mode"):
             scenario = with_field(scenario, applied.name, next(iter(applied.arguments.values())))

@@ -14,7 +14,7 @@ from simulator.records import Role
 from simulator.timing.rates import roof_flops_per_s
 
 PRODUCTS = ("gemm", "gemv", "conv", "attention", "rnn")
-"""Families whose FLOPs count as a model's: all forms of matrix products."""
+"""Families whose FLOPs count as model FLOPs: every form of matrix product."""
 
 ROLES: dict[Role, str] = {
     "weight": "weights", "buffer": "buffers", "gradient": "gradients",
@@ -24,8 +24,8 @@ ROLES: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Rates of a step. `utilisation` is the time of the products' FLOPs at the peaks of their
-    engines, divided by the period; pairs that a mask excludes do not count. `engine` and
+    """Rates of a step. `utilisation` is the time that the matrix products would take at the peaks
+    of their engines, divided by the period; pairs that a mask excludes do not count. `engine` and
     `peak_flops_per_s` belong to the engine that does most of the FLOPs."""
 
     samples_per_s: float
@@ -65,7 +65,7 @@ def verdict(p: Prediction, subject: Subject) -> str:
 def step_sentence(
     period_s: float, interval_s: tuple[float, float], regime: Regime, shares: Shares
 ) -> str:
-    """A step's time and regime, rounded to two digits: the uncertainty exceeds the third."""
+    """A step's time and regime, with two digits because the uncertainty exceeds the third."""
     scale, unit = seconds_unit(period_s, 2)
     low, high = (number(bound / scale, 2) for bound in interval_s)
     parts = ", ".join(f"{percent(shares[r])} {r}" for r in REGIMES)
@@ -87,7 +87,7 @@ def _missing(p: Prediction) -> str:
     if not count:
         if p.kernel_count:
             return ""
-        calls = "calls no op" if not p.trace.ops else "runs no kernel"
+        calls = "calls no ops" if not p.trace.ops else "runs no kernels"
         return f"; the step {calls}: the prediction covers host work only"
     names = sorted(p.unmodelled, key=lambda name: -p.unmodelled[name])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

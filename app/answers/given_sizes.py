@@ -67,7 +67,7 @@ def _check_size(network: str, name: str, value: Any, default: Any) -> None:
             raise InputError(f"{rejected}: expected a number of at least 0, {example}; correct it")
         return
     if _is_whole_number(value) and value > _LARGEST:
-        raise InputError(f"{rejected}: expected {_LARGEST:,} at most; correct it")
+        raise InputError(f"{rejected}: expected at most {_LARGEST:,}; correct it")
     if not _is_whole_number(value) or value < 1:
         text = "" if default is None else f", {example}"
         raise InputError(f"{rejected}: expected a whole number of at least 1{text}; correct it")

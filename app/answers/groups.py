@@ -15,9 +15,9 @@ from simulator.timing.rates import roof_flops_per_s
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Launches of one op and family on one shape. `of_roof` is their rate as a share of the lower
-    roof of the data sheet at their intensity; `roof` is the name of that roof: "DRAM" or a peak
-    such as "fp32".
+    """Launches of one op and family on one shape. `of_roof` is their rate as a share of the data
+    sheet's lower roof at their intensity; `roof` is the name of that roof: "DRAM" or a peak such as
+    "fp32".
     """
 
     op: str
@@ -91,9 +91,7 @@ def kernel_groups(p: Prediction) -> list[KernelGroup]:
 
 
 def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[float, str]:
-    """The rate of a group of kernels as a share of the lower roof at their intensity, and the
-    roof's name.
-    """
+    """A group's rate as a share of the lower roof at its intensity, and the name of that roof."""
     first = kernels[0]
     rows: list[int] = p.columns.work_of[[k.index for k in kernels]].tolist()
     works = [p.works[row] for row in rows]
@@ -104,7 +102,7 @@ def _of_roof(p: Prediction, kernels: list[Kernel], total_s: float) -> tuple[floa
 
 
 def _shares(kernels: Iterable[Kernel]) -> Shares:
-    """Shares of the kernels' own time by bound, including fixed parts and without waiting."""
+    """Shares of the kernels' own time by bound; fixed parts are overhead, waiting is left out."""
     total: Shares = {"compute": 0.0, "memory": 0.0, "overhead": 0.0}
     for k in kernels:
         if k.compute_s >= k.memory_s:
@@ -117,9 +115,8 @@ def _shares(kernels: Iterable[Kernel]) -> Shares:
 
 
 def shape_of(p: Prediction, work: int, op: int) -> str:
-    """The shape of a launch in the family's terms: m×n×k for a product, and also the number of
-    groups for a grouped one; the bytes written for a generated kernel; else the shape of the op's
-    output.
+    """The shape of a launch in the family's terms: m×n×k for a product, with the number of groups
+    if it is grouped; the bytes written for a generated kernel; else the shape of the op's output.
     """
     family, dims = p.works[work].family, p.works[work].dims
     if family == "gemm" and "groups" in dims:
@@ -144,7 +141,7 @@ def module_groups(p: Prediction, depth: int = 3) -> list[ModuleGroup]:
     The optimizer's step and the network's own ops are separate groups."""
     kernels: dict[tuple[str, ...], list[Kernel]] = {}
     members: dict[tuple[str, ...], set[str]] = {}
-    groups: dict[str, list[list[Kernel]]] = {}  # the groups with kernels of an owner
+    groups: dict[str, list[list[Kernel]]] = {}  # each owner's groups
     for k in p.kernels:
         name = owner(k.module, k.phase)
         if name not in groups:
@@ -182,9 +179,9 @@ def owner(module: str, phase: Phase) -> str:
 
 
 def levels(parts: list[str], alike: bool = True) -> list[str]:
-    """Split a path into levels; a list and its number are one level: layers.3.up → layers.*, up.
+    """Split a path into levels; a list and its index are one level: layers.3.up → layers.*, up.
 
-    If `alike` is False, numbers stay: layers.3, up.
+    If `alike` is False, indices are kept: layers.3, up.
     """
     names: list[str] = []
     for part in parts:

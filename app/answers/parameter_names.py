@@ -41,7 +41,9 @@ def names_of(
 
 
 def modules_of(trace: Trace) -> tuple[str, ...]:
-    """The patterns of all modules, in the order of the step: layers.#.up stands for the layers."""
+    """The patterns of all modules, in the order of the step; layers.#.up is the `up` of every
+    layer.
+    """
     paths: dict[str, None] = {"**": None}
     for op in trace.ops:
         parts = ["#" if part.isdecimal() else part for part in op.module.split(".")]

@@ -24,7 +24,7 @@ def clocks(power: Power) -> str:
 
 
 def energy_sentence(p: Prediction) -> str:
-    """The energy in joules of a step with its interval, of a sample and of a token."""
+    """The energy of a step in joules, with its interval, and that of a sample and a token."""
     power = p.power
     if power is None:
         return "unknown"

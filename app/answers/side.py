@@ -10,7 +10,7 @@ from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario
 
 Question = Callable[[Callable[[], bool]], Any]
-"""Work for another thread; its argument returns whether the work has been cancelled."""
+"""Work for another thread; its argument is a function that tells whether it was cancelled."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ def pairs(
     options: list[str],
     well_named: Callable[[str], bool] = str.isidentifier,
 ) -> list[tuple[str, str]]:
-    """Split options into names and values. Raises InputError for another form, or a name twice."""
+    """Split options into names and values. Raises InputError if the form is wrong or a name is
+    given twice.
+    """
     values: dict[str, str] = {}
     for text in options:
         name, equals, value = (part.strip() for part in text.partition("="))

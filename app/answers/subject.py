@@ -84,7 +84,7 @@ def subject_of_trace(trace: Trace, name: str) -> Subject:
 
 def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
     """Relabel the steps of a waterfall with the values of their what-ifs; a step between inference
-    and training names both, and one between cards says GPU."""
+    and training names both, and one between cards is called GPU."""
     full = {to_text(a): to_full_text(a) for s in scenarios for a in s.whatifs}
     full |= {f"without {short}": f"without {long}" for short, long in full.items()}
     phases = f"{fall.a.trace.phase} → {fall.b.trace.phase}"

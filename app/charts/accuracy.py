@@ -37,7 +37,7 @@ def accuracy_page(rows: Sequence[Row], gpu: GPU, metrics: Metrics) -> Drawing:
 
 
 def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
-    """Grid lines without figures, and the axis titles that are not empty."""
+    """Grid lines without labels, and the axis titles that are not empty."""
     items: list[Item] = [
         Text(area.centre[0], area.bottom + 31, titles[0], "ink3", anchor="middle"),
     ]

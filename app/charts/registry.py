@@ -16,8 +16,9 @@ from app.drawing import Drawing, Metrics
 from simulator.prediction import Prediction
 
 Draw = Callable[[Prediction, float, float, Metrics], Drawing | None]
-"""Takes a prediction, a width and a height in pixels and text metrics; returns None where the
-prediction has nothing to show."""
+"""Takes a prediction, a width and a height in pixels and text metrics; returns None if the
+prediction has nothing to show.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `python -m calibration` with these arguments and return its exit status.
-
-    Ctrl-C also reaches that process, which then reports its saved measurements and ends. Raises
-    InputError if calibration is not installed.
+    """Run `python -m calibration` with these arguments and return its exit status. Ctrl-C also
+    interrupts that process, which reports its saved measurements before it ends. Raises InputError
+    if calibration is not installed.
     """
     if not (ROOT / "calibration" / "__main__.py").is_file():
         raise InputError(
-            f"no folder `calibration` in {ROOT}: expected all of Ridgepoint; install it "
-            "from a clone: pip install -e ."
+            f"no folder `calibration` in {ROOT}: expected a clone of Ridgepoint; install it from "
+            "one: pip install -e ."
         )
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     # -P: do not run a folder `calibration` in the user's working directory instead

@@ -124,7 +124,7 @@ def sides_of(words: list[str], variants: list[str], fields: Options) -> tuple[Na
             sides.append(NamedScenario(f"{last.name} {word}", changed(last.scenario, (word,))))
     if variants and not sides:
         raise InputError(
-            "--with without a scenario: expected one to vary; name a network or a file"
+            "--with without a scenario: expected a scenario to vary; name a network or a file"
         )
     for text in variants:
         words_of = whatif_words(text)

@@ -25,7 +25,8 @@ _UPDATES = (
     ("update-mime-database", "mime"),
     ("update-desktop-database", "applications"),
 )
-"""Programs that read the files, if installed; else the desktop reads them at the next login."""
+"""Programs that read the files, if installed; otherwise the desktop reads them at the next login.
+"""
 
 
 def install_desktop(

@@ -140,7 +140,9 @@ StatedCosts = Annotated[
 ]
 TimeLimit = Annotated[
     float,
-    typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop a trace that takes longer."),
+    typer.Option(
+        "--time-limit", min=0, metavar="SECONDS", help="Stop a trace that takes longer than this."
+    ),
 ]
 NoSandbox = Annotated[
     bool,

@@ -255,7 +255,7 @@ _GROUPS: dict[str, Callable[..., Any]] = {
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of type Question or Written by its options."""
+    """Replace each parameter of type Question or Written with its options."""
     own = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
     shown: list[inspect.Parameter] = []

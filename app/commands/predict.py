@@ -201,8 +201,8 @@ def _predict_parallel(
     for option, value in of_one_gpu.items():
         if value:
             raise InputError(
-                f"{option} with --cluster {cluster}: this option applies to one GPU only: expected "
-                "none; remove it"
+                f"{option} with --cluster {cluster}: expected no such option, because it applies "
+                "to one GPU only; remove it"
             )
     with progress.shown() as step:
         step("tracing each distinct rank")

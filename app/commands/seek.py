@@ -75,8 +75,8 @@ def seek(
     searches = searches_of(scenario, fits, out_of_overhead, latency, throughput, flip, down, fusion)
     if save_scenario and len(searches) != 1:
         raise InputError(
-            f"--save-scenario with {len(searches)} goals: expected one, whose answer is saved; "
-            "name one"
+            f"--save-scenario with {len(searches)} goals: expected one goal, whose answer is "
+            "saved; name it"
         )
     with progress.shown() as step:
         traced = subject(scenario, step)

@@ -118,8 +118,8 @@ def _check_into(
     """Raise InputError for standard output as the file of rows, and for options without effect."""
     if into == "-":
         raise InputError(
-            "--into -: a later run continues from the rows of a file: expected a file name; name "
-            "one, and add --csv - to print the rows"
+            "--into -: expected a file name, because a later run continues from the rows of the "
+            "file; name one, and add --csv - to print the rows"
         )
     if seed is not None and sample is None and file is None:
         raise InputError(
@@ -128,8 +128,8 @@ def _check_into(
         )
     if workers and "://" in engine:
         raise InputError(
-            f"--workers with --engine {engine}: a cluster starts its own workers: expected "
-            "--workers with local or ray only; remove it"
+            f"--workers with --engine {engine}: expected --workers only with local or ray, because "
+            "a cluster starts its own workers; remove it"
         )
 
 

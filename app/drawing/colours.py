@@ -27,7 +27,7 @@ STACK: tuple[Regime, ...] = ("overhead", "memory", "compute")
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """`share` of a role on an opaque ground of another role."""
+    """`share` of a role over an opaque background in another role."""
 
     role: Role
     share: float
@@ -46,7 +46,8 @@ PatternKind = Literal["compute", "memory", "overhead", "communication", "idle", 
 class Pattern:
     """The fill of a regime ("compute" solid, "memory" dotted, "overhead" hatched, "communication"
     in zigzags), of idle time, of a bubble in a pipeline or of a refused area. `strength` mixes its
-    colours with the panel's; without `ground` only the dots, strips or zigzags are drawn."""
+    colours with the panel's; without `ground` (the background) only the dots, strips or zigzags are
+    drawn."""
 
     kind: PatternKind
     strength: float = 1.0

@@ -17,7 +17,7 @@ from app.theme import LABEL_PX
 Dash = Literal["solid", "dashed", "dotted"]
 Anchor = Literal["start", "middle", "end"]
 SHARES_LEFT: dict[Anchor, float] = {"start": 0.0, "middle": 0.5, "end": 1.0}
-"""The part of a text that is left of its x."""
+"""The part of a text that lies to the left of its x."""
 Step = (
     tuple[Literal["M", "L"], float, float]
     | tuple[Literal["C"], float, float, float, float, float, float]
@@ -92,7 +92,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """Many equal markers, one around each point."""
+    """Many identical markers, one around each point."""
 
     points: Sequence[Point]
     regime: Mark | None = None
@@ -119,19 +119,20 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A text on a rounded ground that hides the lines below it; `pill` measures the text."""
+    """A text on a rounded background that hides the lines below it; `pill` measures the text."""
 
     box: Box
     text: Text
     ground: Colour | None = None
-    """The colour of the ground; None is the panel's colour, 92% opaque."""
+    """The colour of the background; None is the panel's colour, 92% opaque."""
     edge: Colour | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raster:
-    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are indices of
-    the palette (at most 256 colours); `smooth` blends neighbouring cells."""
+    """Cells of equal size that fill a box: `cells` [row, column], the top row first, are indices
+    into the palette (at most 256 colours); `smooth` blends neighbouring cells.
+    """
 
     box: Box
     palette: tuple[Colour, ...]

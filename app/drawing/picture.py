@@ -32,7 +32,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Items on a ground of the panel's colour, `width` × `height` pixels."""
+    """Items on a background in the panel's colour, `width` × `height` pixels."""
 
     width: float
     height: float

@@ -15,8 +15,9 @@ _MOST_COLOURS = 256
 
 
 def png_address(cells: NDArray[np.uint8], palette: tuple[str, ...]) -> str:
-    """The image as a `data:` address: `cells` [row, column] are indices of a palette of "#RRGGBB".
-    Colours that are not hexadecimal become black. Source: PNG specification, third edition."""
+    """The image as a `data:` address: `cells` [row, column] are indices into a palette of
+    "#RRGGBB". Colours that are not hexadecimal become black. Source: PNG specification, third
+    edition."""
     assert len(palette) <= _MOST_COLOURS
     height, width = cells.shape
     colours = b"".join(

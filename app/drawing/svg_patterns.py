@@ -30,7 +30,7 @@ def plain(fill: Fill | None) -> Fill | None:
 
 
 def definition(pattern: Pattern, colour: Callable[[Colour], str]) -> str:
-    """The `<pattern>` element of a pattern: a tile of its ground, then dots or strips."""
+    """The `<pattern>` element of a pattern: a tile of its background, then dots or strips."""
     strength = pattern.strength
     match pattern.kind:
         case "memory":

@@ -1,4 +1,4 @@
-"""The templates of pages and of parts of pages."""
+"""The templates of pages and their parts."""
 
 from __future__ import annotations
 

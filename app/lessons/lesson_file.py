@@ -84,7 +84,7 @@ def _lesson(name: str, file: FileKeys) -> Lesson:
                     f"{key} names {shown(letter)}: expected one of {', '.join(letters)}"
                 )
     if file.choose == "fastest" and len(sides) < 2:
-        raise InputError('choose is "fastest": expected a side [b] beside [a]; add one')
+        raise InputError('choose is "fastest": expected a side [b] to compare with [a]; add one')
     for key in ("low", "high"):
         bound = getattr(file, key)
         if bound is not None and not 0 <= bound < 1e30:
@@ -172,8 +172,8 @@ def _cluster(
     if not name:
         if words:
             raise InputError(
-                f"[{letter}] parallel is {shown(words)} without a cluster: expected one, such as "
-                'cluster = "8xh200"; add it'
+                f"[{letter}] parallel is {shown(words)} without a cluster: expected a cluster, "
+                'such as cluster = "8xh200"; add it'
             )
         return None
     try:
@@ -245,8 +245,8 @@ def _line(file: FileKeys, scenario: Scenario) -> LessonAxis | None:
     own = scenario.sizes.get(file.over, getattr(scenario, file.over, None))
     if own != values[0]:
         raise InputError(
-            f"values begin at {values[0]}, but a.{file.over} is {shown(own)}: expected both to be "
-            "equal; change one"
+            f"values begin at {values[0]}, but a.{file.over} is {shown(own)}: expected the same "
+            "number; change one"
         )
     markers = tuple(sorted(set(file.markers))) or (values[-1],)
     for marker in markers:

@@ -1,4 +1,4 @@
-"""The keys of a lesson's TOML file, and the errors for wrong ones."""
+"""The keys of a lesson's TOML file, and the errors for invalid keys and values."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def complaint(reason: str) -> str:
         return f"unknown key {shown(unknown[1])}{inside}: {hint} correct or remove it"
     if missing := re.search(r"required field `(.*)`", reason):
         if key:
-            return f"{key} has no {missing[1]}: expected one beside its figure; add it"
+            return f"{key} has no {missing[1]}: expected one with its figure; add it"
         return (
             f"{missing[1]!r} is missing: expected format, version, title, question, explain and "
             "[a]; add it"

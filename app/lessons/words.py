@@ -184,8 +184,9 @@ def ridge(p: Prediction) -> float:
 
 @_word(seconds)
 def at_peak(p: Prediction) -> float:
-    """Time of the products' FLOPs with their engines at their peak; of all FLOPs in a step without
-    products."""
+    """Time that the products' FLOPs would take at their engines' peaks; that of all FLOPs in a step
+    without products.
+    """
     rows: list[int] = p.columns.work_of.tolist()
     works = [p.works[row] for row in rows]
     counted = [w for w in works if w.family in PRODUCTS] or works
@@ -218,19 +219,19 @@ def batch(p: Prediction) -> float:
 
 @_word(_percent, share=True)
 def compute(p: Prediction) -> float:
-    """Share of compute in the time."""
+    """Share of the step limited by compute."""
     return p.shares["compute"]
 
 
 @_word(_percent, share=True)
 def bytes_share(p: Prediction) -> float:
-    """Share of memory in the time."""
+    """Share of the step limited by memory."""
     return p.shares["memory"]
 
 
 @_word(_percent, share=True)
 def overhead(p: Prediction) -> float:
-    """Share of overhead in the time."""
+    """Share of the step limited by overhead."""
     return p.shares["overhead"]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.scenario.scenario import Scenario
 
 IRREGULAR = ((3, 13), (2, 37))
-"""Batch and sequence of further test cases of a kernel; no block size divides them."""
+"""Batch and sequence of additional test cases of a kernel; no block size divides them."""
 
 _GUESSED = Text(
     "* The group reads parts of a tensor that differ only in their offset. A trace does not record "
@@ -77,7 +77,7 @@ def _others(step: CompiledStep, progress: Progress) -> Iterator[tuple[str, Fused
         irregular = replace(step.scenario, **sizes)
         try:
             p = predict(irregular, subject(irregular))
-        except InputError:  # the network accepts other sizes only
+        except InputError:  # the network accepts only other sizes
             continue
         yield ", ".join(f"{name} {size}" for name, size in sizes.items()), compiled(p)
 

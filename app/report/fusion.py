@@ -107,8 +107,9 @@ def _unfused(explanation: Explanation, top: int) -> Table:
 
 
 def _place(modules: tuple[str, ...]) -> str:
-    """The modules in which kernels begin: the first path, with numbers as stars, and the number of
-    further paths."""
+    """The modules in which kernels begin: the first path, with stars in place of indices, and the
+    number of further paths.
+    """
     paths = list(dict.fromkeys(map(starred, modules)))
     more = f" +{len(paths) - 1}" if len(paths) > 1 else ""
     return f"{cut(paths[0] or '(the network)', 20 - len(more))}{more}"
@@ -126,8 +127,8 @@ def _instead(recomputed: Recomputed) -> str:
 
 
 def _recomputed(recomputed: Recomputed) -> Text:
-    listed = ", ".join(f"{many:,} {name}" for name, many in recomputed.ops[:_NAMED])
-    more = sum(many for _, many in recomputed.ops[_NAMED:])
+    listed = ", ".join(f"{number:,} {name}" for name, number in recomputed.ops[:_NAMED])
+    more = sum(number for _, number in recomputed.ops[_NAMED:])
     listed += f" and {more:,} more" if more else ""
     return Text(
         f"Recomputed in the backward pass: {listed} ({scaled(recomputed.flops, 'FLOP')}). "

@@ -210,10 +210,10 @@ def all_hosts() -> None:
     console.print(table)
     console.print(
         "an op: host time to launch one op; times: relative to the default host, the first row; "
-        "80%: interval\nof host-bound steps, as a factor of the prediction. Measured: timed on "
-        "such a machine; derived: from\nPassMark's single-thread rating, quoted in its source.\n"
-        "Your own host: `ridgepoint calibrate "
-        "measure --host-only FOLDER`, `calibrate fit FOLDER`, `--host FOLDER/host.json`.\n",
+        "80%: interval\nof host-bound steps, as a factor of the prediction. Measured: timed on a "
+        "machine of this kind; derived: from\nPassMark's single-thread rating, quoted in its "
+        "source.\nYour own host: `ridgepoint calibrate measure --host-only FOLDER`, `calibrate "
+        "fit FOLDER`, `--host FOLDER/host.json`.\n",
         style="dim",
     )
     console.print(Text(default.id, "bold"), Text(default.cpu))

@@ -13,7 +13,7 @@ from simulator.parallel.whatifs import Effect, ScalingPoint
 
 
 def show_splits(console: Terminal, splits: Splits, top: int) -> None:
-    """Print the fastest splits, and the number pruned by each limit."""
+    """Print the fastest splits, and the number of splits pruned by each limit."""
     best = splits.best
     console.print(
         f"  best: {best.layout}, {seconds(best.period_s)} a step of batch {best.batch:,} over all "

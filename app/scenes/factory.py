@@ -129,7 +129,7 @@ def factory(p: Prediction) -> Factory:
 
 
 def _desks(p: Prediction) -> tuple[tuple[str, float], ...]:
-    """The host's seconds by desk, where its profile separates them."""
+    """The host's seconds by desk, if its profile separates them."""
     if p.mode != "eager":
         return (
             ("one launch of the graph" if p.mode == "cuda_graph" else "generated code", p.host_s),

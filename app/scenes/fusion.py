@@ -1,4 +1,4 @@
-"""The layout of the blocks of a part of the network, and the flows between them. No painting."""
+"""The layout of a part's blocks, and the flows between them. No painting."""
 
 from __future__ import annotations
 

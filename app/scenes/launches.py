@@ -24,9 +24,9 @@ NAMED = ("gemm", "gemv", "conv", "attention", "rnn")
 
 @dataclass(frozen=True)
 class LaunchGroup:
-    """Launches of one op on one shape: sums of their predicted figures. `ops` are indices of the
-    trace, `modules` their modules with numbers as stars. `peak_flops_per_s` is the peak of their
-    engine; `of_roof` is their rate as a share of the lower roof of the data sheet at their
+    """Launches of one op on one shape: sums of their predicted figures. `ops` are indices into the
+    trace, `modules` are their modules with stars in place of indices. `peak_flops_per_s` is the
+    peak of their engine; `of_roof` is their rate as a share of the data sheet's lower roof at their
     intensity, `roof` the name of that roof."""
 
     op: str
@@ -96,7 +96,7 @@ def launch_groups(p: Prediction) -> list[LaunchGroup]:
     c = p.columns
     distinct, first = np.unique(c.work_of, return_index=True)
     numbers: dict[_Key, int] = {}
-    firsts: list[int] = []  # the first work of each group
+    firsts: list[int] = []  # the first `Work` of each group
     group_of = np.zeros(len(p.works), np.int64)
     works: list[int] = distinct.tolist()
     ops_of: list[int] = c.op_of[first].tolist()
@@ -194,7 +194,7 @@ def _launch_group(p: Prediction, key: _Key, work: Work, ops: list[int], of: _Sum
 
 @lru_cache(1 << 14)
 def starred(module: str) -> str:
-    """Replace the numbers of a module's path by stars: layers.3.up → layers.*.up."""
+    """Replace the indices in a module's path with stars: layers.3.up → layers.*.up."""
     return ".".join("*" if part.isdecimal() else part for part in module.split("."))
 
 

@@ -1,4 +1,4 @@
-"""The time of a step as a tree of modules and ops, with waiting as further leaves."""
+"""The time of a step as a tree of modules and ops, with waits as additional leaves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.prediction import REGIMES, Prediction, Regime, Shares
 class ModuleNode:
     """A module with its contents, an op in it, a wait, or the whole step. `depth` is 0 for the
     step; `parts_s` are its launches' own seconds in the order of REGIMES, zero for a wait; `ops`
-    are indices of the trace."""
+    are indices into the trace."""
 
     name: str
     path: str

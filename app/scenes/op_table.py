@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class WordColumn:
-    """A column of words: `each` holds indices of `distinct`."""
+    """A column of words: `each` holds indices into `distinct`."""
 
     distinct: tuple[str, ...]
     each: Ints
@@ -61,7 +61,7 @@ class WordColumn:
 @dataclass(frozen=True)
 class OpGroups:
     """Sums over the launches of each group. `parts_s` is [groups, 3], in the order of REGIMES;
-    `ops` are indices of the trace; those of group g are `ops[begin[g]:begin[g + 1]]`."""
+    `ops` are indices into the trace; those of group g are `ops[begin[g]:begin[g + 1]]`."""
 
     by: By
     words: dict[str, WordColumn]
@@ -80,7 +80,7 @@ class OpGroups:
 
     @cached_property
     def regime(self) -> Ints:
-        """The regime with most of a group's own time, as an index of REGIMES."""
+        """The regime with most of a group's own time, as an index into REGIMES."""
         return np.argmax(self.parts_s, axis=1)
 
     def regime_of(self, group: int) -> Regime:

@@ -118,7 +118,7 @@ def _patterned(whatif: WhatIf) -> Parameter | None:
 
 def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[str, Any]:
     if part.wait:
-        raise InputError(f"{part.name}: no kernel runs; expected a module; choose one")
+        raise InputError(f"{part.name}: no kernel runs: expected a module with kernels; choose one")
     if part.path.startswith("("):
         raise InputError(
             f"{part.path} is not a module: expected a module of the network; choose one"

@@ -48,7 +48,7 @@ class Scale:
         return float(self.low + share * (self.high - self.low))
 
     def zoomed(self, pixel: float, times: float) -> Scale:
-        """The scale zoomed by a factor around a pixel, whose value stays."""
+        """The scale zoomed by a factor around a pixel, whose value does not change."""
         value = self.value(pixel)
         if self.log:
             return replace(

@@ -68,7 +68,7 @@ class Roof:
 
 @lru_cache(maxsize=256)
 def _labels(name: str, sheet: float, measured: float | None) -> tuple[str, str, str]:
-    """The labels of a ceiling. They stay the same while a slider moves."""
+    """The labels of a ceiling. They do not change while a slider moves."""
     plain = f"{name} {scaled(sheet, 'FLOP/s')}"
     whole = f"{name} {_rates(sheet, measured, 'FLOP/s')}"
     return whole, plain, plain.removesuffix("FLOP/s")  # "989 T", as on the axis
@@ -86,7 +86,7 @@ def _rates(sheet: float, measured: float | None, unit: str) -> str:
 
 
 def roof(p: Prediction, groups: list[LaunchGroup]) -> Roof:
-    """The GPU's peaks and memories; equal peaks of an engine are one line."""
+    """The GPU's peaks and memories; identical peaks of an engine share a line."""
     used = {(a.engine, a.peak_flops_per_s) for a in groups if a.flops}
     dtypes = {(a.engine, a.dtype) for a in groups if a.flops}
     profile = learned(p.gpu.id)

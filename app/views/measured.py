@@ -169,8 +169,8 @@ class MeasuredView(View):
     def answer(self, result: Any) -> None:
         self.overlay = result
         self._show(
-            "The trace has no op of this prediction: expected a trace of a step of the same "
-            "network; open another trace, or select the traced network."
+            "The trace contains no op of this prediction: expected a trace of the same network's "
+            "step; open another trace, or select the traced network."
         )
 
     def restyle(self, theme: Theme) -> None:

@@ -113,7 +113,7 @@ class Canvas(QWidget):
         return None
 
     def item_rows(self) -> list[list[str]]:
-        """The card of `over` as rows of text, or none."""
+        """The card of `over` as rows of text; empty if there is no card."""
         card = self.card() if self.over is not None else None
         return [] if card is None else [[card.head, card.note], *map(list, card.rows)]
 

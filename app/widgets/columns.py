@@ -27,7 +27,7 @@ def empty(layout: QLayout) -> None:
 
 
 def discard(widget: QWidget) -> None:
-    """Hide and delete a widget. Its focus goes to the nearest widget around it that takes it; Qt
+    """Hide and delete a widget. Its focus goes to the nearest enclosing widget that accepts it; Qt
     would move it to the start of the window."""
     focus = widget.window().focusWidget()
     if focus is widget or (focus and widget.isAncestorOf(focus)):

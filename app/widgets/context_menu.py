@@ -30,8 +30,9 @@ class Entry:
 
 
 class ContextMenu(QMenu):
-    """A menu that is deleted after it closes. A right click beside it opens the menu of the widget
-    there; Qt's own menus only close."""
+    """A menu that is deleted after it closes. A right click outside it opens the menu of the widget
+    there; Qt's own menus only close.
+    """
 
     def __init__(self, parent: QWidget, name: str, entries: Sequence[Entry] = ()) -> None:
         super().__init__(parent)
@@ -67,8 +68,9 @@ def fill_menu(menu: QMenu, entries: Sequence[Entry]) -> None:
 
 
 def add_actions(widget: QWidget, name: str, *actions: tuple[str, Callable[[], object]]) -> None:
-    """Give a widget the context menu of `name`, which its children without a menu of their own also
-    open."""
+    """Give a widget the context menu of `name`, which its children also open unless they have a
+    menu themselves.
+    """
     widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     for words, run in actions:
         action = QAction(words, widget)

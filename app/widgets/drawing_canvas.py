@@ -19,7 +19,7 @@ from app.widgets.paint import Paint
 
 @dataclass(frozen=True)
 class _Picture:
-    """The pixels of a drawing in a theme."""
+    """A drawing painted as pixels, and its theme."""
 
     drawn: Drawing
     theme: Theme
@@ -78,7 +78,7 @@ class DrawingCanvas(Canvas):
         render(self.overlay(), paint)
 
     def _pixels(self, drawn: Drawing, ratio: int) -> QImage:
-        """The drawing on its ground, as pixels."""
+        """The drawing on its background, as pixels."""
         theme, picture = self.theme, self._picture
         if picture is None or picture.drawn is not drawn or picture.theme is not theme:
             size = self.size() * ratio

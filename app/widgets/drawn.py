@@ -50,7 +50,7 @@ QT_METRICS = QtMetrics()
 
 
 def render(items: Iterable[Item], paint: Paint) -> None:
-    """Paint items, without a ground."""
+    """Paint items, without a background."""
     for item in items:
         _render(item, paint)
 

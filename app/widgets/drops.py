@@ -1,4 +1,4 @@
-"""Drag and drop on the window: cards of the shelf, and files of the desktop.
+"""Drag and drop on the window: cards from the shelf, and files from the desktop.
 
 During a drag, a target shows the effect of a drop, or the reason for a refusal.
 """
@@ -20,7 +20,8 @@ from app.widgets.paint import Paint, elided, face
 _WIDEST = 520.0
 """Maximum width of the text over a target, in pixels."""
 _FLAT, _CARD = 160.0, 200.0
-"""Targets below this height have room for the text only beside the card, which is this wide."""
+"""In targets lower than the first number, the text fits only beside the card, whose width is the
+second number."""
 _Drag = QDragEnterEvent | QDragMoveEvent | QDropEvent
 
 
@@ -100,10 +101,10 @@ class Target(QObject):
         return self.offered(key)
 
     def moved(self, event: QDragMoveEvent) -> None:
-        """React to a move of the card on the widget."""
+        """React when the card moves over the widget."""
 
     def left(self) -> None:
-        """React to the card leaving the widget."""
+        """React when the card leaves the widget."""
 
     def enclosing(self) -> Target | None:
         """The target of the nearest widget around this one that has a target."""
@@ -198,7 +199,7 @@ class Outline(QWidget):
         self.update()
 
     def follow(self, at: QPointF) -> None:
-        """Keep the text of a flat target in the half without the dragged card, which covers it."""
+        """Keep the text of a flat target in the half that the dragged card does not cover."""
         at_left = at.x() < self.width() / 2
         if at_left != self.card_at_left:
             self.card_at_left = at_left

@@ -119,7 +119,7 @@ def _dots(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
 
 
 def _zigzags(painter: QPainter, outline: QPainterPath, colour: QColor) -> None:
-    """Fill an outline with zigzags, cut to it."""
+    """Fill an outline with zigzags, clipped to it."""
     box = outline.boundingRect()
     wide, high = ZIGZAG_PX
     painter.save()

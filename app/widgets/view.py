@@ -20,7 +20,7 @@ from app.widgets.elided_label import clauses
 
 
 class View(QWidget):
-    """A chart of one or more sides. Views share a selection of ops (indices in the trace of the
+    """A chart of one or more sides. Views share a selection of ops (indices into the trace of the
     current side), and request changes of the scenario by signals.
 
     A view is created with a theme and without data.

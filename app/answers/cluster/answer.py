@@ -1,4 +1,4 @@
-"""The answer of the cluster's page: figures of a step over several GPUs, without traces."""
+"""The answer on the cluster page: figures of a step over several GPUs, without traces."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ class Span:
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """A distinct rank with all ranks that do the same work; `memory` holds peak bytes by role, and
-    `busy_s` are the seconds in which kernels other than collectives run."""
+    """A distinct rank and all ranks that do the same work; `memory` holds peak bytes by role, and
+    `busy_s` is the time in seconds in which kernels other than collectives run.
+    """
 
     ranks: tuple[int, ...]
     kernels: int
@@ -168,7 +169,7 @@ def _communication(
 
 
 def _joined(spans: Iterator[Span], gap_s: float) -> list[Span]:
-    """Spans in order of time; spans of one kind with a small gap between them are merged."""
+    """Spans sorted by time; spans of one kind with a small gap between them are merged."""
     joined: list[Span] = []
     for span in sorted(spans, key=lambda span: span.start_s):
         last = joined[-1] if joined else None

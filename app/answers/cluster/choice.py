@@ -131,18 +131,18 @@ def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
     """Raise InputError if an option of the scenario applies to one GPU only."""
     if scenario.whatifs:
         raise InputError(
-            f"+{scenario.whatifs[0].name} with --cluster: these what-ifs apply to one GPU only: "
-            "expected none; remove them"
+            f"+{scenario.whatifs[0].name} with --cluster: expected no such what-if, because it "
+            "applies to one GPU only; remove it"
         )
     if scenario.trace_file is not None:
         raise InputError(
-            f"{scenario.network} with --cluster: a saved trace covers one GPU: expected a network; "
-            "name the network instead"
+            f"{scenario.network} with --cluster: expected a network, because a saved trace covers "
+            "one GPU; name the network instead"
         )
     for name, count in scenario.data_sizes.items():
         raise InputError(
-            f"--data-size {name}={count} with --cluster: this option applies to one GPU only: "
-            "expected none; remove it"
+            f"--data-size {name}={count} with --cluster: expected no such option, because it "
+            "applies to one GPU only; remove it"
         )
     check(scenario)
     if scenario.gpu != Scenario.gpu and gpu_of(scenario.gpu).id != machine.gpu.id:

@@ -1,4 +1,4 @@
-"""The question of the cluster's page as a sentence: the current scenario and the cluster."""
+"""The question of the cluster page as a sentence: the current scenario and the cluster."""
 
 from __future__ import annotations
 

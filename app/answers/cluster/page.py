@@ -1,4 +1,4 @@
-"""The contents of the cluster's page: its question, its figures, and its progress."""
+"""The contents of the cluster page: its question, its figures, and its progress."""
 
 from __future__ import annotations
 

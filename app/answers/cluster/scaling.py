@@ -1,4 +1,4 @@
-"""Predictions beside the main one: the step over fewer and more GPUs, and under what-ifs."""
+"""Further predictions of a step: over fewer and more GPUs, and under what-ifs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for the fastest split, for the cluster's page: figures without traces.
+"""The search for the fastest split, for the cluster page: figures without traces.
 
 The search itself is imported in the process that runs it, because it imports torch.
 """
@@ -63,7 +63,7 @@ class SplitRanking:
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """A search: the share done, the current work, and finally the ranking."""
+    """A search: its completed share, its current activity, and finally the ranking."""
 
     target: SplitQuestion
     share: float = 0.0
@@ -72,8 +72,8 @@ class SplitSearch:
 
 
 def split_question(question: ClusterQuestion) -> SplitQuestion:
-    """The search for the best split of a question, whichever split is chosen. Raises InputError if
-    the network has no batch."""
+    """The search for the best split of a question, regardless of the chosen split. Raises
+    InputError if the network has no batch."""
     choice = question.choice
     batch = replica_batch(question) * choice.dp
     routes = [word for word in choice.more.split() if word.partition("=")[0] in _ROUTES]
@@ -96,7 +96,7 @@ def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
 
 
 def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
-    """The question under a split; each replica has its share of the total batch."""
+    """The question with another split; each replica has its share of the total batch."""
     question = target.question
     more = [f"microbatches={spread.microbatches}"] if spread.microbatches > 1 else []
     more += question.choice.more.split()

@@ -47,7 +47,7 @@ def ranks_words(ranks: tuple[int, ...]) -> str:
 
 
 def role_words(role: str) -> str:
-    """The name of a role of memory: "weights"."""
+    """The name of a memory role: "weights"."""
     return _ROLES.get(role, role)
 
 

@@ -21,7 +21,7 @@ _NOUN: dict[Dimension, str] = {"counts": "count", "engines": "engine"}
 @dataclass(frozen=True)
 class CandidateCard:
     """One GPU of the plan. `counts` and `engines` map each choice to whether it is tried; `price`
-    is an hour of one GPU in `currency`, or empty; `source` is "yours" or the list's date,
+    is the price of a GPU-hour in `currency`, or empty; `source` is "yours" or the list's date,
     `source_whole` the full source of the price."""
 
     id: str
@@ -106,7 +106,7 @@ def without_gpu(draft: Draft, gpu_id: str) -> Draft:
 
 
 def switched(draft: Draft, gpu_id: str, use: bool) -> Draft:
-    """Switch a GPU on or off; its choices stay. Raises InputError for the last GPU that is on."""
+    """Switch a GPU on or off; its choices are kept. Raises InputError if it is the last one on."""
     on = {c.id for c in listed(draft.spec.candidates)} - {gpu_id}
     if not use and not on:
         raise InputError("the last GPU that is on cannot be switched off; switch on another first")

@@ -123,7 +123,7 @@ def work_of(kind: WorkloadKind, network: str) -> Table:
 
 
 def of_table(table: Table) -> Draft:
-    """The draft of a mapping."""
+    """A draft from a mapping."""
     return Draft(spec_text(table))
 
 
@@ -165,7 +165,7 @@ def checked(draft: Draft) -> Draft:
 
 
 def _choices(candidates: Table) -> list[Table]:
-    """The choices for every GPU, and those of each GPU with choices of its own."""
+    """The choices for every GPU, and those of each GPU with its own choices."""
     return [candidates, *candidates.get("per_gpu", {}).values()]
 
 

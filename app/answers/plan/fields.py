@@ -39,9 +39,9 @@ def prices(draft: Draft) -> tuple[Part, ...]:
     return (
         "Power at",
         power,
-        f"{'' if own_unit else 'USD/kWh'}, the building takes".lstrip(),
+        f"{'' if own_unit else 'USD/kWh'}; the building takes".lstrip(),
         key_field(draft, _BUILDING_POWER, "prices", "pue", empty="1"),
-        "times the power of its computers, a kWh emits",
+        "times the power of its computers; each kWh emits",
         key_field(draft, "Grams of CO₂ per kWh", "prices", "co2_g_per_kwh", empty="unknown"),
         "g of CO₂.",
     )
@@ -109,8 +109,9 @@ def _inference(draft: Draft) -> tuple[Part, ...]:
 
 
 def _batches(draft: Draft) -> tuple[Part, ...]:
-    """The batches of a service. Without a rate they are always full, otherwise they contain the
-    waiting samples."""
+    """The batches of a service. Without a rate they are always full; with a rate they hold the
+    samples that wait.
+    """
     if draft.spec.rate_per_s is None:
         return (
             "samples a second, in batches of",

@@ -55,7 +55,9 @@ def line(scenario: Scenario, text: str) -> AxisValues:
     numeric = axis_.kind != "choice"
     values = _values(text, axis_, listed.strip()) if equals else _usual(scenario, axis_)
     if not values:
-        raise InputError(f"axis {short(text)!r}: no values: expected some, {_EXAMPLE}; add them")
+        raise InputError(
+            f"axis {short(text)!r}: no values: expected at least one, {_EXAMPLE}; add one"
+        )
     if len(values) > MOST_POINTS:
         raise InputError(
             f"axis {short(text)!r}: {len(values):,} values: expected at most "
@@ -195,7 +197,7 @@ def _choices(scenario: Scenario, axis_: Axis) -> list[Value]:
     choices = next((w.parameters[0].choices for w in whatifs() if w.name == axis_.name), ())
     if not choices:
         raise InputError(
-            f"axis {axis_.name!r} has no default values: expected some, such as {axis_.name}=A,B"
+            f"axis {axis_.name!r} has no default values: expected values, such as {axis_.name}=A,B"
         )
     return list(choices)
 

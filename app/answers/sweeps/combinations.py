@@ -31,7 +31,7 @@ BlockKey = tuple[tuple[str, tuple["Value", ...]], ...]
 
 @dataclass(frozen=True)
 class Block:
-    """The rows of a block in the order of `COLUMNS`, and those among them without an answer."""
+    """The rows of a block in the order of `COLUMNS`, and which of them have no answer."""
 
     table: NDArray[np.float64]
     refused: tuple[int, ...]
@@ -150,7 +150,7 @@ class _Answers:
 def _blocks(scenario: Scenario, axes: Axes) -> Iterator[Axes]:
     """The axes of each block, in the order of `axes`; leading axes have a single value."""
     dtypes = axes.get("precision", ())
-    if len(dtypes) > 1:  # each dtype has traces of its own, which may be packaged or not
+    if len(dtypes) > 1:  # each dtype has its own traces, which may be packaged or not
         for dtype in dtypes:
             yield from _blocks(scenario, {**axes, "precision": (dtype,)})
         return

@@ -41,7 +41,8 @@ class Search:
     @property
     def retraced(self) -> str:
         """The values at which the search traced the network again, with the reasons; empty if it
-        traced it nowhere else."""
+        did not.
+        """
         return retraced_at(self.axis, self.sought.traced) if self.sought else ""
 
 

@@ -1,4 +1,4 @@
-"""Slow sweeps, predicted in parts; the parts predicted so far are a sweep that can be shown."""
+"""Slow sweeps, predicted in parts; the parts predicted so far form a sweep that can be shown."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def in_parts(
 ) -> Sweep:
     """Predict every combination, some values of the first axis at a time, in the `order` of their
     indices. `so_far` receives the sweep over the values that are done, in the order of the axis,
-    with their indices; `cancelled` raises to stop. `known` holds parts of earlier calls whose other
-    axes are equal, by value of the first axis, and receives the new parts."""
+    with their indices; `cancelled` raises to stop. `known` holds parts of earlier calls with the
+    same other axes, by value of the first axis, and receives the new parts."""
     name, values = next(iter(axes.items()))
     total = prod(map(len, axes.values()))
     each = total // len(values)

@@ -1,6 +1,6 @@
 """The predictions of a scenario at other batches and sequences, for the sliders of a page.
 
-Every point is predicted, not interpolated: the figures equal those of the command line.
+Every point is predicted, not interpolated: the figures are those of the command line.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from simulator.scenario.traces.families import expecting
 from simulator.simulate.step_columns import StepColumns
 
 _LARGEST_BATCH, _SMALLEST_SEQ, _LARGEST_SEQ = 1024, 16, 4096
-"""The slider of the batch starts at 1 and that of the sequence length at `_SMALLEST_SEQ` or below;
-they reach at least `_LARGEST_BATCH` and `_LARGEST_SEQ`."""
+"""The batch slider starts at 1 and the sequence slider at `_SMALLEST_SEQ` or below; they reach at
+least `_LARGEST_BATCH` and `_LARGEST_SEQ`.
+"""
 _OPS_ONE_BY_ONE = 20_000
 """Maximum number of ops over all points if a step is predicted point by point (compiled modes),
 which then takes about 3 s."""

@@ -57,7 +57,9 @@ def mapped_over(
     Raises InputError if both axes are the same, or if no point has an answer.
     """
     if x.name == y.name:
-        raise InputError(f"a map of {x.name} by {y.name}: expected two axes; choose another")
+        raise InputError(
+            f"a map of {x.name} by {y.name}: expected two different axes; choose another"
+        )
     axes = {y.name: y.values, x.name: x.values}
     if so_far is None or not is_slow(scenario, axes):
         swept = sweep(scenario, axes, counted=counted)

@@ -1,7 +1,7 @@
-"""Blocks of combinations on disk, beside the traces: a question that was not finished continues
-after the explorer has been closed.
+"""Blocks of combinations on disk, next to the traces: an unfinished question continues after the
+explorer is restarted.
 
-A file's name is a digest of all that its figures depend on: the question, the files of the
+A file's name is a digest of everything that its figures depend on: the question, the files of the
 simulator and of profiles, the network's own files, and torch. A file whose content does not match
 its digest is not used.
 """
@@ -30,7 +30,7 @@ from simulator.symbols.cache import TraceCache, network_digests
 from simulator.timing.profile import learned_files, users
 
 _EVERY_S = 2.0
-"""Least time between two writes of unfinished blocks: at most this much work is lost."""
+"""Minimum time between two writes of unfinished blocks: a crash loses at most this much work."""
 
 
 class _Block(msgspec.Struct, array_like=True):
@@ -46,7 +46,7 @@ class _File(msgspec.Struct, array_like=True):
 
 
 class StoredBlocks:
-    """The file of one question; nothing is stored while traces are not stored either."""
+    """The file of one question; nothing is stored if the trace cache is off."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -70,8 +70,9 @@ class StoredBlocks:
         return known
 
     def write(self, known: Known, at_once: bool = True) -> None:
-        """Store the blocks, if there are new ones; unless `at_once`, only every two seconds. Errors
-        of writing are ignored."""
+        """Store the blocks, if there are new ones; unless `at_once`, only every two seconds. Write
+        errors are ignored.
+        """
         late = time.monotonic() - self._written_s >= _EVERY_S
         if len(known) == self._written or not (at_once or late) or TRACE_FOLDER.path is None:
             return
@@ -85,7 +86,7 @@ class StoredBlocks:
 
 
 def name_of(question: str, scenario: Scenario, axes: Mapping[str, Sequence[Value]]) -> str:
-    """The name of the file of a question about a scenario and axes. `question` identifies the
+    """The name of the file for a question about a scenario and axes. `question` identifies the
     scenario, except for the contents of files and its values on the axes."""
     parts = [question, *axes]
     files = [path for value in axes.get("gpu", ()) for path in _files_of(str(value))]
@@ -100,7 +101,7 @@ def name_of(question: str, scenario: Scenario, axes: Mapping[str, Sequence[Value
 
 
 def _files_of(gpu: str) -> list[Path]:
-    """The files on which the times of a GPU depend, apart from those of the simulator."""
+    """The files that the times of a GPU depend on, apart from those of the simulator."""
     return [Path(gpu), *learned_files(gpu), *sorted(users().glob("*.json"))]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 6  # the largest number of values to list
-_AT_ONCE = 4  # points of a slow sweep that are predicted before they are shown
+_AT_ONCE = 4  # the number of points of a slow sweep that are predicted between updates
 
 _WHERE = re.compile(r"^batch \d+(, seq \d+)?(:| is) ")
 

@@ -37,7 +37,7 @@ def collectives_height(answer: ClusterAnswer) -> float:
 
 
 def collective_cells(row: Collectives) -> dict[str, str]:
-    """The cells of a row by the heads of their columns."""
+    """The cells of a row by column head."""
     low, high = row.bytes_each
     sizes, least = scaled(high, "B"), scaled(low, "B")
     if least != sizes:

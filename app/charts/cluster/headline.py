@@ -59,7 +59,7 @@ def by_size(shares: Mapping[ParallelRegime, float]) -> list[ParallelRegime]:
 
 
 def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
-    """The shares beside each other, in their patterns."""
+    """The shares side by side, in their patterns."""
     items: list[Item] = []
     left = box.left
     for regime in by_size(shares):

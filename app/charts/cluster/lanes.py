@@ -34,7 +34,7 @@ from app.theme import SUPPORT_PX
 
 _LEFT, _HEADS, ROW_PX, _MOST_PX = 116.0, 66.0, 50.0, 96.0
 _COMPUTE, _COMM = 0.46, 0.2
-"""The heights of the lanes of kernels and of collectives, as parts of a row."""
+"""The heights of the lanes of kernels and of collectives, as fractions of a row."""
 _FILLS: dict[str, tuple[str, Fill]] = {
     "forward": ("forward", "compute"),
     "backward": ("backward", Mix("compute", 0.62, "bg1")),
@@ -45,7 +45,7 @@ _FILLS: dict[str, tuple[str, Fill]] = {
 
 
 def lanes_height(ranks: int, head: bool = True) -> float:
-    """The height of some ranks, with or without the legend and the axis, in pixels."""
+    """The height in pixels of the lanes of some ranks, with or without the legend and the axis."""
     return _HEADS * head + ROW_PX * ranks + 6
 
 

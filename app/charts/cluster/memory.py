@@ -1,4 +1,4 @@
-"""The memory of the rank that needs most, by role."""
+"""The memory of the rank that needs the most memory, by role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of the cluster with their GPUs, drawn in full or small."""
+"""Nodes of the cluster with their GPUs, drawn in full or reduced."""
 
 from __future__ import annotations
 
@@ -164,5 +164,5 @@ class NodesPicture:
 def _tooltip(answer: ClusterAnswer, number: int) -> str:
     rank = rank_of(answer, number)
     need = data(rank.needed_bytes)
-    same = f", as all of {ranks_words(rank.ranks)}" if len(rank.ranks) > 1 else ""
+    same = f", the same on {ranks_words(rank.ranks)}" if len(rank.ranks) > 1 else ""
     return f"GPU {number}: {need}{same}"

@@ -200,7 +200,7 @@ def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
 
 
 def _slot_px(area: Box, slots: int) -> float:
-    """The side of a slot with which all fit: from 5 to 13 pixels."""
+    """The side of a slot at which all slots fit: from 5 to 13 pixels."""
     for slot in range(_LARGEST, _SMALLEST, -1):
         if (area.width // slot) * (area.height // slot) >= slots:
             return float(slot)

@@ -169,7 +169,7 @@ def _end_names(
 
 
 def _ground(text: Text, metrics: Metrics) -> Box:
-    """The box of a text, with 2 pixels at both sides."""
+    """The box of a text, with 2 pixels on both sides."""
     wide, high = metrics.width(text.words, text.px), metrics.height(text.px)
     left = text.x - SHARES_LEFT[text.anchor] * wide
     return Box(left - 2, text.y - high / 2, wide + 4, high)

@@ -1,4 +1,4 @@
-"""The ground of a regime map: colours, patterns, and hatching where the step does not fit."""
+"""The background of a regime map: colours, patterns, and hatching where the step does not fit."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def ground(frame: Frame) -> list[Item]:
 
 def region(inside: NDArray[np.bool_], area: Box) -> tuple[Box, ...]:
     """The cells that are True in `inside` [y, x], y upwards, as boxes over an area. Each run of a
-    row is a box, and equal runs of adjacent rows are merged; boxes have whole pixels, so that no
-    seam shows."""
+    row is a box, and identical runs of adjacent rows are merged; boxes have whole pixels, so that
+    no seam shows.
+    """
     rows, columns = map(int, inside.shape)
     left = np.rint(np.linspace(area.left, area.right, columns + 1)).tolist()
     top = np.rint(np.linspace(area.bottom, area.top, rows + 1)).tolist()

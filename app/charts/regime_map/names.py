@@ -38,8 +38,7 @@ _TIME_PX, _MOST_UP = 84.0, 32
 
 
 def names(frame: Frame, metrics: Metrics, labels: Labels) -> list[Item]:
-    """The name of each regime in its area, and the reason where a step does not fit or cannot
-    run."""
+    """The name of each regime in its area, and the reasons in areas that do not fit or run."""
     chart, field = frame.chart, frame.field
     items: list[Item] = []
     if field.over.any():

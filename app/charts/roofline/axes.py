@@ -9,7 +9,7 @@ from app.scenes.ticks import decade_ticks
 
 
 def axes(frame: Frame) -> list[Item]:
-    """Grid lines with their figures, and the titles of the axes."""
+    """Grid lines with their labels, and the titles of the axes."""
     area, x, y = frame.plot, frame.x, frame.y
     items: list[Item] = []
     for value, name in decade_ticks(x.low, x.high, 6):

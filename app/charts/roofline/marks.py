@@ -16,7 +16,7 @@ from app.scenes.launches import LaunchColumns, LaunchGroup, launch_columns
 from simulator.caches.identity import ByIdentity
 from simulator.prediction import Regime
 
-_NAMED = 0.004  # minimum share of the time of a mark with a label
+_NAMED = 0.004  # marks with a smaller share of the time have no label
 _MOST_NAMED = 12
 _TIP_PX, _TIP_HALF_PX = 6.0, 3.5
 

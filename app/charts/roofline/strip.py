@@ -43,7 +43,7 @@ def overhead_strip(bar: Box, p: Prediction) -> list[Item]:
 
 
 def _beside(named: list[tuple[str, str, float]], bar: Box) -> list[Item]:
-    """Names and figures right of a bar, pushed apart where they would overlap."""
+    """Names and figures to the right of a bar, pushed apart where they would overlap."""
     places = [y for _, _, y in named]
     for _ in range(_PUSHES):
         for i in range(1, len(places)):

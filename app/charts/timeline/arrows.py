@@ -40,7 +40,7 @@ def arrows(lanes: Lanes, frame: Frame) -> list[Item]:
 
 
 def _apart(starts: Floats) -> Iterator[int]:
-    """Indices of pixels that are at least `_APART_PX` right of the last one before them."""
+    """Indices of pixels that are at least `_APART_PX` to the right of the last selected one."""
     reached: Floats = np.maximum.accumulate(starts)
     place = 0
     while place < reached.size:

@@ -15,7 +15,7 @@ from app.theme import SUPPORT_PX
 
 _LETTERS = "ABCD"
 PIN_X = 74.0
-"""The x coordinate of the mark of a lane that is, or can be, pinned."""
+"""The x coordinate of the pin mark of a lane."""
 
 
 def pinned_rows(pinned: Sequence[PinnedLane], frame: Frame, metrics: Metrics) -> list[Item]:

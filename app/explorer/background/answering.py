@@ -95,8 +95,9 @@ class Answering(QObject):
             )
 
     def reload(self, path: Path) -> None:
-        """Request new answers for the sides that run a saved file. Old answers stay until new ones
-        arrive, even if the new predictions fail."""
+        """Request new answers for the sides that run a saved file. Old answers are kept until new
+        ones arrive, even if the new predictions fail.
+        """
         current = self._keys
         for key, answer in list(self.answers.items()):
             if code_of(answer.scenario) != path:
@@ -139,7 +140,7 @@ class Answering(QObject):
         self.request()
 
     def sides(self) -> tuple[tuple[Side, ...], int]:
-        """The sides that have an answer, and the index of the current one among them."""
+        """The sides that have an answer, and the index of the current one in this list."""
         state, sides, current = self.session.state, list[Side](), 0
         for place, side in enumerate(state.sides):
             answer = self.answers.get(side.scenario.key)

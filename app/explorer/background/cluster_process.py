@@ -105,7 +105,7 @@ class ClusterProcess:
             ) from None
 
     def end_question(self, question: AnyQuestion) -> None:
-        """End the process, unless its last question is another one (of a lesson, for example)."""
+        """End the process if this is its last question; another may be a lesson's, for example."""
         if self._question is question:
             self.end()
 

@@ -68,7 +68,7 @@ class Clustering(QObject):
             self._request()
 
     def cancel(self) -> None:
-        """Stop predicting; the current figures stay."""
+        """Stop predicting; the current figures are kept."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)
@@ -113,8 +113,9 @@ class Clustering(QObject):
             self._scale_strongly()
 
     def answered(self, question: ClusterQuestion, cancelled: Callable[[], bool]) -> ClusterAnswer:
-        """The figures of another question, such as a lesson's. Blocks a thread of the worker;
-        raises the errors of `ClusterProcess.ask`."""
+        """Compute the figures of another question, such as a lesson's. Blocks a thread of the
+        worker; raises the errors of `ClusterProcess.ask`.
+        """
         answers: list[ClusterAnswer] = []
 
         def on_message(kind: Kind, content: Any) -> None:
@@ -133,7 +134,7 @@ class Clustering(QObject):
             self._request()
 
     def _follow(self, state: State) -> bool:
-        """Show the question of a state. Returns whether it is another question."""
+        """Show the question of a state. Returns whether it differs from the current one."""
         question = question_of(state)
         if question == self.clustered.question:
             return False
@@ -179,7 +180,7 @@ class Clustering(QObject):
         self.worker.ask(_KEY, run, lambda _: done(), failed, CLUSTER)
 
     def _with_time_left(self, doing: str, share: float) -> tuple[str, float]:
-        """The work of a search with the time left, and the share done."""
+        """A search's current work with its time left, and the completed share."""
         self._left.count(round(share * _PARTS), _PARTS)
         return ", ".join(filter(None, (doing, self._left.words()))), share
 
@@ -238,7 +239,7 @@ class Clustering(QObject):
 
 
 def _further(search: SplitSearch, kind: Kind, content: Any) -> SplitSearch:
-    """The search with a message applied."""
+    """Apply a message of the process to a search."""
     if kind == "progress":
         return replace(search, doing=content)
     if kind == "share":

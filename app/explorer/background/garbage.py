@@ -32,7 +32,7 @@ _IDLE_TICKS, _DEEP_S = 150, 600.0
 """Number of idle ticks, while another program has the focus, before a search of all objects, which
 may take 800 ms, and the shortest time between two such searches."""
 _MOST_OBJECTS = 50_000
-"""Number of objects that are searched while the user could act; 90,000 take 60 ms or more."""
+"""Maximum number of objects to search while the user may act; 90,000 take 60 ms or more."""
 _PATIENCE_S = 2.0
 """Longest delay of a collection while the user waits for a prediction."""
 _RETURN_MS = 30_000
@@ -44,10 +44,10 @@ class Collector(QObject):
     """Replaces automatic collection from construction until `close`.
 
     Construct it in the window's thread, whose event loop runs it. Each full collection leaves out
-    the objects that were alive at the construction or survived an earlier one, such as modules, the
-    window and caches. Full collections follow after many allocations, and once a minute when the
-    user waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
-    without a search, which would stop the window for a moment. Objects that were left out are
+    the objects that were alive at construction or survived an earlier one, such as modules, the
+    window and caches. Full collections run after many allocations, and once a minute while the user
+    waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
+    without a search, which would freeze the window for a moment. Objects that were left out are
     searched when the user has been `away` and waited for nothing for 30 s. A collection waits for
     at most 2 s while `awaited` is true.
     """
@@ -143,7 +143,7 @@ def count_objects(generation: int) -> int:
 
 
 def another_program_has_focus() -> bool:
-    """Whether the user works with another program, or with none."""
+    """Whether another program, or none, has the focus."""
     return QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
 
 

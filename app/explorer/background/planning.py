@@ -97,7 +97,7 @@ class Planning(QObject):
             self._show(replace(self.planned, chosen=candidate))
 
     def cancel(self) -> None:
-        """Stop planning; the candidates so far stay."""
+        """Stop planning; the candidates so far are kept."""
         if self.busy:
             self._pause.stop()
             self.worker.cancel(_KEY)

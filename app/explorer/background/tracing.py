@@ -192,6 +192,6 @@ class Tracing(QObject):
 
 
 def key_of(need: UntracedError) -> tuple[Any, ...]:
-    """A key that is equal for all requests of the same traces."""
+    """A key that is the same for all requests for the same traces."""
     network = need.request.network
     return need.request, traced_properties(network, need.gpu), need.line, modified_ns(network)

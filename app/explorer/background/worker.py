@@ -32,7 +32,7 @@ Run = Callable[[Callable[[], bool]], Any]
 _CALM_MS, _LONGEST_S = 100, 1.0
 """Pause of slow jobs after a prediction, which is painted first, and the limit of each pause."""
 _PAINT_MS = 5
-"""Pause of slow jobs after the result of one of them, which is painted first."""
+"""Pause of slow jobs after one of them has a result, which is painted first."""
 _REFUSALS = 256
 """Number of cached reasons why there is no trace."""
 _TURN_S = 0.001
@@ -153,7 +153,7 @@ class Worker(QObject):
             self._calm.set()
 
     def _is_cancelled(self, job: Job) -> bool:
-        """Whether a job is cancelled; a lane's thread calls this repeatedly, and it may block."""
+        """Whether a job is cancelled; blocks while slow jobs are paused."""
         if job.lane != LIVE:
             self._calm.wait(_LONGEST_S)
         return job.cancelled.is_set()
@@ -220,8 +220,8 @@ class Worker(QObject):
         self.progressed.emit()
 
     def _note_traced(self, job: Job, need: UntracedError, reason: str) -> None:
-        """Record that a request of the tracing process ended. A job that needs the same trace a
-        second time could not read it from the cache. Other jobs may wait for the same request."""
+        """Record that a tracing request ended, for which other jobs may also wait. A job that
+        requests the same trace a second time could not read it from the cache."""
         key = key_of(need)
         lost = key in job.traced
         job.traced.add(key)

@@ -49,7 +49,7 @@ def _show_all(docks: Docks) -> None:
 
 
 def _arrange_plan(docks: Docks) -> None:
-    """Columns: the first panel, the other panels one above another, and the last panel."""
+    """Three columns: the first panel, the other panels one above another, and the last panel."""
     first, *middle, last = docks.panels
     _dock_all(docks)
     for before, panel in pairwise([first, *middle[:1], last]):
@@ -67,8 +67,9 @@ def _size_plan(docks: Docks) -> None:
 
 
 def _arrange_cluster(docks: Docks) -> None:
-    """The editor of the split beside the cluster, which is above the collectives and the scaling;
-    the other views of ranks are in the same groups of tabs."""
+    """Two columns: the editor of the split, and the cluster above the collectives and the scaling.
+    The other views of ranks are in the same groups of tabs.
+    """
     split, fabric, ranks, collectives, scaling, timeline = docks.panels
     _dock_all(docks)
     docks.splitDockWidget(split, fabric, _ACROSS)

@@ -87,7 +87,7 @@ class Panel(QDockWidget):
         return button
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the title bar, or of a part without a menu of its own."""
+        """Open the menu of the title bar, or of a part that has no menu itself."""
         self.menu.popup(event.globalPos())
 
     def add_entry(self, words: str, run: Callable[[], object]) -> None:

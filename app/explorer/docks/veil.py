@@ -16,8 +16,8 @@ OPACITY = 0.6
 class Veil(QWidget):
     """Dims a widget on a panel's background to `OPACITY` while `dims`; mouse events pass through.
 
-    The veil is never hidden: to hide or show a widget lays out all parents up to the window, which
-    takes longer than painting them."""
+    The veil is never hidden: hiding or showing a widget lays out all parents up to the window,
+    which takes longer than painting them."""
 
     def __init__(self, over: QWidget, theme: Theme) -> None:
         super().__init__(over)

@@ -30,7 +30,7 @@ class Docks(QMainWindow):
         self.panels: list[Panel] = []
         self._sized = True
         self._own_sizes = False
-        """Whether the user chose sizes of panels, which then stay."""
+        """Whether the user chose the sizes of panels, which are then kept."""
         self._arranging = False
         self._at_press: list[QSize] = []
         self._waiting: QByteArray | None = None

@@ -1,4 +1,4 @@
-"""The dialog that chooses one network of a file that defines several."""
+"""The dialog for choosing one of the networks that a file defines."""
 
 from __future__ import annotations
 

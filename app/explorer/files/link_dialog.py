@@ -13,7 +13,8 @@ from simulator.errors import RidgepointError
 
 class LinkDialog(QDialog):
     """A field for a link, filled with `offered`. Enter or Open opens it; after an error, the text
-    stays."""
+    is kept.
+    """
 
     def __init__(self, parent: QWidget, offered: str, opened: Callable[[str], None]) -> None:
         super().__init__(parent)

@@ -47,7 +47,7 @@ class MeasuredFiles:
     """Overlays a trace on the current scenario.
 
     If it cannot be read, or belongs to another step, the banner shows why, and the previous trace
-    stays. `on_end` gets each path, and whether the file was opened.
+    is kept. `on_end` gets each path, and whether the file was opened.
     """
 
     def __init__(

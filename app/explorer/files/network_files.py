@@ -31,8 +31,8 @@ _SOON_MS = 150
 
 
 class NetworkFiles(QObject):
-    """Opens network files. The current scenario stays until the new network is predicted; errors go
-    to the banner."""
+    """Opens network files. The current scenario is kept until the new network is predicted; errors
+    go to the banner."""
 
     status_changed = Signal(str)
     """Text of the status bar."""

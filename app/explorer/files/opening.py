@@ -31,14 +31,14 @@ from simulator.scenario.scenario import load
 
 
 class Opening(QObject):
-    """Actions of the File menu and of dropped files. Errors and requests for consent go to the
+    """Actions for the File menu and for dropped files. Errors and requests for consent go to the
     banner."""
 
     lessons_opened = Signal(object)
     """Path: request to show a file of lessons."""
 
     hardware_opened = Signal(object)
-    """Path: a GPU, host or cluster file was opened, perhaps for the second time."""
+    """Path: a GPU, host or cluster file was opened, or opened again."""
 
     def __init__(
         self,
@@ -141,8 +141,9 @@ class Opening(QObject):
         return True
 
     def write_export(self, path: Path, write: Callable[[], object]) -> None:
-        """Call `write`, which writes an export, and show the path of the file, or the reason of a
-        failure."""
+        """Call `write`, which writes an export, and show the path of the file, or the reason for a
+        failure.
+        """
         if self.attempt(write):
             self.say_written(path)
 
@@ -189,7 +190,7 @@ class Opening(QObject):
         self._with_trust([code] if code else [], open_scenario)
 
     def _open_session(self, path: Path) -> None:
-        """Open a session, after asking what to do with unsaved changes, which it would replace."""
+        """Open a session, after asking what to do with unsaved changes, which would be lost."""
         if not self.files.edited:
             self.files.open(path)
             return

@@ -1,4 +1,4 @@
-"""The form of a GPU: its names, its figures, and its peaks next to units × clock × FLOPs."""
+"""The form of a GPU: its names, its figures, and its peaks compared with units × clock × FLOPs."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def label(name: str) -> str:
 
 
 def check_words(peak: DerivedPeak) -> str:
-    """The product of the parts of a peak, as a formula."""
+    """The factors of a peak and their product, as a formula."""
     parts = (
         f"{peak.units:,} × {number(peak.hz / 1e6, 4)} MHz × {plain(peak.flops_per_clock_per_unit)}"
     )

@@ -46,8 +46,9 @@ class AppliedList(QWidget):
         self.hide()
 
     def show_scenario(self, scenario: Scenario) -> None:
-        """Show the what-ifs of a scenario; the controls stay if the names do, so that a drag
-        continues."""
+        """Show the what-ifs of a scenario; the controls are kept if the names are the same, so that
+        a drag continues.
+        """
         names = tuple(whatif.name for whatif in scenario.whatifs)
         if names != self._names:
             self._build(scenario)

@@ -140,7 +140,7 @@ class Goals(QWidget):
         return f"{words} {typed} {self.units[goal].text()}" if typed else words
 
     def _forget(self, goal: str) -> None:
-        """Clear the question and its result, such as once another target is typed."""
+        """Clear the question and its result, for example when another target is typed."""
         self.results.pop(goal, None)
         self.questions.pop(goal, None)
         self.labels[goal].say("")

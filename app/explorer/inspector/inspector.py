@@ -120,7 +120,7 @@ class Inspector(QScrollArea):
             self.batch.mark_shift(None)
         try:
             resolved = resolve(scenario)
-        except RidgepointError:  # the banner shows the error; the values stay
+        except RidgepointError:  # the banner shows the error; the values are kept
             return
         saved = scenario.trace_file is not None
         fixed = "fixed by the saved trace" if saved else ""

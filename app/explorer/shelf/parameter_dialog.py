@@ -22,8 +22,8 @@ from simulator.whatif import apply
 
 class ParameterDialog(QDialog):
     """The controls of a what-if whose parameters have no useful defaults. Enter or Apply applies
-    it; after an error, the values stay. `prediction` is that of the scenario before the change, if
-    it is known; its names are offered."""
+    it; after an error, the values are kept. `prediction` is that of the scenario before the change,
+    if it is known; the dialog offers its names."""
 
     def __init__(
         self,

@@ -59,7 +59,7 @@ def _file() -> Path:
 
 
 def put(path: Path, text: str) -> None:
-    """Write a file of the state folder; does nothing if the folder is not writable."""
+    """Write a file in the state folder; do nothing if the folder is not writable."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole(path, lambda part: part.write_text(text, "utf-8"))

@@ -21,7 +21,7 @@ from simulator.scenario.scenario import Scenario
 
 ThemeChoice = Literal["dark", "light", "system"]
 _CHANGES = 10_000
-"""Number of changes that can be undone; each holds about 1 kB."""
+"""Number of changes that can be undone; each takes about 1 kB."""
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | None = None) -> str:
-    """The text of the file. Reading it gives an equal state, and writing that state gives the same
-    text."""
+    """The text of the file. Reading it restores the state, and writing that state gives the same
+    text.
+    """
     body = {
         "format": FORMAT,
         "version": VERSION,

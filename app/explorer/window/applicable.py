@@ -44,7 +44,7 @@ class Applicable:
         window, state = self.window, self.window.session.state
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in OWN_QUESTION:
-            unpredicted = "Exports show the scenario on one GPU: go to a page of the scenario"
+            unpredicted = "Exports show the scenario on one GPU: go to a page that shows it"
         unplanned = "" if window.plan_page.planning.complete else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         unseen = f"{state.workspace} does not show the scenarios: go to Explore"

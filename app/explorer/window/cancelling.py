@@ -15,7 +15,7 @@ def is_busy(window: Window) -> bool:
 
 
 def cancel(window: Window) -> None:
-    """Cancel all background work; the figures shown stay."""
+    """Cancel all background work; the figures that are shown are kept."""
     window.networks.cancel()
     window.plan_page.planning.cancel()
     window.cluster_page.clustering.cancel()

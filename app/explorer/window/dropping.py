@@ -61,7 +61,7 @@ class Dropping:
         session = self.window.session
         state = session.state
         if place < 0 and state.workspace == "Lessons":
-            return Offer("Lessons have scenarios of their own: apply cards in Explore", None)
+            return Offer("Lessons have their own scenarios: apply cards in Explore", None)
         if place < 0 and state.workspace == self.window.plan_page.workspace:
             return self.window.plan_page.offered(card)
         cluster_page = self.window.cluster_page
@@ -87,8 +87,7 @@ class Dropping:
         )
 
     def offered_current(self, key: str) -> Offer:
-        """The effect of a card on the current scenario, even on pages with a question of their
-        own."""
+        """The effect of a card on the current scenario, even on pages with their own question."""
         return self.offered(key, self.window.session.state.current)
 
     def offered_new(self, key: str) -> Offer:

@@ -37,7 +37,7 @@ class SideCard(QWidget):
         self.theme, self.place = theme, place
         self.shown: Shown | None = None
         self.painted: Shown | None = None
-        """The drawn contents. Figures stay until the next ones arrive. As in the verdict, they
+        """The drawn contents. Figures are kept until the next ones arrive. As in the verdict, they
         count as outdated at once and are drawn dimmed at the next paint, at most `GRACE_MS`
         later."""
         self._dimmed = later(GRACE_MS, self.update, self)

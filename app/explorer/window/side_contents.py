@@ -1,4 +1,4 @@
-"""The contents of a scenario's card, and which of them stay while a prediction runs."""
+"""The contents of a scenario's card, and which of them are kept while a prediction runs."""
 
 from __future__ import annotations
 

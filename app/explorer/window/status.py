@@ -23,9 +23,9 @@ _NAMES = {"along": "the regimes along the batch", "advice": "advice"}
 
 
 class Status(QStatusBar):
-    """Three labels: activity, counts and sources; beside a long-running activity, its share done
-    and Cancel. The counts and sources of the scenario are hidden on pages with a question of their
-    own."""
+    """Three labels: activity, counts and sources; beside a long-running activity, its completed
+    share and Cancel. The counts and sources of the scenario are hidden on pages that have their own
+    question."""
 
     cancelled = Signal()
     """The user pressed Cancel."""
@@ -112,7 +112,7 @@ class Status(QStatusBar):
         self.sources.setVisible(self._of_scenario)
 
     def _show_share(self, busy: bool, share: float) -> None:
-        """Show Cancel while `busy`, and the share done if it is known."""
+        """Show Cancel while `busy`, and the completed share if it is known."""
         self.stop.setVisible(busy)
         self.counted.setVisible(
             not busy and self._of_scenario
@@ -127,7 +127,7 @@ class Status(QStatusBar):
         return {name: job for name, job in jobs if name and now_s - job.since_s > _LONG_S}
 
     def _share(self) -> float:
-        """The share done of the first long-running job with a count, or 0."""
+        """The completed share of the first long-running job with a count, or 0."""
         counted = [job.report.left for job in self._long().values() if job.report.left.total]
         return counted[0].done / counted[0].total if counted else 0.0
 

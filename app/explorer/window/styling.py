@@ -46,7 +46,7 @@ class Styling(QObject):
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
-        responds between them; in a new window all parts except the pages, whose turn comes later.
+        responds between them. In a new window, the pages are styled later than the other parts.
         """
         self.sheet = sheet(theme)
         application = QApplication.instance()
@@ -88,8 +88,9 @@ class Styling(QObject):
             self._next.start(_SOON_MS)
 
     def _parts(self) -> list[QWidget]:
-        """The widgets that get the sheet: the children of the window, but instead of the central
-        widget its pages and scenario cards."""
+        """The widgets that get the sheet: the window's children, with the central widget replaced
+        by its pages and scenario cards.
+        """
         window = self.window_
         children = window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         others = [child for child in children if child is not window.centralWidget()]

@@ -1,4 +1,4 @@
-"""Tab goes only to widgets that the user sees."""
+"""Move the focus by Tab only to widgets that the user sees."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from app.explorer.docks.panel import Panel
 
 
 def step_to_visible(step: Callable[[], bool]) -> bool:
-    """Move the focus by `step` until it is in sight: Qt also stops in the panels that another panel
-    of their group of tabs covers, and in hidden pages. Returns whether the focus moved."""
+    """Move the focus by `step` until it is in sight: Qt also stops in panels that another tab of
+    their group covers, and in hidden pages. Returns whether the focus moved.
+    """
     first: QWidget | None = None
     while step():
         widget = QApplication.focusWidget()

@@ -50,7 +50,7 @@ from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, th
 from app.widgets.tab_order import insert_after, tab_stops
 
 _WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
-"""Workspaces without the verdict bar: their views show the prediction, or let the user guess it."""
+"""Workspaces without the verdict bar: their views show the prediction or let the user guess it."""
 
 
 class Window(QMainWindow):

@@ -8,8 +8,8 @@ ratio η² of R. A. Fisher):
     S = sum over values x of n(x) · (mean of y at x − mean of y)²
         / sum over rows of (y − mean of y)²
 
-y is the logarithm of a figure, because the axes multiply times and rates; the shares of regimes
-stay as they are. If every combination is present once, the indices add up to at most 1, and the
+y is the logarithm of a figure, because the axes multiply times and rates; the shares of regimes are
+used as they are. If every combination is present once, the indices add up to at most 1, and the
 remainder is due to interactions between axes.
 """
 

@@ -28,12 +28,12 @@ from simulator.scenario.scenario import Scenario, Value
 _BLOCKS: LRUCache[tuple[StoredBlocks, Known]] = LRUCache(4)
 """The predicted blocks of recent questions with their files, by name."""
 _PART_S = 0.25
-"""Least time between two partial tables: drawing thousands of lines takes up to 0.1 s."""
+"""Minimum time between two partial tables: drawing thousands of lines takes up to 0.1 s."""
 
 
 @dataclass(frozen=True)
 class CombinationColumn:
-    """One axis of the picture: one value per row. Choices are indices of `words`. A figure of the
+    """One axis of the picture: one value per row. Choices are indices into `words`. A figure of the
     answer has no `words` and is written by `text`; its scale is 0 to 1 for a `share`, else
     logarithmic."""
 
@@ -51,8 +51,8 @@ class CombinationColumn:
 @dataclass(frozen=True)
 class CombinationTable:
     """One row per combination with an answer: `settings` are its values on the first columns,
-    `regimes` indices of REGIMES. `refused` counts combinations without an answer, `missing` those
-    that are not predicted yet."""
+    `regimes` are indices into REGIMES. `refused` counts combinations without an answer, `missing`
+    those that are not predicted yet."""
 
     columns: tuple[CombinationColumn, ...]
     axes: tuple[str, ...]
@@ -102,8 +102,8 @@ def in_sentence(name: str) -> str:
 
 def combined(side: Side, names: Sequence[str], cancelled: Callable[[], bool]) -> CombinationTable:
     """Predict a scenario at every combination of the axes' values. The rows are shown as they
-    become available, and are kept, on disk too, so that a call after a cancelled one continues.
-    Raises CancelledError if cancelled."""
+    become available; they are also stored on disk, so that the next call continues after a
+    cancelled one. Raises CancelledError if cancelled."""
     axes = axes_of(side, names)
     shown_s = -_PART_S
 

@@ -20,7 +20,7 @@ STEPS: dict[Step, str] = {
 }
 NEAR = 2.0
 NEAR_SHARE = 0.1
-"""A guess is good within a factor of two; the guess of a share, within ten points."""
+"""A guess is good within a factor of two; a guessed share, within ten percentage points."""
 
 
 @dataclass

@@ -30,8 +30,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class TornadoScene:
-    """Bars, sorted by how much they move the figure. `now_s` is the current figure, `limit_s` its
-    limit; `still` counts the assumptions that move the figure by less than 0.2%."""
+    """Bars, sorted by how much they move the figure. `now_s` is the current figure and `limit_s`
+    its limit; `still` counts the assumptions that move the figure by less than 0.2%.
+    """
 
     bars: tuple[Bar, ...]
     now_s: float

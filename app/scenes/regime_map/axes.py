@@ -44,8 +44,7 @@ def _scales() -> tuple[str, ...]:
 
 
 def usual(names: list[str]) -> tuple[str, str]:
-    """The default axes among those offered: batch by sequence, or the closest that the network
-    has."""
+    """The default axes of those offered: batch by sequence, or the closest that the network has."""
     first = [name for name in ("batch", "seq", "host_speed", "bandwidth") if name in names]
     return first[0], first[1]
 
@@ -72,8 +71,8 @@ def place_on(side: Side, name: str) -> Value | None:
 
 
 def elsewhere(scenario: Scenario, *names: str) -> str:
-    """A key that is equal for scenarios that differ only in their values on these axes. It changes
-    when a file that the scenario reads is edited."""
+    """A key that is the same for scenarios that differ only in their values on these axes. It
+    changes when a file that the scenario reads is edited."""
     others = tuple(a for a in scenario.whatifs if a.name not in names)
     fields = {name: _FIELDS[name] for name in names if name in _FIELDS}
     key = replace(scenario, whatifs=others, **fields).key  # pyright: ignore[reportArgumentType]
@@ -92,7 +91,8 @@ def values(
     side: Side, name: str, level: int, within: tuple[float, float] | None = None
 ) -> AxisValues:
     """An axis with its values, more at each level, including the side's value. `within` are the
-    ends that stay while the side's value lies between them."""
+    ends to keep as long as the side's value lies between them.
+    """
     along = line_of(side.scenario, name)
     own = place_on(side, name)
     if not along.numeric:

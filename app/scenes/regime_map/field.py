@@ -23,9 +23,9 @@ _DEEPEST = 0.85  # at this lead and above, the colour is the deepest
 @dataclass(frozen=True)
 class MapField:
     """A map on fine cells. `shares` is [y, x, regime]; `largest` [y, x] is the index of the largest
-    share in REGIMES; `known` is True where there is an answer, `over` where memory is too small.
-    `need` [y, x], at the map's own points, is the logarithm of the needed memory over the GPU's
-    memory."""
+    share in REGIMES; `known` is True at points with an answer, `over` at points that need too much
+    memory. `need` [y, x], at the map's own points, is the logarithm of the needed memory over the
+    GPU's memory."""
 
     mapped: Mapped
     along: MapAxis

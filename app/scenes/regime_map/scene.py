@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from app.scenes.field import Floats
 
 _LINES: LRUCache[dict[Value, Sweep]] = LRUCache(4)
-"""The lines of slow maps, so that a map that was interrupted continues."""
+"""The lines of slow maps, so that an interrupted map continues."""
 Spot = tuple[int, int]
 """A point of a map: its column along x and its row along y."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A map over two axes. `base` is equal for all scenarios on the map; `times` are lines of equal
-    time, `limit` the line where memory is full, `places` the positions of names, `done` is True
-    once the map is complete. `refused` is the reason why there is no map."""
+    """A map over two axes. `base` is the same for all scenarios on the map; `times` are lines of
+    equal time, `limit` the line where memory is full, `places` the positions of names, `done` is
+    True once the map is complete. `refused` is the reason why there is no map."""
 
     base: str
     x: AxisValues
@@ -174,9 +174,9 @@ def charted(
         field = map_field(mapped)
     except InputError as error:
         return Chart(base, x, y, level, refused=str(error), done=True)
-    retraced = bool(field.mapped.sweep.retraced)  # each further point would need a trace
+    retraced = bool(field.mapped.sweep.retraced)  # each additional point would need a trace
     counted(0)
-    fused = compiles(side.prediction.mode) and level > 0  # each further point takes some 50 ms
+    fused = compiles(side.prediction.mode) and level > 0  # each additional point takes some 50 ms
     done = retraced or fused or level >= last_level(names)
     return _with_lines(Chart(base, x, y, level, done=done), field)
 

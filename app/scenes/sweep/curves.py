@@ -102,7 +102,7 @@ class Curves:
 
 
 def or_none(work: Question) -> Question:
-    """`work`, changed to return None if it is cancelled."""
+    """Wrap `work` so that it returns None if it is cancelled."""
 
     def answer(cancelled: Callable[[], bool]) -> Any:
         try:

@@ -32,8 +32,8 @@ class MeasuredPoint:
 
 
 def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
-    """The measured points of a side along an axis, all other fields equal; empty for axes other
-    than batch and sequence."""
+    """The measured points of a side along an axis, with all other fields the same; empty for axes
+    other than batch and sequence."""
     batch, seq = batch_and_seq(side.scenario)
     marks: list[MeasuredPoint] = []
     if axis in ("batch", "seq") and side.scenario.trace_file is None:

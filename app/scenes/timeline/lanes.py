@@ -22,8 +22,9 @@ LAUNCHES, VIEWS, WAITS = HOST_KINDS = ("launches", "launches nothing", "waits fo
 
 @dataclass(frozen=True)
 class Slices:
-    """Slices of time in order, without overlaps. `kind` is an index of `kinds`; `of` is the kernel
-    of a slice on the GPU, the op of a slice on the host, or an index of `names` for modules."""
+    """Slices of time in order, without overlaps. `kind` is an index into `kinds`; `of` is the
+    kernel of a slice on the GPU, the op of a slice on the host, or an index into `names` for
+    modules."""
 
     begin_s: Floats
     end_s: Floats
@@ -160,7 +161,7 @@ def lanes(p: Prediction) -> Lanes:
 
 
 def regimes(p: Prediction) -> Ints:
-    """The regime of most of each kernel's own time, as an index of REGIMES."""
+    """The regime of most of each kernel's own time, as an index into REGIMES."""
     c = p.columns
     computing = c.compute_s >= c.memory_s
     parts = np.stack(
@@ -170,7 +171,7 @@ def regimes(p: Prediction) -> Ints:
 
 
 def waited_for_sync(p: Prediction) -> NDArray[np.bool_]:
-    """The kernels right after a sync: the sync caused the idle time before them."""
+    """Whether each kernel follows a sync, which caused the idle time before it."""
     after = issued(p.trace, p.gpu).sync_after
     return np.concatenate([[False], after[:-1]]) if after.size else after
 

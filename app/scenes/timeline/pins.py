@@ -49,8 +49,9 @@ class PinnedLane:
 def pinned_lanes(
     pins: Pins, sides: Sequence[Side], drawn: Iterable[Lanes] = ()
 ) -> tuple[PinnedLane, ...]:
-    """The pinned lanes of the predicted sides, in the order of the pins. The lanes of a prediction
-    among `drawn` are used again."""
+    """The pinned lanes of the predicted sides, in the order of the pins. Lanes in `drawn` are
+    reused.
+    """
     predictions = {side.letter: side.prediction for side in sides}
     known = {id(each.prediction): each for each in drawn}
     shown: list[PinnedLane] = []

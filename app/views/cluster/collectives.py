@@ -29,7 +29,7 @@ class RowsCanvas(ClusterCanvas):
 
 
 class CollectivesTable(PictureView):
-    """One row per group of equal collectives; the picked group stands out in the rank timeline."""
+    """One row per group of identical collectives; the rank timeline highlights the picked group."""
 
     title: ClassVar[str] = "Collectives"
     picks = True

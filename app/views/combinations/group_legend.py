@@ -26,13 +26,14 @@ class GroupLegend(QWidget):
         self.values = 0
         self.groups: tuple[GroupSummary, ...] = ()
         self.counted = False
-        """Whether groups have different numbers of lines, which are then shown."""
+        """Whether groups have different numbers of lines, so that the numbers are shown."""
         self.setAccessibleName("Groups")
         self.hide()
 
     def show_groups(self, head: str, values: int, groups: Sequence[GroupSummary]) -> None:
-        """Show a title and groups. Each group is one value of an axis that has `values` values, by
-        which the colours are chosen."""
+        """Show a title and groups. Each group is one value of an axis; `values` is the number of
+        values of that axis, which determines the colours.
+        """
         self.head, self.values, self.groups = head, values, tuple(groups)
         self.counted = len({group.count for group in self.groups}) > 1
         self.setAccessibleDescription("; ".join([head, *map(self.entry, self.groups)]))

@@ -50,7 +50,7 @@ class LinesPicture(Canvas):
         self._dragged_title: tuple[int, int] | None = None
 
     def show_table(self, table: CombinationTable, fastest_first: NDArray[np.int64]) -> None:
-        """Draw a table; `fastest_first` orders its rows. Brushes stay on unchanged columns."""
+        """Draw a table; `fastest_first` orders its rows. Brushes on unchanged columns are kept."""
         before = self.table.columns if self.table else ()
         brushed = {before[at].name: (before[at].words, b) for at, b in self.brushes.items()}
         self.brushes = {

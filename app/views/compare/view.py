@@ -125,7 +125,7 @@ class Compare(View):
         self.kernels.show_moved(fall.moved, letters)
         self.regimes.show_parts(fall.parts, letters, saved_by_rate(a, b))
         changes = [f"{s.label} {signed_seconds(s.change_s)}" for s in fall.steps]
-        self.waterfall.setAccessibleDescription("; ".join(changes) or "the scenarios are equal")
+        self.waterfall.setAccessibleDescription("; ".join(changes) or "the scenarios are identical")
         flips = [f"{p.part} from {p.before} to {p.after}" for p in fall.flipped]
         self.regimes.setAccessibleDescription("; ".join(flips) or "no regime changed")
 

@@ -1,4 +1,6 @@
-"""The panel beside the factory: who waits for whom, gains of 1%, and possible improvements."""
+"""The panel beside the factory: who waits for whom, the gain from 1% faster parts, and possible
+improvements.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _TRIALS = (
     ("A wider road", "twice the bandwidth", ("+bandwidth=2",)),
     ("Faster machines", "twice the FLOPs", ("+tensor_peak=2", "+vector_peak=2")),
 )
-_COMPILED = {"cuda_graph": "+fusion=compiled"}  # a captured step stays one
+_COMPILED = {"cuda_graph": "+fusion=compiled"}  # a captured step remains captured
 _BATCH_FACTOR = 4
 
 
@@ -60,7 +62,7 @@ class Improvement:
 def improvements(
     scenario: Scenario, current: Prediction, cancelled: Callable[[], bool]
 ) -> tuple[Improvement, ...]:
-    """Predict each change to the factory that applies, and return them best first."""
+    """Predict each applicable change to the factory, and return them best first."""
     batch, _ = batch_and_seq(scenario)
     compiled = _COMPILED.get(scenario.mode, "+mode=compiled")
     trials = [*_TRIALS, ("Fewer, larger orders", "torch.compile", (compiled,))]

@@ -91,7 +91,7 @@ def _sheet(paint: Paint, box: QRectF, written: bool) -> None:
 
 
 def _trucks(paint: Paint, plan: Plan, moment: Moment) -> None:
-    """Draw trucks to the floor in the upper lane, and back in the lower lane."""
+    """Draw trucks that drive to the floor in the upper lane, and back in the lower lane."""
     road, painter = plan.road, paint.painter
     count = round(min(1.0, moment.road) * TRUCKS + 0.3)
     painter.save()

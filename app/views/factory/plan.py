@@ -54,8 +54,9 @@ def plan(wide: float, high: float) -> Plan:
 
 
 def cells(area: QRectF, count: int, most_px: float = 24.0) -> list[QRectF]:
-    """Return `count` equal squares that fill an area row by row, as large as possible up to
-    `most_px`."""
+    """Return `count` squares of one size that fill an area row by row, as large as possible up to
+    `most_px`.
+    """
     if count < 1 or area.width() <= 0 or area.height() <= 0:
         return []
     columns = max(1, floor(sqrt(count * area.width() / area.height())))

@@ -14,7 +14,7 @@ from app.widgets.paint import Paint, elided, faint, width
 from simulator.parallel.prediction import ParallelRegime
 
 _CIRCLE_PX, _GAP_PX = 22.0, 10.0
-"""The diameter of a step's circle, and the least space between two steps."""
+"""The diameter of a step's circle, and the minimum space between two steps."""
 
 
 class Steps(QWidget):

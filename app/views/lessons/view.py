@@ -88,7 +88,7 @@ class Lessons(View):
     # the view's interface
 
     def draw(self, sides: tuple[Side, ...], current: int) -> None:
-        """Read the lessons. They have scenarios of their own, so `sides` are not shown."""
+        """Read the lessons. They have their own scenarios, so `sides` are not shown."""
         if not self.all:
             self.read_again()
 

@@ -184,7 +184,7 @@ class OpTable(View):
     # controls
 
     def sort(self, column: int) -> None:
-        """Sort by a column, figures from the largest and text from A; a second call reverses."""
+        """Sort by a column: figures descending, text from A; a second call reverses the order."""
         model = self.model
         falling = COLUMNS[column].values is not None
         if column == model.column:

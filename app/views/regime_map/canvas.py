@@ -173,7 +173,7 @@ class MapCanvas(Canvas):
             self.pressed_on.emit(self.spot)
 
     def move_to(self, spot: Spot) -> None:
-        """Move the cursor; the scenario stays."""
+        """Move the cursor without changing the scenario."""
         if spot != self.spot:
             self.spot, self.over = spot, None
             self.moved_to.emit(spot)

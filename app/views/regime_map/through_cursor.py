@@ -65,8 +65,9 @@ class ThroughCursor(QWidget):
     def show_spot(
         self, chart: Chart, side: Side, spot: Spot, shifts: tuple[tuple[Shift, ...] | None, ...]
     ) -> None:
-        """Show the row and the column through a point, with the exact shifts along each. None marks
-        shifts known only approximately, from the map's points."""
+        """Show the row and the column through a point, with the exact shifts along each. None
+        stands for shifts that are known only approximately, from the map's points.
+        """
         self.chart = chart
         lines = chart.x, chart.y
         for upright, (canvas, bars) in enumerate(zip(self.slices, self.bars, strict=True)):

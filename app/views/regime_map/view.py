@@ -206,7 +206,7 @@ class RegimeMap(View):
         return not chart.field or chart.spot(x, y) is not None or None in (x, y)
 
     def _within(self, side: Side) -> dict[str, tuple[float, float]]:
-        """The ends of the axes, which stay while the same network is shown."""
+        """The ends of the axes, which are kept while the same network is shown."""
         chart = self.chart
         if chart is None or not self._same_map(side):
             return {}

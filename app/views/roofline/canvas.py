@@ -23,7 +23,7 @@ from app.widgets.drawn import QT_METRICS
 from simulator.prediction import Prediction
 
 _Part = tuple[RooflineScene, int, tuple[LaunchGroup, ...], tuple[LaunchGroup, ...]]
-"""A scene, the number of groups shown, and those groups with the baseline's."""
+"""A scene, the number of groups shown, and the scene with only those groups and the baseline's."""
 
 
 class RooflineCanvas(DrawingCanvas):

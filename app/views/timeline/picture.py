@@ -66,7 +66,7 @@ class TimelinePicture(DrawingCanvas):
         self.setMinimumSize(360, _LEAST_PX)
 
     def set(self, lanes: Lanes) -> None:
-        """Draw the lanes; the visible time range stays if it still lies within the step."""
+        """Draw the lanes; the visible time range is kept if it still lies within the step."""
         fits = self.lanes is None or self.span == (0.0, self.whole_s)
         self.lanes, self.over, self.area = lanes, None, None
         if fits or self.span[1] > self.whole_s:

@@ -1,4 +1,4 @@
-"""A layout that places widgets like the words of a paragraph."""
+"""A layout that places widgets as a paragraph places its words."""
 
 from __future__ import annotations
 

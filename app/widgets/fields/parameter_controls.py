@@ -22,7 +22,7 @@ from simulator.scenario.text.whatif import value_of
 
 _STEPS = 200
 _WIDEST = 1e5
-"""Numbers whose bounds have a larger ratio have no slider, which would be too imprecise."""
+"""Numbers whose bounds have a larger ratio have no slider, because it would be too imprecise."""
 
 
 class RangeSlider(LogSlider):

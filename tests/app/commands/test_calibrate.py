@@ -87,7 +87,7 @@ def test_without_calibration(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(calibrate, "ROOT", tmp_path)
     result = run("validate")
     assert result.exit_code == 2
-    assert f"no folder `calibration` in {tmp_path}: expected all" in result.stderr
+    assert f"no folder `calibration` in {tmp_path}: expected a clone" in result.stderr
 
 
 def test_the_help_starts_nothing() -> None:

@@ -72,7 +72,7 @@ def test_a_network_without_ops_is_reported(tmp_path: Path) -> None:
         "import torch\n\n\ndef make():\n    return torch.nn.Identity(), torch.ones(4)\n"
     )
     text = " ".join(ridgepoint("predict", f"{path}:make").split())
-    assert "; the step calls no op: the prediction covers host work only" in text
+    assert "; the step calls no ops: the prediction covers host work only" in text
 
 
 def _command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,7 @@ def unknown_host() -> str:
         (["mlp-tiny", "--size", "width=-3"], "size width of network 'mlp-tiny' is -3: expected a "
          "whole number of at least 1, such as 128; correct it"),
         (["mlp-tiny", "--size", "width=1000000000000000000000000000000000"], "size width of "
-         "network 'mlp-tiny' is a huge number: expected 2,147,483,647 at most; correct it"),
+         "network 'mlp-tiny' is a huge number: expected at most 2,147,483,647; correct it"),
         (["mlp-tiny", "--size", "depth=2.5"], "size depth of network 'mlp-tiny' is 2.5: expected "
          "a whole number of at least 1, such as 8; correct it"),
         (["resnet18", "--size", "depths=2,0"], "size depths of network 'resnet18' is 2,0: "
@@ -94,7 +94,8 @@ def test_a_device_is_not_replaced(run: Run) -> None:
     result = run("predict", "mlp-tiny", "--save-trace", "/dev/null")
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: --save-trace /dev/null: is not a regular file: expected one; name another\n"
+        "error: --save-trace /dev/null: is not a regular file: expected a regular file; "
+        "name another\n"
     )
 
 

@@ -83,10 +83,10 @@ def about(layout: str, *words: str) -> tuple[str, ...]:
         ((*TWO, "--batch", "0"), "batch is 0: expected 1 or more"),
         ((*TWO, "--gpu", "a100"), "GPU a100_sxm_80 with --cluster 2xh200, whose GPUs are h200_sxm: "
          "expected the same GPU; leave the GPU out, or name another cluster"),
-        ((*TWO, "+cuda_graph"), "+cuda_graph with --cluster: these what-ifs apply to one GPU "
-         "only: expected none; remove them"),
-        ((*TWO, "--data-size", "nonzero=3"), "--data-size nonzero=3 with --cluster: this option "
-         "applies to one GPU only: expected none; remove it"),
+        ((*TWO, "+cuda_graph"), "+cuda_graph with --cluster: expected no such what-if, because "
+         "it applies to one GPU only; remove it"),
+        ((*TWO, "--data-size", "nonzero=3"), "--data-size nonzero=3 with --cluster: expected no "
+         "such option, because it applies to one GPU only; remove it"),
         ((*TWO, "--parallel", "ddp"), "--parallel 'ddp' without --what-ifs and --scaling: expected "
          "one of them, since the search tries all layouts; add one, or remove --parallel"),
         (about("dp=4"), "--parallel 'dp=4': dp·tp·pp = 4·1·1 = 4, but 2xh200 has 2 GPUs: expected "
@@ -168,6 +168,6 @@ def test_files_of_one_gpu_are_refused_with_a_cluster(run: Run) -> None:
     result = run("predict", *SMALL, *TWO, "--json", "-")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "error: --json with --cluster 2xh200: this option applies to one GPU only: expected "
-        "none; remove it\n"
+        "error: --json with --cluster 2xh200: expected no such option, because it applies to one "
+        "GPU only; remove it\n"
     )

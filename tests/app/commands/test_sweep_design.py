@@ -114,14 +114,14 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
      "remove --seed"),
     (("--seed", "0"), "--seed without --into: expected a file for the rows; add --into"),
     (("--into", "rows", "--workers", "2", "--engine", "dask://here:8786"),
-     "--workers with --engine dask://here:8786: a cluster starts its own workers: expected "
-     "--workers with local or ray only; remove it"),
+     "--workers with --engine dask://here:8786: expected --workers only with local or "
+     "ray, because a cluster starts its own workers; remove it"),
     (("--into", "rows", "--workers", "2", "--engine", "ray://here:10001"),
-     "--workers with --engine ray://here:10001: a cluster starts its own workers: expected "
-     "--workers with local or ray only; remove it"),
+     "--workers with --engine ray://here:10001: expected --workers only with local or "
+     "ray, because a cluster starts its own workers; remove it"),
     (("--into", "-"),
-     "--into -: a later run continues from the rows of a file: expected a file name; name one, "
-     "and add --csv - to print the rows"),
+     "--into -: expected a file name, because a later run continues from the rows of the file; "
+     "name one, and add --csv - to print the rows"),
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),

@@ -200,8 +200,8 @@ WRONG = {
     TOP + 'ask = ["d"]\n' + SIDES: "ask names 'd': expected one of a, b",
     TOP + "values = [1, 2]\n" + SIDES: "values without an axis: expected `over`, such as",
     TOP + 'over = "gpu"\nvalues = [1, 2]\n' + SIDES: "over is 'gpu': expected an axis of whole",
-    TOP + LINE.replace("4", "2") + SIDES: "values begin at 2, but a.batch is 4: expected both "
-    "to be equal; change one",
+    TOP + LINE.replace("4", "2") + SIDES: "values begin at 2, but a.batch is 4: expected the "
+    "same number; change one",
     TOP + LINE + "markers = [5]\n" + SIDES: "markers has 5: expected some of `values`",
     TOP + "low = 2.0\nhigh = 1.0\n" + SIDES: "low is 2: expected less than high, 1",
     TOP + 'title2 = "' + "x" * 40_000 + '"': (
@@ -219,7 +219,7 @@ WRONG = {
     + 'over = "batch"\nvalues = [-1, 4]\n'
     + SIDES: "values has -1: expected whole numbers of at least 1",
     TOP + SIDES.replace("4 }", '4, parallel = "tp=2" }'): "[a] parallel is 'tp=2' without a "
-    'cluster: expected one, such as cluster = "8xh200"; add it',
+    'cluster: expected a cluster, such as cluster = "8xh200"; add it',
     TOP + SIDES.replace("cuda_graph", 'eager", cluster = "9xh200'): "[b] cluster '9xh200': 9 GPUs",
     TOP + SIDES.replace("cuda_graph", 'eager", cluster = "2xh200'): "{times_kernels_b} of [b], "
     "which has a cluster: expected one of period, per_sample",
@@ -229,7 +229,7 @@ WRONG = {
     "cluster: expected one of period",
     TOP + LINE + SIDES.replace("4 }", '4, cluster = "2xh200" }'): "over is 'batch', but [a] has a "
     "cluster: expected one GPU; remove either",
-    TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one beside its figure; add it",
+    TOP + SIDES + "[[card]]\n" * 5: "card[0] has no name: expected one with its figure; add it",
     TOP + SIDES + '[[card]]\nname = "n"\nregime = "c"\n': "regime is 'c': expected one of a, b",
     TOP + SIDES + '[[card]]\nname = "{__import__}"\n': "card[1].name has {__import__}, which is no",
 }

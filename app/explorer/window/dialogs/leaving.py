@@ -1,4 +1,4 @@
-"""The dialog that asks whether to save before the window closes."""
+"""The dialog that offers to save before the window closes."""
 
 from __future__ import annotations
 

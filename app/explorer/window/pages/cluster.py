@@ -1,4 +1,4 @@
-"""Connects the views of the cluster with the session's cluster and its scenario."""
+"""Connects the views of the cluster to the session's cluster and its scenario."""
 
 from __future__ import annotations
 

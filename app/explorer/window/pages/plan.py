@@ -1,4 +1,4 @@
-"""Connects the views of the plan with the session's plan."""
+"""Connects the views of the plan to the session's plan."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class VerdictBar(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def show_answer(self, answer: Answer) -> None:
-        """Show an answer; the previous regime shift stays until the next search."""
+        """Show an answer; the previous regime shift is kept until the next search."""
         self.answer, self.stale = answer, False
         self._dimmed.stop()
         if self.along is None and answer is not self.searched_for:

@@ -1,6 +1,6 @@
 """Paint the figures of the verdict bar, each from pixel `x` and `wide` pixels wide.
 
-A narrow column shows a shorter text instead of a cut text.
+A narrow column shows a shorter text rather than a truncated one.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_every_key_has_a_field_or_a_reason() -> None:
     (SERVE, "Simulated requests", "1,000", 1000), (SERVE, "Memory that may be used", "80%", "80%"),
     (TRAIN, "Ways to train on several GPUs", "replicas, tensor", ["replicas", "tensor"]),
     (TRAIN, "Network of each GPU", "200", "200 Gb/s"), (TRAIN, "Optimizer", "sgd", "sgd"),
-    (TRAIN, "Activations", "computed again", True), (TRAIN, "Rank of LoRA", "16", 16),
+    (TRAIN, "Activations", "recomputed", True), (TRAIN, "Rank of LoRA", "16", 16),
     (TRAIN, "Time between failures of a GPU", "700", "700 days"),
     (RUN, "Tokens of a sample", "64", 64), (RUN, "Host", "xeon-h200", "xeon-h200"),
 ])  # fmt: skip

@@ -169,9 +169,9 @@ def test_a_price_with_a_currency_of_its_own_has_one_unit():
         parts = [f"[{p.shown}]" if isinstance(p, Field) else p for p in prices(draft)[:3]]
         return " ".join(parts)
 
-    assert words(first()) == "Power at [0.12] USD/kWh, the building takes"
+    assert words(first()) == "Power at [0.12] USD/kWh; the building takes"
     euro = first().put({"EUR": 1.1}, "prices", "rates").put("0.2 EUR/kWh", "prices", "energy")
-    assert words(euro) == "Power at [0.2 EUR/kWh] , the building takes"
+    assert words(euro) == "Power at [0.2 EUR/kWh] ; the building takes"
 
 
 def test_cards_show_choices_and_prices():

@@ -47,7 +47,7 @@ def test_where_a_scenario_is() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("batch=", "axis 'batch=': no values: expected some"),
+        ("batch=", "axis 'batch=': no values: expected at least one"),
         ("batch=x", "axis 'batch=x': 'x' is not a number: expected one, such as batch=1:512"),
         ("batch=1.5", "axis 'batch=1.5': 1.5: expected a whole number; round it"),
         ("batch=0", "axis 'batch=0': 0: expected 1 to"),
@@ -66,7 +66,7 @@ def test_where_a_scenario_is() -> None:
             "dtype=bf16",
             "no axis 'dtype' for mlp-tiny: did you mean 'precision' or 'weights' or 'kv_cache'? ",
         ),
-        ("remove", "axis 'remove' has no default values: expected some, such as remove=A,B"),
+        ("remove", "axis 'remove' has no default values: expected values, such as remove=A,B"),
     ],
 )
 def test_invalid_axes_are_refused(text: str, reason: str) -> None:

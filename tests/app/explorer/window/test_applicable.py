@@ -79,7 +79,7 @@ def test_a_page_of_other_steps_does_not_export_the_scenario(window: Window):
     for page in ("Cluster", "Lessons"):
         window.session.show(page)
         assert action(window, "Export report …").toolTip() == (
-            "Exports show the scenario on one GPU: go to a page of the scenario"
+            "Exports show the scenario on one GPU: go to a page that shows it"
         )
     window.session.show("Compare")
     assert action(window, "Export report …").isEnabled()

@@ -102,7 +102,7 @@ def test_a_card_does_not_change_a_scenario_behind_a_lesson(window: Window):
     window.dropping.apply(card, -1)
     assert window.session.state == before
     assert window.banner.label.text() == (
-        "Lessons have scenarios of their own: apply cards in Explore"
+        "Lessons have their own scenarios: apply cards in Explore"
     )
 
 

@@ -99,7 +99,7 @@ def test_waits_and_parts_without_weights_are_refused(
 ) -> None:
     wait = next(part for part in parts.values() if part.wait)
     assert on("precision", wait, gpt).words == (
-        f"{wait.name}: no kernel runs; expected a module; choose one"
+        f"{wait.name}: no kernel runs: expected a module with kernels; choose one"
     )
     gelu = next(p for p in parts.values() if "gelu" in p.name and not p.wait)
     words = on("precision", gelu, gpt).words
