@@ -1,4 +1,4 @@
-"""Equal parts of the resolved scenarios of a sweep, as one object."""
+"""Share one object among equal parts of a sweep's resolved scenarios."""
 
 from __future__ import annotations
 

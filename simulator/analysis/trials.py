@@ -93,8 +93,7 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
 
 
 def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """The quantity that a sample needs less of: launches, host work, or time of a family of
-    kernels."""
+    """What a sample needs less of: launches, host work, or the time of a family of kernels."""
     saved = _launches_saved(base, p) if regime == "overhead" else ""
     return saved or _shrunk(base, p)
 
@@ -181,12 +180,12 @@ UNTRIED = {
     "seq": "a different question", "size": "another network", "network": "another network",
     "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
     "training": "a different question", "freeze": "a different question",
-    "remove": "it needs a choice of op",
-    "fuse": "tried on the adjacent ops that save most (simulator.analysis.fusible)",
+    "remove": "the user must choose the op",
+    "fuse": "tried on the adjacent ops that save the most time (simulator.analysis.fusible)",
     "utilisation": "it concerns a kernel that does not exist yet",
     "mode": "tried as cuda_graph and as fusion",
     "host": "only one host is known; tried as host_speed",
-    "memory": "a size of memory changes no time; use seek to find what fits",
+    "memory": "the size of memory does not change the time; use seek to find what fits",
     "rate": "the shares show its effect",
     "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
 }  # fmt: skip

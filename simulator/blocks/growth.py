@@ -1,7 +1,6 @@
-"""What a further block adds to a trace apart from ops: its weights, and the host's work for them.
-
-It is the difference between the traces of a few blocks and of one block more. Repeating a block of
-the first trace must give the second.
+"""What another block adds to a trace apart from ops: its weights, and the host's work for them. It
+is the difference between the trace of a few blocks and the trace with one block more. Repeating a
+block of the first trace must give the second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The runs of equal blocks in a trace: a step's entries into each, forward and backward."""
+"""The runs of identical blocks in a trace: a step's entries into each, forward and backward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from simulator.records import Trace
 
 LEAST = 4
-"""Blocks that a trace must have: the first, two to compare, and the last."""
+"""Number of blocks that a trace must have: the first, two to compare, and the last."""
 
 
 class UnequalBlocksError(ValueError):

@@ -1,4 +1,4 @@
-"""A cluster's TOML file: its keys, and the errors of a wrong file."""
+"""A cluster's TOML file: its keys, and the errors for an invalid file."""
 
 from __future__ import annotations
 

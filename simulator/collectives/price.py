@@ -33,7 +33,7 @@ KINDS = (
 )  # fmt: skip
 _RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
-_PACK_BYTES = 16  # NCCL copies in packs of 16 bytes if every rank's part begins at such an address
+_PACK_BYTES = 16  # NCCL copies in packs if each rank's part begins at a multiple of this
 _PIPELINED = ("send", "broadcast")
 """Collectives with the steeper `direct_ramp` and one step, in which no rank waits for the reduction
 of another."""
@@ -126,7 +126,7 @@ class CollectiveTime:
 
     @property
     def period_s(self) -> float:
-        """Seconds per call, calls back to back: the GPU's or the host's, whichever is longer."""
+        """Seconds per back-to-back call: the GPU's or the host's time, whichever is longer."""
         return max(self.seconds, self.issue_s)
 
 
@@ -254,8 +254,8 @@ def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabri
 
 
 def _overlapped(first: float, second: float, exponent: float) -> float:
-    """The p-norm of two times: their sum for the exponent 1, nearly the longer one for a large
-    exponent."""
+    """The p-norm of two times: their sum if the exponent is 1, nearly the longer one if it is
+    large."""
     if exponent == 1.0:
         return first + second
     return (first**exponent + second**exponent) ** (1 / exponent)

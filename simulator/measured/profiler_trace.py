@@ -78,8 +78,8 @@ class ProfiledStep:
 
     @property
     def span_s(self) -> float:
-        """Seconds from the first kernel's start to the last one's end; the profiler slows the host
-        down, so this is not the step's time."""
+        """Seconds from the first kernel's start to the last one's end: not the step's time, since
+        the profiler slows the host down."""
         ends = [k.start_s + k.duration_s for k in self.kernels]
         return max(ends) - min(k.start_s for k in self.kernels)
 
@@ -145,8 +145,8 @@ def _events(path: Path) -> list[_Event]:
         return msgspec.json.decode(raw, type=_Document).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a profiler trace: {error}; expected a file of torch.profiler's "
-            "export_chrome_trace; choose another"
+            f"{path} is not a profiler trace: {error}; expected a file written by torch.profiler's "
+            f"export_chrome_trace; choose another"
         ) from None
 
 
@@ -214,7 +214,7 @@ def _place(path: Path, place: int, e: _Event) -> str:
 
 
 def _step(events: Iterable[_Event]) -> tuple[float, float]:
-    """The begin and end of the last marked step, in microseconds."""
+    """The start and end of the last marked step, in microseconds."""
     marked = [e for e in events if e.cat == "user_annotation" and e.name.startswith(_STEP)]
     if not marked:
         return float("-inf"), float("inf")

@@ -81,7 +81,7 @@ def design(
     sample larger than the number of combinations."""
     if not axes:
         raise InputError(
-            "a design without axes: expected at least one, such as batch=1:512; add one"
+            "a design without axes: expected at least one; add an axis, such as batch=1:512"
         )
     for name, values in axes.items():
         if not values:

@@ -111,8 +111,8 @@ class RowsFile:
         head = _line(lines[0])
         if head is None or head.get("format") != FORMAT:
             raise InputError(
-                f"--into {self.path}: not a file of rows: expected one that a sweep has written, "
-                "or none; name another file"
+                f"--into {self.path}: not a file of rows: expected a file that a sweep has "
+                f"written, or a new file; name another file"
             )
         own = self._header()
         whose = {"version": "another format", "release": "another release of Ridgepoint"}
@@ -162,7 +162,7 @@ class RowsFile:
         except OSError as error:
             raise InputError(
                 f"--into {self.path}: cannot write: {error.strerror}: expected free space; the "
-                "rows so far are kept: free some and run the same command again"
+                f"rows so far are stored. Free some space and run the same command again"
             ) from error
 
 

@@ -13,7 +13,8 @@ FOLDER = Path(__file__).parent / "profiles"
 
 @dataclass(frozen=True)
 class HostCosts:
-    """Seconds on the host of `reference_op_s`; other hosts scale them with their own `op`.
+    """Seconds on the host whose `op` takes `reference_op_s`; other hosts scale them with their own
+    `op`.
 
     call_s           a call of the generated code
     input_s          an input tensor: its guard and its checks
@@ -52,7 +53,7 @@ class HostCosts:
 
 @dataclass(frozen=True)
 class ReplayCosts:
-    """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
+    """Seconds if CUDA graph trees run the step, on the host of `HostCosts.reference_op_s`.
 
     graph_s     the tree's selection of the next graph, and the return of its results
     held_s      a tensor that a graph receives in its own memory (or copies there) or passes on
@@ -67,7 +68,7 @@ class ReplayCosts:
 
 
 class Error(msgspec.Struct, frozen=True):
-    """Relative errors of predicted against measured periods of the `steps` that were fitted."""
+    """Relative errors of the predicted periods of the fitted `steps`."""
 
     steps: int
     median: float

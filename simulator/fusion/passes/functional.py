@@ -85,8 +85,8 @@ def _out_of_place(
 
 
 def _lives(trace: Trace, ops: list[Op], fresh: list[tuple[int, int]]) -> list[Storage]:
-    """The storages' lifetimes: a replaced storage ends with its last use, and the last replacement
-    ends where the storage did."""
+    """The storages' lifetimes: a replaced storage is freed after its last use, and the last
+    replacement where the storage was freed."""
     last: dict[int, int] = {}
     for index, op in enumerate(ops):
         for storage in op.storages:
