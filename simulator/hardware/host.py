@@ -58,7 +58,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
     spread_with the same over machines with one GPU, by its id, where enough were measured
-    slowest     by number of ranks, each in a separate process: the median time of the slowest of their hosts relative to one host, and the spread around it
+    slowest     by number of ranks, each in a separate process: the median time of the slowest of
+                their hosts relative to one host, and the spread around it
     training    times in a step that trains, relative to `seconds`
     measured    whether steps were timed on it; else its times are derived from a public figure
     reference   seconds of a few fixed steps on it, by name, to compare another host with it

@@ -4,7 +4,7 @@ On each GPU a stream runs one kernel at a time. On a GPU with several streams, t
 
 - a NCCL kernel that is ready while a kernel of another stream runs begins when that kernel ends,
   since that kernel's blocks hold the multiprocessors. On two H200s, a reduce-scatter of 165 µs
-  next to products of 1.45 ms runs once per product;
+  alongside products of 1.45 ms runs once per product;
 - while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, other
   kernels run at (units − channels)/units of their speed;
 - a transfer that begins while other work runs takes `beside` times as long;

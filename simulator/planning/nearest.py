@@ -22,7 +22,7 @@ _LIMITS, _LOAD, _MEMORY, _OTHER = range(4)
 
 @dataclass(frozen=True)
 class Shortage:
-    """Why a candidate was not tried. `excess` is the factor by which it exceeds a limit, at least;
+    """Why a candidate was not tried. `excess` is the least factor by which it exceeds a limit;
     infinity if a larger limit does not help. `key` is the key of the spec that sets the limit."""
 
     reason: str

@@ -50,7 +50,7 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.frombuffer(self.points, "<u2").reshape(-1, self.size)
 
     def check(self, points: int) -> None:
-        """Raises ValueError if these are not experts for a process over `points` points."""
+        """Raise ValueError unless these are experts for a process over `points` points."""
         cells = self.size and len(self.points) // (2 * self.size)
         if self.size < 1 or cells < 1 or len(self.points) != 2 * self.size * cells:
             raise ValueError(f"experts without {self.size} points each")

@@ -63,7 +63,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
                 f"each of {kernels} values"
             )
         if len(self.lengths) != len(self.features):
-            raise ValueError(f"{len(self.lengths)} lengths of {len(self.features)} features")
+            raise ValueError(f"{len(self.lengths)} lengths for {len(self.features)} features")
         if not all(0 < length <= _LONGEST for length in self.lengths):
             raise ValueError(f"a length that is not above 0 and at most {_LONGEST:g}")
         if self.experts is not None:

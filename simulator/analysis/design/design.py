@@ -85,7 +85,7 @@ def design(
         )
     for name, values in axes.items():
         if not values:
-            raise InputError(f"axis {name!r} has no values: expected some; add them")
+            raise InputError(f"axis {name!r} has no values: expected at least one; list it")
     order = [n for n in _FIRST if n in axes]
     order += [n for n in axes if n not in (*_FIRST, *_LAST)]
     order += [n for n in _LAST if n in axes]

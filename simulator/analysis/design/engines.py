@@ -58,8 +58,8 @@ class DesignTask:
         """The rows of points of the design."""
         if self.release != release():
             raise InputError(
-                "--engine: its workers run another release of Ridgepoint than this process; "
-                "install the same release there"
+                "--engine: its workers run another release of Ridgepoint than this process: "
+                "expected the same release; install it there"
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         self._supervise()

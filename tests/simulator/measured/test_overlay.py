@@ -113,7 +113,7 @@ def test_invalid_profiler_traces_are_refused(tmp_path: Path) -> None:
         place.write_bytes(text)
         with pytest.raises(
             InputError,
-            match=r"some\.json is not a profiler trace: .*; expected a file of torch\.profiler's",
+            match=r"some\.json is not a profiler trace: .*; expected .* by torch\.profiler's",
         ):
             read(place)
     _written(place, [_event("cpu_op", "aten::add", 0.0, 1.0)])

@@ -143,7 +143,7 @@ def test_a_file_that_is_no_trace_leaves_the_running_scenario(opening: Opening, t
     saved.write_text('{"format": "ridgepoint-prediction"}', "utf-8")
     opening.open([saved])
     settle(opening)
-    assert f"{saved} is not a trace of Ridgepoint" in opening.banner.label.text()
+    assert f"{saved} is not a Ridgepoint trace" in opening.banner.label.text()
     assert opening.session.state.scenario == FIRST and not opening.session.history.count()
 
 

@@ -117,8 +117,8 @@ def test_a_file_of_something_else_is_refused_and_not_touched(path: Path):
     assert path.read_bytes() == before
     path.write_text("gpu,batch\n")
     assert refusal(path) == (
-        f"--into {path}: not a file of rows: expected one that a sweep has written, or none; name "
-        "another file"
+        f"--into {path}: not a file of rows: expected a file that a sweep has written, or a new "
+        f"file; name another file"
     )
     assert path.read_text() == "gpu,batch\n"
 
