@@ -64,13 +64,13 @@ _HELD = {
 
 
 def _relieved(base: Prediction, changed: Prediction) -> Regime:
-    """The regime that loses most seconds per sample."""
+    """The regime whose time per sample falls most."""
     one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, changed))
     return max(REGIMES, key=lambda r: base.shares[r] * one - changed.shares[r] * other)
 
 
 def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """The advantages of another card that reduce the regime, or an empty string."""
+    """The advantages of another card that reduce the regime's time, or an empty string."""
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None

@@ -66,7 +66,7 @@ def renumbered(path: str, blocks: str, shift: int) -> str:
 
 
 def runs(trace: Trace, blocks: str) -> list[Run]:
-    """The runs of a trace in order; ops outside of all blocks belong to the run before."""
+    """The runs of a trace in order; ops outside all blocks belong to the previous run."""
     starts: list[tuple[int, int | None, str]] = []
     current: tuple[int | None, str] = (0, "forward")
     for place, op in enumerate(trace.ops):

@@ -1,4 +1,4 @@
-"""A cluster: nodes of equal GPUs, the links within a node and the network between nodes.
+"""A cluster: nodes of identical GPUs, the links within a node and the network between nodes.
 
 A cluster is one TOML file, in `simulator/cluster/clusters` or at any path, with human units in the
 file and SI units here. "4xh200" is one node of four GPUs with the links of the GPU's data sheet.
@@ -71,7 +71,7 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """Nodes of equal GPUs. Ranks are numbered node by node."""
+    """Nodes of identical GPUs. Ranks are numbered node by node."""
 
     id: str
     name: str

@@ -44,8 +44,8 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fitted constants of a fabric: microseconds, and GB/s by kind.
 
     ll_overlap, simple_overlap   exponent of the overlap of latency and transfer (1: none)
-    send_channel  of one channel of a send (0: as fast as the links)
-    misaligned    by kind, slowdown of a transfer whose parts are not multiples of 16 bytes
+    send_channel  GB/s of one channel of a send (0: as fast as the links)
+    misaligned    slowdown by kind of a transfer whose parts are not multiples of 16 bytes
     sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
     transferred   the fabric whose constants are scaled; empty if this one was measured

@@ -136,8 +136,8 @@ class _Simulation:
     # -- streams ---------------------------------------------------------------------------
 
     def begin(self, r: int, stream: int, now: float, others: bool = False) -> None:
-        """Begin the next kernel of a stream if nothing blocks it; `others` may begin at once
-        too."""
+        """Begin the next kernel of a stream if nothing blocks it. With `others`, other streams may
+        begin kernels at the same time."""
         rank = self.ranks[r]
         queue = rank.queues.get(stream)
         if not queue or stream in rank.running:

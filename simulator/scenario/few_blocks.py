@@ -1,4 +1,4 @@
-"""The trace of a deep catalogue network, derived from a trace of a few of its equal blocks."""
+"""The trace of a deep catalogue network, derived from a trace of a few of its identical blocks."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class TraceCache:
             self._evict(path)
 
     def families(self, name: str) -> Path:
-        """The file of the families of this key, which need not exist."""
+        """The path of this key's families; the file need not exist."""
         return self.folder / f"{name}{_FAMILIES}"
 
     def put_families(self, name: str, symbolic: Symbolic) -> None:

@@ -37,8 +37,8 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Experts of a process as a file holds them.
 
     size     number of points of each expert
-    points   indices of these points, [experts, size] of 16 bits; the first is the cell's centre
-    weights  weights of these points, [experts, size] of 32 bits
+    points   16-bit indices of these points [experts, size]; the first is the cell's centre
+    weights  32-bit weights of these points [experts, size]
     """
 
     size: int

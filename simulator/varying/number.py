@@ -42,7 +42,7 @@ class Varying(AsOne):
         self.most = _most(values) if most is None else most
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Apply numpy functions of numbers point by point; next to an array, a varying number
+        """Apply numpy functions of numbers point by point; combined with an array, a varying number
         counts as one number."""
         if method != "__call__" or more or not all(isinstance(i, _NUMBERS) for i in inputs):
             plain = [i.one() if type(i) is Varying else i for i in inputs]

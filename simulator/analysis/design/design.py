@@ -97,8 +97,8 @@ def design(
         )
     if sample is not None and not 1 <= sample <= whole.combinations:
         raise InputError(
-            f"a sample of {sample:,}: expected 1 to {whole.combinations:,}, the combinations of "
-            "the axes; correct it"
+            f"a sample of {sample:,}: expected 1 to {whole.combinations:,}, the number of "
+            "combinations of the axes; correct it"
         )
     return whole
 

@@ -125,9 +125,8 @@ class RowsFile:
                 )
         if changed := changed_files(head["networks"], own["networks"]):
             raise InputError(
-                f"--into {self.path}: holds rows of networks before {', '.join(changed)} changed: "
-                "expected the files that its rows were predicted from; restore them, or name "
-                "another file"
+                f"--into {self.path}: {', '.join(changed)} changed after its rows were predicted: "
+                f"expected the same files; restore them, or name another file of rows"
             )
         for text in filter(None, lines[1:]):
             line = _line(text)

@@ -19,7 +19,7 @@ class HostCosts:
     call_s           a call of the generated code
     input_s          an input tensor: its guard and its checks
     weight_s         a weight or buffer of the module: its guard, its checks and its look-up
-    backward_s       the backward's node and the call of its code
+    backward_s       the backward pass's autograd node and the call of its code
     gradient_s       a gradient assigned to its weight, and cleared
     triton_s         the wrapper's work for a generated kernel, with the allocation of its result,
                      but without the driver's call (`Host.launch_s`); the same in both passes

@@ -125,7 +125,7 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
-     "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"),
+     "a sample of 3: expected 1 to 2, the number of combinations of the axes; correct it"),
 ])  # fmt: skip
 def test_invalid_sweeps_are_refused(
     run: Run,

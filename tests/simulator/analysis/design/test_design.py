@@ -98,7 +98,7 @@ def test_invalid_designs_are_refused():
     )
     assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected at least one; list it"
     assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (
-        "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"
+        "a sample of 3: expected 1 to 2, the number of combinations of the axes; correct it"
     )
     axes = {name: range(4096) for name in ("batch", "seq", "width", "layers", "heads")}
     assert refusal(BASE, axes) == (
