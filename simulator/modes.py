@@ -22,7 +22,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def check_mode(mode: str) -> None:
-    """Raises InputError if the mode is unknown."""
+    """Raise InputError if the mode is unknown."""
     if mode not in MODES:
         raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
 

@@ -192,7 +192,7 @@ def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]
 def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
     """Raise InputError if a machine has no price."""
     if trial.changes == "machine" and new.id == old.id:
-        raise InputError("a GPU with changed figures has no price: expected a GPU that is sold")
+        raise InputError("a GPU with changed figures has no price: expected an unchanged GPU")
     if _price(new, prices) is None:
         raise InputError(
             f"{new.name} has no price: expected USD an hour; give it as --price {new.id}=USD"

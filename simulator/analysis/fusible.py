@@ -74,8 +74,9 @@ class Pattern:
 
 def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
     """The patterns that save the most time, best first; no pattern contains another. Savings of GPU
-    and host time are weighted by the step's share of overhead. The pattern that saves most GPU time
-    comes last if it saves enough, even if the host hides it. Empty for compiled or fused steps."""
+    and host time are weighted by the step's share of overhead. The pattern that saves the most GPU
+    time comes last if it saves enough, even if the host hides it. Empty for compiled or fused
+    steps."""
     if compiles(p.mode) or p.fusion is not None or not p.period_s:
         return []
     kernels = _kernels(p.trace)

@@ -23,8 +23,8 @@ By = Literal["time", "memory", "money"]
 class Trial:
     """A what-if to try. `text` is the what-if as a command writes it; `aims` are the regimes that
     it reduces (any if empty), and `how` explains how. `changes` is what has to change: the code,
-    the machine, or what is computed, so that results differ. It is tried on networks of `dtypes`
-    (of every dtype if empty)."""
+    the machine, or what is computed (results then differ). It is tried on networks of `dtypes` (of
+    every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -59,7 +59,7 @@ class Trial:
 
 _HELD = {
     "weight": "weights", "buffer": "buffers", "input": "inputs", "activation": "activations",
-    "gradient": "gradients", "optimizer": "states of the optimizer",
+    "gradient": "gradients", "optimizer": "optimizer states",
 }  # fmt: skip
 
 
@@ -138,7 +138,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+fusion=compiled", ("overhead", "memory"),
           "torch.compile fuses loops and issues them without Python", "code"),
     Trial("+fused_experts", ("overhead", "memory"),
-          "engines' kernels route, multiply and add up experts in six launches", "code"),
+          "serving engines route, multiply and add up experts in six launches", "code"),
     Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
     Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
     Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),

@@ -97,7 +97,7 @@ def chains_of(trace: Trace, entries: list[Run], added: int) -> Chains:
 
 
 def neighbours(entries: list[Run]) -> list[tuple[Run, Run]]:
-    """Pairs of consecutive runs of block 1 and block 2, in order of time."""
+    """Pairs of consecutive runs of block 1 and block 2, in time order."""
     pairs = [
         (a, b) for a, b in pairwise(entries) if {a.block, b.block} == {1, 2} and a.phase == b.phase
     ]

@@ -34,7 +34,7 @@ def few_collections() -> Generator[None]:
 
 
 class MemoryReturn:
-    """Returns free memory to the system where it is called, at most every 30 s."""
+    """Returns free memory to the system when it is called, at most every 30 s."""
 
     def __init__(self) -> None:
         self._next_s = time.monotonic() + _RETURN_S

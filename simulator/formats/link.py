@@ -1,4 +1,4 @@
-"""A text as a link: `ridgepoint://scenario/1/…`, short enough for a message.
+"""Encode a text as a link: `ridgepoint://scenario/1/…`, short enough for a message.
 
 The last part is base64url of a checksum (CRC-32, 4 bytes) and the deflated text. A link is data:
 reading one opens no file and runs no code.

@@ -115,7 +115,7 @@ def read(path: Path) -> ProfiledStep:
         thread_ops.append((at, ProfiledKernel(e.name, e.ts * 1e-6, e.dur * 1e-6, calls)))
     if not thread_ops:
         raise InputError(
-            f"{path} has no kernels of a GPU among {len(events):,} events: expected a trace "
+            f"{path} has no GPU kernels among {len(events):,} events: expected a trace "
             "recorded with ProfilerActivity.CUDA; profile the step again with it"
         )
     thread_ops.sort(key=lambda pair: (pair[0], pair[1].start_s))
@@ -126,8 +126,8 @@ def _events(path: Path) -> list[_Event]:
     try:
         if path.exists() and not path.is_file():
             raise InputError(
-                f"cannot read the profiler trace {path}: {absence(path)}: expected a file of "
-                "torch.profiler; check the path"
+                f"cannot read the profiler trace {path}: {absence(path)}: expected a trace of "
+                f"torch.profiler; check the path"
             )
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -136,7 +136,7 @@ def _events(path: Path) -> list[_Event]:
     except (OSError, EOFError, zlib.error) as error:
         what = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot read the profiler trace {path}: {what}: expected a file of torch.profiler; "
+            f"cannot read the profiler trace {path}: {what}: expected a trace of torch.profiler; "
             "check the path"
         ) from None
     if len(raw) > _MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Simulate ranks in order of time: hosts issue, streams execute, collectives wait for all ranks.
+"""Simulate ranks in time order: hosts issue, streams execute, collectives wait for all ranks.
 
 On each GPU a stream runs one kernel at a time. On a GPU with several streams, these rules apply:
 
@@ -41,8 +41,8 @@ class _Simulation:
         for each in self.hosts:
             next(each)
 
-    # kinds of events: 0 a stream may begin its next kernel, 1 a kernel without collective may be
-    # done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
+    # kinds of events: 0 a stream may begin its next kernel, 1 a kernel that is not a collective may
+    # be done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
 
     def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
         self.order += 1

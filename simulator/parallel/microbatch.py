@@ -24,12 +24,12 @@ class Passes:
 
     @property
     def forwards(self) -> list[range]:
-        """The forward pass in order of time."""
+        """The forward pass in time order."""
         return [self.before, *self.forward, self.head]
 
     @property
     def backwards(self) -> list[range]:
-        """The backward pass in order of time."""
+        """The backward pass in time order."""
         return [self.head_backward, *reversed(self.backward), self.after]
 
 

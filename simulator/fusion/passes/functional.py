@@ -17,7 +17,7 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 def functional(trace: Trace, parts_only: bool = False) -> Trace:
     """The trace in which an out-of-place loop replaces each in-place loop that overwrites an
-    activation or a part of it; later ops read its result. With `parts_only`, a trace stays as it is
+    activation or a part of it; later ops read its result. With `parts_only`, a trace is unchanged
     if no loop overwrites a part: versions of whole values need no new storages."""
     stands: dict[int, int] = {}  # for each storage, the new storage of its contents
     fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one

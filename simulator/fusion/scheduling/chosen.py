@@ -235,7 +235,7 @@ class Chosen:
         return Kernel(members, op, frozenset(produced - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
-        """Whether ops outside of a set need a value."""
+        """Whether ops outside a set need a value."""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
         return outside or value in self.flow.stored or value in self._fetched
 

@@ -39,7 +39,7 @@ class FusedExperts:
     def _chosen(self, trace: Trace) -> list[str]:
         if trace.phase == "training":
             raise InputError(
-                "fused_experts: engines' kernels have no backward pass: expected inference; "
+                "fused_experts: these kernels have no backward pass: expected inference; "
                 "predict inference instead"
             )
         mixtures = [m for m in _mixtures(trace) if block(self.modules, m) is not None]

@@ -173,9 +173,9 @@ def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(("axes", "expected"), [
-    ('network = []', "axis 'network' has no values: expected some; add them"),
-    ('batch = []', "axis 'batch' has no values: expected some; add them"),
-    ('whatifs = []', "axis 'whatifs' has no values: expected some; add them"),
+    ('network = []', "axis 'network' has no values: expected at least one; list it"),
+    ('batch = []', "axis 'batch' has no values: expected at least one; list it"),
+    ('whatifs = []', "axis 'whatifs' has no values: expected at least one; list it"),
     ('precision = ["fp32", "bf61"]',
      "axis 'precision': precision: dtype is 'bf61': did you mean 'bf16'?"),
     ('training = [1]', "axis 'training': training: on is 1: expected true or false"),

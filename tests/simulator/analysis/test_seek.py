@@ -120,7 +120,7 @@ def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
     with pytest.raises(InputError, match="no level of fusion reaches the goal, 1000 times as fast"):
         fusion_for_speedup(base, 1000)
     with pytest.raises(
-        InputError, match=r"compiled takes .* ms; expected a lower goal; try cuda_gr"
+        InputError, match=r"compiled takes .* ms; expected an easier goal; try cuda_gr"
     ):
         fusion_for_time(base, min(periods) * 0.99)
     with pytest.raises(InputError, match="speed-up is 0: expected more than 0 times"):

@@ -120,7 +120,7 @@ def test_invalid_profiler_traces_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         read(place)
     assert str(refused.value) == (
-        f"{place} has no kernels of a GPU among 1 events: expected a trace recorded with "
+        f"{place} has no GPU kernels among 1 events: expected a trace recorded with "
         "ProfilerActivity.CUDA; profile the step again with it"
     )
     place.write_bytes(gzip.compress(b"x" * 5000)[:20])
