@@ -175,7 +175,7 @@ def save(table: Table, replaced: Path | None = None) -> Path:
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror}: expected a writable folder; use it in this "
-            f"session only, or name another folder in RIDGEPOINT_GPUS"
+            "session only, or name another folder in RIDGEPOINT_GPUS"
         ) from None
     finally:
         part.unlink(missing_ok=True)

@@ -215,10 +215,10 @@ def _converted(header: _Header, path: Path) -> Host:
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(
-            f"{path.name} is a host of version {header.version} without the times of fixed steps, "
-            f"expected version {VERSION}: Python's instructions and calls into C now have separate "
-            "times. Measure this host again: `ridgepoint calibrate measure --host-only "
-            "FOLDER`, then `ridgepoint calibrate fit FOLDER`"
+            f"{path.name} has version {header.version} and no times of fixed steps: expected "
+            f"version {VERSION}, with separate times for Python's instructions and calls into C. "
+            "Measure this host again: `ridgepoint calibrate measure --host-only FOLDER`, then "
+            "`ridgepoint calibrate fit FOLDER`"
         )
     return msgspec.structs.replace(
         known.slower(parts(header.reference, known.reference)),

@@ -127,7 +127,7 @@ def _events(path: Path) -> list[_Event]:
         if path.exists() and not path.is_file():
             raise InputError(
                 f"cannot read the profiler trace {path}: {absence(path)}: expected a trace of "
-                f"torch.profiler; check the path"
+                "torch.profiler; check the path"
             )
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -146,7 +146,7 @@ def _events(path: Path) -> list[_Event]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} is not a profiler trace: {error}; expected a file written by torch.profiler's "
-            f"export_chrome_trace; choose another"
+            "export_chrome_trace; choose another"
         ) from None
 
 

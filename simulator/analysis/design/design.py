@@ -187,7 +187,7 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise InputError(
-            f"axis {WHATIFS!r}: {text!r}: {error}: expected what-ifs; close the quotation marks"
+            f"axis {WHATIFS!r}: {text!r}: {error}: expected what-ifs; close the quotation"
         ) from None
 
 

@@ -112,7 +112,7 @@ class RowsFile:
         if head is None or head.get("format") != FORMAT:
             raise InputError(
                 f"--into {self.path}: not a file of rows: expected a file that a sweep has "
-                f"written, or a new file; name another file"
+                "written, or a new file; name another file"
             )
         own = self._header()
         whose = {"version": "another format", "release": "another release of Ridgepoint"}
@@ -126,7 +126,7 @@ class RowsFile:
         if changed := changed_files(head["networks"], own["networks"]):
             raise InputError(
                 f"--into {self.path}: {', '.join(changed)} changed after its rows were predicted: "
-                f"expected the same files; restore them, or name another file of rows"
+                "expected the same files; restore them, or name another file of rows"
             )
         for text in filter(None, lines[1:]):
             line = _line(text)
@@ -161,7 +161,7 @@ class RowsFile:
         except OSError as error:
             raise InputError(
                 f"--into {self.path}: cannot write: {error.strerror}: expected free space; the "
-                f"rows so far are stored. Free some space and run the same command again"
+                "rows so far are stored. Free some space and run the same command again"
             ) from error
 
 

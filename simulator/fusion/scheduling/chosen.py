@@ -111,7 +111,7 @@ class Chosen:
         if len(phases) > 1:
             raise InputError(
                 f"the ops belong to {' and '.join(sorted(phases))}, with the loss between them: "
-                f"expected ops of one phase; choose one with phase="
+                "expected ops of one phase; choose one with phase="
             )
         for index in members:
             op = self.trace.ops[index]

@@ -127,6 +127,6 @@ def read(path: Path) -> Requests:
     if arrival[-1] == arrival[0]:
         raise InputError(
             f"{path}: every request arrives at {arrival[0]:g} s: expected different times, since "
-            f"their rate is the load; correct the column"
+            "their rate is the load; correct the column"
         )
     return Requests(arrival - arrival[0], prompt.astype(np.int64), output.astype(np.int64))

@@ -36,7 +36,7 @@ class Float4:
         if not gpu.peak("tensor", "fp4"):
             raise InputError(
                 f"nvfp4: {gpu.name} has no 4-bit tensor cores: expected a GPU that has them "
-                f"(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
+                "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
             )
 
     def check(self, trace: Trace) -> None:
