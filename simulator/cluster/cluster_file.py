@@ -41,7 +41,7 @@ class NetworkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """The keys of a cluster's file at its top level."""
 
     name: str
     gpu: str

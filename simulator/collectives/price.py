@@ -132,7 +132,7 @@ class CollectiveTime:
 
 @lru_cache
 def profile() -> Profile:
-    """The fitted constants."""
+    """The packaged constants, read once."""
     path = Path(__file__).parent / "profiles" / "collectives.json"
     return msgspec.json.decode(path.read_bytes(), type=Profile)
 

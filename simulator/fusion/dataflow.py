@@ -34,7 +34,7 @@ _DATAFLOW = Derived["Dataflow"]()
 
 
 def dataflow(trace: Trace) -> Dataflow:
-    """The values of a trace."""
+    """The dataflow of a trace."""
     return _DATAFLOW.get(trace, lambda: _dataflow(trace))
 
 

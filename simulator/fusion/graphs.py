@@ -23,7 +23,7 @@ _GRAPHS = Derived["Graphs"]()
 
 
 def graphs(trace: Trace) -> Graphs:
-    """The graphs of a trace."""
+    """The stretches of a trace, cached with it."""
     return _GRAPHS.get(trace, lambda: Graphs(trace))
 
 

@@ -1,4 +1,4 @@
-"""Lowering of a whole trace."""
+"""Lower a whole trace to kernels."""
 
 from __future__ import annotations
 

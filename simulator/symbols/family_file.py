@@ -40,7 +40,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Atom(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """`expressions.Atom`."""
+    """`expressions.Atom`, as the file stores it."""
 
     axis: Annotated[int, msgspec.Meta(ge=0, le=TOKENS)]
     divisor: Annotated[int, msgspec.Meta(ge=1)]

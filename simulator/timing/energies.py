@@ -242,7 +242,7 @@ def chip_joules(
     gpu: GPU,
     known: Energies,
 ) -> ChipJoules:
-    """The joules of each work."""
+    """The joules of each work, which computes for `compute_s`."""
     amounts = [features(work, gpu) for work in works]
     watts = [known.computing_w(work, gpu) for work in works]
     on_tensor = [computing(work) == "tensor" for work in works]
