@@ -77,7 +77,7 @@ class DesignTask:
 
 
 def task(design: Design) -> DesignTask:
-    """The task of predicting a design's points by this release, with the limits of this process for
+    """The task that predicts a design's points with this release, and with this process's limits on
     a user's code."""
     return DesignTask(design, release(), ISOLATION.limits, _limit_s())
 
