@@ -197,7 +197,7 @@ def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
     answer = plan({"workload": work, "candidates": {"gpus": ["h200"], "counts": [1]}})
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert {"requests a second", "prompt tokens", "output tokens"} <= set(varied)
-    assert varied["requests a second"].value == "of the trace"
+    assert varied["requests a second"].value == "from the trace"
 
 
 def test_energy_is_paid_beside_the_rent():
