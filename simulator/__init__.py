@@ -37,7 +37,7 @@ def trace(
     kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Trace:
-    """The ops of one step; see `simulator.tracing.trace`."""
+    """Trace the ops of one step; see `simulator.tracing.trace`."""
     from simulator.tracing import trace as run
 
     return run(module, args, kwargs, **options)
@@ -100,7 +100,7 @@ def predict_step(
 
     make       (rank, world_size) -> step, the program as torchrun runs it: DDP, fully_shard,
                parallelize_module, pipelining, dist.*; `step()` is one whole step
-    cluster    "8xh200", an id of `ridgepoint clusters` or a cluster's TOML file
+    cluster    "8xh200", an id listed by `ridgepoint clusters`, or a cluster's TOML file
     mode       "eager" or "cuda_graph"
 
     Raises InputError, which states the wrong value, what was expected and how to correct it.

@@ -1,4 +1,4 @@
-"""Exceptions of Ridgepoint."""
+"""Ridgepoint's exceptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class RidgepointError(Exception):
-    """Base class of all errors of Ridgepoint; any other escaping exception is a bug."""
+    """Base class of all Ridgepoint errors; any other exception that escapes is a bug."""
 
 
 class InputError(RidgepointError):
@@ -17,7 +17,7 @@ class InputError(RidgepointError):
 
 
 class UntracedError(RidgepointError):
-    """A trace, or a family of traces, that another process must create.
+    """Raised if another process must create a trace, or a family of traces.
 
     `request` is the request to trace on `gpu`; `line` is the requested family, None for one trace.
     """

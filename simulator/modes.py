@@ -22,7 +22,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def check_mode(mode: str) -> None:
-    """Raises InputError if the mode is unknown."""
+    """Raise InputError if the mode is unknown."""
     if mode not in MODES:
         raise InputError(f"unknown mode {mode!r}: expected one of {', '.join(map(repr, MODES))}")
 
@@ -33,7 +33,7 @@ def compiles(mode: str) -> bool:
 
 
 def replays(mode: str) -> bool:
-    """Whether torch.compile captures its kernels in CUDA graphs, which each call replays."""
+    """Whether torch.compile captures its kernels in CUDA graphs and replays these in each call."""
     return mode in ("reduce-overhead", "max-autotune")
 
 
@@ -43,11 +43,11 @@ def autotunes(mode: str) -> bool:
 
 
 Run = Literal["eager", "captured", "compiled"]
-"""How a step's code runs: op by op, under capture of a CUDA graph, or traced by Dynamo."""
+"""How a step's code runs: op by op, under CUDA graph capture, or traced by Dynamo."""
 
 
 def run_of(mode: str, fused: bool = False) -> Run:
-    """How the code runs in a mode; `fused` if its kernels are fused in any mode."""
+    """How the code runs in a mode; with `fused`, as compiled code whatever the mode."""
     if fused or compiles(mode):
         return "compiled"
     return "captured" if mode == "cuda_graph" else "eager"

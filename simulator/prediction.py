@@ -30,9 +30,9 @@ Shares = dict[Regime, float]
 
 
 class Kernel(msgspec.Struct, frozen=True, gc=False):
-    """One launch. Times are seconds from the start of a step that runs alone. `issue_s` is the time
-    at which the host launches it, `idle_s` the idle time of the GPU before it. `shares` gives the
-    share of each regime in its duration plus `idle_s`."""
+    """One launch. Times are seconds from the start of a step that runs alone. The host launches it
+    at `issue_s`; `idle_s` is the GPU's idle time before it. `shares` gives the share of each regime
+    in its duration plus `idle_s`."""
 
     index: int
     op: int
@@ -94,11 +94,11 @@ class Prediction:
 
     period_s    time per step, steps back to back
     latency_s   one step alone, from an idle GPU to an idle GPU
-    gpu_busy_s  time in a step in which a kernel runs
+    gpu_busy_s  time per step in which a kernel runs
     host_s      host work in a step
     interval_s  80% interval of period_s
     shares      of period_s; they sum to 1
-    unmodelled  number of ops without a cost function, by name
+    unmodelled  count of ops without a cost function, by name
     tiers       share of GPU-busy time by the source of the kernels' times
     notes       remarks for the reader
     power       power draw, and the clock under the power limit; None if unknown
@@ -141,7 +141,7 @@ class Prediction:
         """A picture of the report, such as "roofline" or "timeline". A notebook shows it; its `svg`
         is the text of an SVG file. `theme` is "light" or "dark", `width` and `height` are pixels.
 
-        Raises InputError if there is no such picture, or if no app is installed that draws it.
+        Raises InputError if there is no such picture, or if no installed app draws it.
         """
         draw = _shown_by("plot")
         if draw is None:
@@ -163,12 +163,12 @@ class Prediction:
 
     @property
     def watts(self) -> float | None:
-        """Mean power of the card over steps back to back; None if unknown."""
+        """Mean power draw of the card during back-to-back steps; None if unknown."""
         return self.power and self.power.watts
 
     @property
     def joules(self) -> float | None:
-        """Energy of a step."""
+        """Energy per step."""
         return self.power and self.power.joules
 
     @property

@@ -23,7 +23,7 @@ from simulator.whatif import apply, parse, to_text
 
 __all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
 _VISIBLE = 0.005  # advice whose gain is a smaller share of the step is left out
-_CROSSED = 3  # numbers of machines and of code changes that advice by money combines
+_CROSSED = 3  # how many machines and code changes advice by money combines
 _HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
 
 
@@ -82,8 +82,8 @@ def advise(
 ) -> Advised:
     """Try all what-ifs that apply to a scenario.
 
-    `prices` are USD per hour by GPU id; the default is the prices in GPU files. Raises InputError
-    if `by` is unknown, a price is not above 0, or `by` is money and the GPU has no price.
+    `prices` are USD per hour by GPU id; by default those in the GPU files. Raises InputError if
+    `by` is unknown, a price is not above 0, or `by` is money and the GPU has no price.
     """
     if by not in ("time", "memory", "money"):
         raise InputError(f"advice by {by!r}: expected time, memory or money")
@@ -172,28 +172,27 @@ def _batches(scenario: Scenario) -> list[Trial]:
 
 
 def _fusible(base: Prediction) -> list[Trial]:
-    """The adjacent ops that save most time as one kernel."""
+    """The adjacent ops that save the most time as one kernel."""
     patterns = fusible(base, learned(base.gpu.id))
     return [Trial(f"+fuse={p.ops}", ("memory",), p.how, "code") for p in patterns]
 
 
 def _price(card: GPU, prices: Mapping[str, float]) -> float | None:
-    """USD per hour of a GPU: from `prices` if there are any, else from its file; None if
-    unknown."""
+    """USD per hour of a GPU: from `prices` if given, else from its file; None if unknown."""
     return prices.get(card.id) if prices else card.price_usd
 
 
 def _priced(prices: Mapping[str, float], trials: Sequence[Trial]) -> list[Trial]:
-    """A trial of each GPU that has a price and is not in `trials`."""
+    """Trials of the GPUs that have a price and are not in `trials`."""
     known = {trial.text for trial in trials}
     texts = [text for card in prices if (text := f"+gpu={card}") not in known]
     return [Trial(text, (), "", "machine") for text in texts]
 
 
 def _sold(old: GPU, new: GPU, trial: Trial, prices: Mapping[str, float]) -> None:
-    """Check that a machine has a price. Raises InputError if not."""
+    """Raise InputError if a machine has no price."""
     if trial.changes == "machine" and new.id == old.id:
-        raise InputError("a GPU with changed figures has no price: expected a GPU that is sold")
+        raise InputError("a GPU with changed figures has no price: expected an unchanged GPU")
     if _price(new, prices) is None:
         raise InputError(
             f"{new.name} has no price: expected USD an hour; give it as --price {new.id}=USD"
@@ -219,7 +218,7 @@ def _advice(
     memory = _saved(_need(base), _need(p))
     money = million = None
     before, after = _price(base.gpu, prices), _price(p.gpu, prices)
-    if before and after:  # the cost of a sample is the price · the seconds of a sample
+    if before and after:  # cost per sample = price · seconds per sample
         money = _saved(before * sample_s(base), after * sample_s(p))
         million = after / 3600 * sample_s(p) * 1e6 if prices else None
     local = _saved(
@@ -286,7 +285,7 @@ def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
 
 
 def _command(scenario: Scenario) -> str:
-    """The command that predicts a scenario; empty for a GPU that has no name."""
+    """The command that predicts a scenario; empty for a GPU without a name."""
     return "" if isinstance(scenario.gpu, Mapping) else as_command(scenario, "whatif")
 
 

@@ -23,7 +23,7 @@ from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 CLOSE = 1e-4  # relative precision of the end of a range, on axes of real numbers
 AHEAD = 4  # values that a search predicts together
 _BESIDE = 0.03
-"""How far on either side of the expected end values are tried, as a share of the range."""
+"""Values on either side of the expected end are tried at this distance, as a share of the range."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class AxisSearch:
         self._watch(self.tried)
 
     def _is_untraced(self, resolved: ResolvedScenario) -> bool:
-        """Whether a resolved scenario can be predicted without a new trace."""
+        """Whether no new trace is needed to predict a resolved scenario."""
         if resolved.speeds or resolved.rates != Rates():
             return False
         same_trace = trace_key(resolved) == trace_key(resolve(self.scenario))
@@ -162,8 +162,7 @@ class AxisSearch:
         """The two neighbouring values between which a property ends. It holds at `last` and not at
         `first`.
 
-        Tries both sides of the end that the margin predicts if it is linear in the logarithm, then
-        the middle if that did not help.
+        Tries both sides of the end expected from the margin, then the middle if that did not help.
         """
         helped = True
         while not self.adjoin(last, first):

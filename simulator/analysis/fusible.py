@@ -1,4 +1,4 @@
-"""The adjacent ops, by name, that save most time as one kernel throughout a network.
+"""The adjacent ops, by name, that save the most time as one kernel throughout a network.
 
 The estimates here select the kernels to try; predictions give their gain.
 """
@@ -37,7 +37,7 @@ _LOCAL = 0.02  # the same for the pattern that saves the most GPU time, as a sha
 
 @dataclass(frozen=True)
 class Kernels:
-    """Equal sets of ops, each of which can run as one kernel: the members of the first set, the
+    """Identical sets of ops, each of which can run as one kernel: the members of the first set, the
     number of sets, the fused op's signature, and the name of the matrix product among the ops."""
 
     members: tuple[int, ...]
@@ -73,8 +73,8 @@ class Pattern:
 
 
 def fusible(p: Prediction, profile: Profile) -> list[Pattern]:
-    """The patterns that save most of a step, best first, none of which contains another. Savings of
-    GPU and host time are weighted by the step's share of overhead. The pattern that saves most GPU
+    """The patterns that save the most time, best first; no pattern contains another. Savings of GPU
+    and host time are weighted by the step's share of overhead. The pattern that saves the most GPU
     time comes last if it saves enough, even if the host hides it. Empty for compiled or fused
     steps."""
     if compiles(p.mode) or p.fusion is not None or not p.period_s:
@@ -186,7 +186,7 @@ def _cold_s(works: list[Work], p: Prediction, profile: Profile) -> list[float]:
 
 
 def _saved_host_s(p: Prediction, kernels: Sequence[Kernels]) -> Floats:
-    """Host seconds that each kernel saves, given that it costs the host one op; 0 in a CUDA
+    """Host seconds that each kernel saves, if issuing it costs as much as one op; 0 in a CUDA
     graph."""
     if p.mode == "cuda_graph":
         return np.zeros(len(kernels))

@@ -24,8 +24,8 @@ Pair = tuple[int, int]
 PAIRS: tuple[Pair, ...] = tuple(combinations(range(len(REGIMES)), 2))
 _OVERHEAD = REGIMES.index("overhead")
 _SCALE = 0.1
-"""Weight of the logarithm of the GPU's time over the host's, relative to a difference of shares: so
-small that shares decide only where they are nearly equal."""
+"""Weight of the logarithm of the GPU's time over the host's, relative to a difference of shares.
+The smaller of the two is the lead, so shares decide only where they are nearly equal."""
 _LEAST = 1e-6
 _DAMPING = 0.5
 """A lead is extrapolated beyond its known points with this share of its slope."""

@@ -140,7 +140,7 @@ def _limit(line: Axis, here: float, down: bool) -> float:
 
 
 def _start(scenario: Scenario, line: Axis) -> float:
-    """The scenario's value on an axis: 1 on an axis of factors."""
+    """The scenario's value on an axis; 1 if the axis is a factor."""
     if line.kind == "scale":
         return 1.0
     request = resolve(scenario).request

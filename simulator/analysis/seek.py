@@ -89,7 +89,7 @@ UNDER: dict[str, tuple[str, str, float]] = {
     "step alone": ("latency_s", "ms", 1e-3),
     "step": ("period_s", "ms", 1e-3),
     "memory": ("memory_bytes", "GiB", float(2**30)),
-    "energy a step": ("joules", "J", 1.0),
+    "energy per step": ("joules", "J", 1.0),
 }
 """Figures that grow with the batch, by name: the column, and the size of its unit in SI."""
 

@@ -50,7 +50,7 @@ def _level(
         tried.append(f"{level} takes {p.period_s * 1e3:.4g} ms")
     raise InputError(
         f"no level of fusion reaches the goal, {goal}, which is {seconds * 1e3:.4g} ms: "
-        f"{', '.join(tried)}; expected a lower goal; try cuda_graph, another precision or GPU"
+        f"{', '.join(tried)}; expected an easier goal; try cuda_graph, another precision or GPU"
     )
 
 

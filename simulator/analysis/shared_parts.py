@@ -1,4 +1,4 @@
-"""Equal parts of the resolved scenarios of a sweep, as one object."""
+"""Share one object among equal parts of a sweep's resolved scenarios."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class SharedParts:
         self._after: dict[tuple[str, int, int], tuple[Any, Any]] = {}
 
     def of(self, place: int, before: ResolvedScenario, after: ResolvedScenario) -> ResolvedScenario:
-        """The scenario `after`, which is `before` at the value with index `place`, with the objects
-        of an earlier scenario where they are equal."""
+        """The scenario `after` (`before` at the value with index `place`), with the objects of an
+        earlier scenario in place of equal ones."""
         changes: dict[str, Any] = {}
         for name in _PARTS:
             own, part = getattr(before, name), getattr(after, name)

@@ -23,8 +23,8 @@ By = Literal["time", "memory", "money"]
 class Trial:
     """A what-if to try. `text` is the what-if as a command writes it; `aims` are the regimes that
     it reduces (any if empty), and `how` explains how. `changes` is what has to change: the code,
-    the machine, or what is computed, so that results differ. It is tried on networks of `dtypes`
-    (of every dtype if empty)."""
+    the machine, or what is computed (results then differ). It is tried on networks of `dtypes` (of
+    every dtype if empty)."""
 
     text: str
     aims: tuple[Regime, ...]
@@ -59,18 +59,18 @@ class Trial:
 
 _HELD = {
     "weight": "weights", "buffer": "buffers", "input": "inputs", "activation": "activations",
-    "gradient": "gradients", "optimizer": "states of the optimizer",
+    "gradient": "gradients", "optimizer": "optimizer states",
 }  # fmt: skip
 
 
 def _relieved(base: Prediction, changed: Prediction) -> Regime:
-    """The regime that loses most seconds per sample."""
+    """The regime whose time per sample falls most."""
     one, other = (p.period_s / max(p.trace.samples, 1) for p in (base, changed))
     return max(REGIMES, key=lambda r: base.shares[r] * one - changed.shares[r] * other)
 
 
 def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """The advantages of another card that reduce the regime, or an empty string."""
+    """The advantages of another card that reduce the regime's time, or an empty string."""
     old, new = base.gpu, p.gpu
     each = np.bincount(base.columns.work_of, base.columns.compute_s, len(base.works))
     work = base.works[int(each.argmax())] if each.size else None
@@ -93,8 +93,7 @@ def _against(base: Prediction, p: Prediction, regime: Regime) -> str:
 
 
 def _moved(base: Prediction, p: Prediction, regime: Regime) -> str:
-    """The quantity that a sample needs less of: launches, host work, or time of a family of
-    kernels."""
+    """What a sample needs less of: launches, host work, or the time of a family of kernels."""
     saved = _launches_saved(base, p) if regime == "overhead" else ""
     return saved or _shrunk(base, p)
 
@@ -139,7 +138,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial("+fusion=compiled", ("overhead", "memory"),
           "torch.compile fuses loops and issues them without Python", "code"),
     Trial("+fused_experts", ("overhead", "memory"),
-          "engines' kernels route, multiply and add up experts in six launches", "code"),
+          "serving engines route, multiply and add up experts in six launches", "code"),
     Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
     Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
     Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
@@ -181,12 +180,12 @@ UNTRIED = {
     "seq": "a different question", "size": "another network", "network": "another network",
     "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
     "training": "a different question", "freeze": "a different question",
-    "remove": "it needs a choice of op",
-    "fuse": "tried on the adjacent ops that save most (simulator.analysis.fusible)",
+    "remove": "the user must choose the op",
+    "fuse": "tried on the adjacent ops that save the most time (simulator.analysis.fusible)",
     "utilisation": "it concerns a kernel that does not exist yet",
     "mode": "tried as cuda_graph and as fusion",
     "host": "only one host is known; tried as host_speed",
-    "memory": "a size of memory changes no time; use seek to find what fits",
+    "memory": "the size of memory does not change the time; use seek to find what fits",
     "rate": "the shares show its effect",
     "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
 }  # fmt: skip

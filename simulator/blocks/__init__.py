@@ -1,4 +1,4 @@
-"""Equal blocks of a network: the trace of a deep network, derived from a trace of a few blocks.
+"""Identical blocks of a network: derive the trace of a deep network from that of a few blocks.
 
 May import records.
 """

@@ -1,8 +1,8 @@
 """Chains: storages at the same place in every block, such as the first weight of each.
 
-Runs of block 1 and block 2 that follow each other must be equal, op by op. Storages at the same
-place in both are neighbours in a chain; the residual stream is a chain too. Storages that only the
-optimizer touches, such as Adam's moments, are matched by their places in its lists.
+Consecutive runs of block 1 and block 2 must be equal, op by op. Storages at the same place in both
+are neighbours in a chain; the residual stream is a chain too. Storages that only the optimizer
+touches, such as Adam's moments, are matched by their places in its lists.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Chains:
         self.end += self.added
 
     def at(self, chain: int, place: int) -> int:
-        """The storage at a place of the longer chain, which holds the first old storage, then the
-        new ones, then the other old ones."""
+        """The storage at a place of the longer chain: the first old storage, the new ones, then the
+        other old ones."""
         new, old = self.new[chain], self.elements[chain]
         if place <= 0:
             return old[0]
@@ -66,7 +66,7 @@ class Chains:
 
     @property
     def growth(self) -> tuple[int, int]:
-        """The number of the optimizer's tensors before and after; (1, 1) if they are not one
+        """The numbers of the optimizer's tensors before and after; (1, 1) if they are not one
         list."""
         if len(self.of_block_1) != 1:
             return 1, 1
@@ -97,7 +97,7 @@ def chains_of(trace: Trace, entries: list[Run], added: int) -> Chains:
 
 
 def neighbours(entries: list[Run]) -> list[tuple[Run, Run]]:
-    """Runs of block 1 and block 2 that follow each other, in order of time."""
+    """Pairs of consecutive runs of block 1 and block 2, in time order."""
     pairs = [
         (a, b) for a, b in pairwise(entries) if {a.block, b.block} == {1, 2} and a.phase == b.phase
     ]

@@ -1,7 +1,6 @@
-"""What a further block adds to a trace apart from ops: its weights, and the host's work for them.
-
-It is the difference between the traces of a few blocks and of one block more. Repeating a block of
-the first trace must give the second.
+"""What another block adds to a trace apart from ops: its weights, and the host's work for them. It
+is the difference between the trace of a few blocks and the trace with one more block. Repeating a
+block of the first trace must give the second.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Growth:
 
 
 def growth(few: Trace, more: Trace, blocks: str) -> Growth:
-    """The growth per block; `more` has one block more than `few`. Raises UnequalBlocksError unless
+    """The growth per block; `more` has one more block than `few`. Raises UnequalBlocksError unless
     `few`, repeated, equals `more`."""
     count = block_count(few, blocks) + 1
     repetition = Repetition(few, blocks, count)

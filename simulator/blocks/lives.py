@@ -21,10 +21,10 @@ def lifetimes(
 ) -> list[Storage]:
     """The storages of the longer trace, which consists of `ops`. A storage is born and freed at the
     same distance from the ops that touch it as in the original. Storages that all blocks free at
-    one op are freed at that op. Storages that blocks 1 and 2 free at equal ops of later runs, such
-    as saved ones that no backward op reads, are freed at that op of the same copy. `place_of` and
-    `run_of` have an entry for each traced op; `copies_of` has the places of the copies of ops of
-    blocks 1 and 2."""
+    one op are freed at that op. Storages that blocks 1 and 2 free at corresponding ops of later
+    runs, such as saved ones that no backward op reads, are freed at that op of the same copy.
+    `place_of` and `run_of` have an entry for each traced op; `copies_of` has the places of the
+    copies of ops of blocks 1 and 2."""
     first, last = touches(ops)
     traced_first, traced_last = touches(trace.ops)
     sample = [*range(len(trace.storages)), *[0] * (chains.end - len(trace.storages))]

@@ -75,8 +75,8 @@ def longer_list(listed: tuple[int, ...], chains: Chains) -> list[int]:
 
 
 def _order(listed: tuple[int, ...], chains: Chains) -> list[tuple[int, int]]:
-    """For each entry of the longer list, the index in the old list of the entry that it copies, and
-    the number of the copy (0 for the entry itself)."""
+    """For each entry of the longer list, the old index of the entry that it copies, and the number
+    of the copy (0 for the entry itself)."""
     places = set(chains.first_places(listed) or chains.of_block_1.get(len(listed), ()))
     order: list[tuple[int, int]] = []
     group: list[int] = []

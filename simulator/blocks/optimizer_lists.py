@@ -1,7 +1,7 @@
 """The optimizer's tensors: lists of an op, or a series of ops on one tensor each.
 
-A list has one tensor per parameter, and so has a series of ops of one signature. `shortened`
-removes tensors; `simulator.blocks.longer_lists` adds tensors of repeated blocks.
+A list, or a series of ops of one signature, has one tensor per parameter. `shortened` removes
+tensors; `simulator.blocks.longer_lists` adds tensors of repeated blocks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def series(trace: Trace, places: range, lengths: Collection[int]) -> Iterator[li
 
 
 def shortened(op: Op, dropped: Mapping[int, Collection[int]]) -> Op:
-    """An op whose lists of length n lack the places `dropped[n]`."""
+    """An op without the places `dropped[n]` of its lists of length n."""
     signature = op.signature
     rest: list[int] = []
     for start, length in lists(signature):

@@ -1,9 +1,9 @@
-"""The trace of a network of equal blocks, from a trace of a few: block 2's ops are repeated.
+"""The trace of a network of identical blocks, from a trace of a few: block 2's ops are repeated.
 
-If runs of block 1 and block 2 are neighbours, copies of the later run are inserted between them.
-Copies use the new elements of the storages' chains; ops before the copies use the elements before
-these, and ops after the copies the elements after these. The optimizer takes each block's elements
-in turn. Storages are numbered as the tracer does, in order of appearance.
+Copies of the later run are inserted between consecutive runs of block 1 and block 2. Copies use the
+new elements of the storages' chains, ops before them the elements before those, and ops after them
+the elements after those. The optimizer takes each block's elements in turn. Storages are numbered
+as the tracer does, in order of appearance.
 """
 
 from __future__ import annotations

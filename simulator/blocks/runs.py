@@ -1,4 +1,4 @@
-"""The runs of equal blocks in a trace: a step's entries into each, forward and backward."""
+"""The runs of identical blocks in a trace: a step's entries into each, forward and backward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from simulator.records import Trace
 
 LEAST = 4
-"""Blocks that a trace must have: the first, two to compare, and the last."""
+"""Number of blocks that a trace must have: the first, two to compare, and the last."""
 
 
 class UnequalBlocksError(ValueError):
@@ -66,7 +66,7 @@ def renumbered(path: str, blocks: str, shift: int) -> str:
 
 
 def runs(trace: Trace, blocks: str) -> list[Run]:
-    """The runs of a trace in order; ops outside of all blocks belong to the run before."""
+    """The runs of a trace in order; ops outside all blocks belong to the previous run."""
     starts: list[tuple[int, int | None, str]] = []
     current: tuple[int | None, str] = (0, "forward")
     for place, op in enumerate(trace.ops):

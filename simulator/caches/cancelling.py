@@ -1,4 +1,4 @@
-"""Cancellation of long work from within.
+"""Cancel long work from within.
 
     with checking(check):      # in the thread that works
         predict(scenario)      # calls `check` many times; `check` raises CancelledError to cancel
@@ -16,8 +16,8 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 
 class CancelledError(Exception):
-    """The work was cancelled. It is not a RidgepointError, so no caller mistakes it for a
-    refusal."""
+    """The work was cancelled. Not a RidgepointError, so that no caller mistakes it for invalid
+    input."""
 
 
 @contextmanager

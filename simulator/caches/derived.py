@@ -17,9 +17,9 @@ class Derived(Generic[T]):
 
     Only the module that declares the cache reads it. The values are stored in the object's
     `__dict__`, as by `functools.cached_property`, so a value may refer to its object without
-    keeping the object alive. It then waits for Python's garbage collector; to avoid this, large
-    values with `own` refer to a `twin` of their object, which shares the other derived values.
-    `size` bounds the values per object; the oldest is evicted first.
+    keeping the object alive. Such a cycle is only freed by Python's garbage collector; to avoid
+    this, large values with `own` refer to a `twin` of their object, which shares the other derived
+    values. `size` bounds the values per object; the oldest is evicted first.
     """
 
     def __init__(self, size: int | None = None, own: bool = False) -> None:
@@ -55,7 +55,7 @@ def share(source: Any, other: Any) -> None:
 
 def twin(source: S) -> S:
     """A copy that shares the values derived from `source`, now and later, except those of caches
-    with `own`. These may refer to the copy, and end with their object."""
+    with `own`. These may refer to the copy, and are freed with their object."""
     source.__dict__.setdefault(_SLOT, {})
     other = copy.copy(source)
     other.__dict__.update(source.__dict__)

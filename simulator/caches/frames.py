@@ -1,7 +1,7 @@
-"""Room for the frames of Python's calls.
+"""Room for Python's call frames.
 
 CPython stores frames in chunks of 16 KiB. A call that crosses the end of a chunk maps another one,
-and its return unmaps it: a loop at such a depth of calls does so in each pass, and takes several
+and its return unmaps it: a loop at such a call depth does so in each iteration, and takes several
 times as long. A chunk is at least as large as the frame that it is mapped for, and remains until
 that frame returns.
 """
@@ -20,8 +20,8 @@ memory."""
 
 
 def with_room(run: Callable[[], T]) -> T:
-    """Call `run` with room for the frames of about a thousand nested calls in this thread, and
-    return its result."""
+    """Call `run` with room for about a thousand nested calls in this thread, and return its
+    result."""
     return run()
 
 

@@ -24,7 +24,7 @@ def collect_seldom() -> None:
 
 @contextmanager
 def few_collections() -> Generator[None]:
-    """Run the garbage collector rarely within this context, also in a process of the user."""
+    """Run the garbage collector rarely within this context, also in a user's process."""
     young, *older = gc.get_threshold()
     gc.set_threshold(max(young, _NEW_OBJECTS) if young else 0, *older)
     try:
@@ -34,7 +34,7 @@ def few_collections() -> Generator[None]:
 
 
 class MemoryReturn:
-    """Returns free memory to the system where it is called, at most every 30 s."""
+    """Returns free memory to the system when it is called, at most every 30 s."""
 
     def __init__(self) -> None:
         self._next_s = time.monotonic() + _RETURN_S
@@ -48,8 +48,8 @@ class MemoryReturn:
 
 def return_memory() -> None:
     """Return free pages of the heap to the system, which takes a few milliseconds. The GNU C
-    library keeps those below the last block in use, so that short peaks would add up over hours;
-    with other C libraries this does nothing."""
+    library keeps pages below the last block in use, so short peaks would add up over hours. Does
+    nothing with other C libraries."""
     trim = of_libc("malloc_trim")
     if trim is not None:
         trim(0)

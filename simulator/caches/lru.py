@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 
 class LRUCache(Generic[T]):
-    """At most `size` values, evicting the least recently used. Exceptions are not cached."""
+    """Holds at most `size` values; the least recently used is evicted first. Exceptions are not
+    cached."""
 
     def __init__(self, size: int) -> None:
         self._size = size

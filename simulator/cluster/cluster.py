@@ -1,8 +1,7 @@
-"""A cluster: nodes of equal GPUs, the links within a node and the network between nodes.
+"""A cluster: nodes of identical GPUs, the links within a node and the network between nodes.
 
 A cluster is one TOML file, in `simulator/cluster/clusters` or at any path, with human units in the
-file and SI units here. "4xh200" is one node of that many GPUs with the links of the GPU's data
-sheet.
+file and SI units here. "4xh200" is one node of four GPUs with the links of the GPU's data sheet.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from simulator.hardware.gpu import gpu as find_gpu
 
 FOLDER = Path(__file__).parent / "clusters"
 _GENERAL = re.compile(r"^([0-9]{1,9})x(.+)$", re.IGNORECASE)
-_LARGEST_NODE = 8  # GPUs that one host board links; larger nodes need a file
+_LARGEST_NODE = 8  # most GPUs on one host board; larger nodes need a file
 PCIE_BYTES_PER_S = {3: 16e9, 4: 32e9, 5: 64e9, 6: 128e9}
 """Bytes/s of 16 lanes in one direction by generation (PCI-SIG, before encoding)."""
 
@@ -72,7 +71,7 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """Nodes of equal GPUs. Ranks are numbered node by node."""
+    """Nodes of identical GPUs. Ranks are numbered node by node."""
 
     id: str
     name: str
@@ -91,7 +90,8 @@ class Cluster(msgspec.Struct, frozen=True):
         return rank // self.gpus_per_node
 
     def faster(self, link_speed: float = 1.0, network_speed: float = 1.0) -> Cluster:
-        """The cluster with its links `link_speed` and its network `network_speed` times as fast."""
+        """The cluster with links `link_speed` times as fast and a network `network_speed` times as
+        fast."""
         network = self.network and msgspec.structs.replace(
             self.network,
             bandwidth_bytes_per_s=self.network.bandwidth_bytes_per_s * network_speed,

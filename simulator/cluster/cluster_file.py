@@ -1,4 +1,4 @@
-"""A cluster's TOML file: its keys, and the errors of a wrong file."""
+"""A cluster's TOML file: its keys, and the errors for an invalid file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NetworkTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """The keys of a cluster's file at its top level."""
 
     name: str
     gpu: str

@@ -67,7 +67,7 @@ class Layout:
 
 def layout(text: str, cluster: Cluster) -> Layout:
     """The layout that `text` names on a cluster; without dp, it is the number of GPUs over tp·pp.
-    Raises InputError for an unknown word and if dp·tp·pp is not the number of GPUs."""
+    Raises InputError for an unknown word, or if dp·tp·pp is not the number of GPUs."""
     numbers: dict[str, int] = {}
     sharding = schedule = ""
     recompute = False

@@ -1,4 +1,4 @@
-"""Collectives: NCCL's choice of algorithm, and the time it takes.
+"""Collectives: NCCL's choice of algorithm, and its time.
 
 May import cluster and its dependencies.
 """

@@ -10,8 +10,8 @@ from simulator.cluster.cluster import PCIE_BYTES_PER_S, Cluster
 _NOMINAL_BYTES_PER_S = {"nvlink2": 150e9, "nvlink3": 300e9, "nvlink4": 450e9, "nvlink5": 900e9} | {
     f"pcie{generation}": speed for generation, speed in PCIE_BYTES_PER_S.items()
 }
-"""Bandwidth in one direction of the links to which each fabric's constants were fitted: all NVLinks
-of an SXM card, or 16 lanes."""
+"""One-way bandwidth of the links to which each fabric's constants were fitted: all NVLinks of an
+SXM card, or 16 lanes."""
 _SHARED_NICS = 8
 """With at least this many GPUs per node, NICs reach a smaller share of their rate."""
 

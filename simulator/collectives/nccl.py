@@ -61,8 +61,8 @@ def tuning() -> Tuning:
 
 
 def steps(kind: str, ranks: int) -> int:
-    """Sequential messages in a ring: 2(n − 1) for an all-reduce, n − 1 for others, 1 if a rank
-    writes to all peers at once."""
+    """Number of sequential messages in a ring: 2(n − 1) for an all-reduce, n − 1 for others, 1 if a
+    rank writes to all peers at once."""
     if kind == "all_reduce":
         return 2 * (ranks - 1)
     return 1 if kind in ("send", "recv", "all_to_all") else ranks - 1

@@ -33,7 +33,7 @@ KINDS = (
 )  # fmt: skip
 _RAMP_BYTES = 5e8  # X0, the size at which the fitted bandwidths are reached
 _RAMP_LEAST = 1e5
-_PACK_BYTES = 16  # NCCL copies in packs of 16 bytes if every rank's part begins at such an address
+_PACK_BYTES = 16  # NCCL copies in packs if each rank's part begins at a multiple of this
 _PIPELINED = ("send", "broadcast")
 """Collectives with the steeper `direct_ramp` and one step, in which no rank waits for the reduction
 of another."""
@@ -44,8 +44,8 @@ class Fabric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fitted constants of a fabric: microseconds, and GB/s by kind.
 
     ll_overlap, simple_overlap   exponent of the overlap of latency and transfer (1: none)
-    send_channel  of one channel of a send (0: as fast as the links)
-    misaligned    by kind, slowdown of a transfer whose parts are not multiples of 16 bytes
+    send_channel  GB/s of one channel of a send (0: as fast as the links)
+    misaligned    slowdown by kind of a transfer whose parts are not multiples of 16 bytes
     sharing       slowdown by each rank beyond two on shared links (PCIe trees)
     spread_small, spread_large   80% half-width of ln(measured/predicted) under and over 1 MiB
     transferred   the fabric whose constants are scaled; empty if this one was measured
@@ -126,13 +126,13 @@ class CollectiveTime:
 
     @property
     def period_s(self) -> float:
-        """Seconds per call, calls back to back: the GPU's or the host's, whichever is longer."""
+        """Seconds per back-to-back call: the GPU's or the host's time, whichever is longer."""
         return max(self.seconds, self.issue_s)
 
 
 @lru_cache
 def profile() -> Profile:
-    """The fitted constants."""
+    """The packaged constants, read once."""
     path = Path(__file__).parent / "profiles" / "collectives.json"
     return msgspec.json.decode(path.read_bytes(), type=Profile)
 
@@ -254,8 +254,8 @@ def within_us(kind: str, message_bytes: int, group: Group, choice: Choice, fabri
 
 
 def _overlapped(first: float, second: float, exponent: float) -> float:
-    """The p-norm of two times: their sum for the exponent 1, nearly the longer one for a large
-    exponent."""
+    """The p-norm of two times: their sum if the exponent is 1, nearly the longer one if it is
+    large."""
     if exponent == 1.0:
         return first + second
     return (first**exponent + second**exponent) ** (1 / exponent)

@@ -1,7 +1,7 @@
 """The calibration curve that times a kernel: one decorated rule per family with several curves.
 
-A lowering selects a curve of the family by `dims["variant"]`. Without a variant the rule of the
-family selects it, and without a rule the curve has the name of the family.
+A lowering selects a curve of the family by `dims["variant"]`. Without a variant, the family's rule
+selects the curve. Without a rule, the curve has the family's name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CURVE_RULES: dict[str, CurveRule] = {}
 
 
 def curve_rule(family: str) -> Callable[[CurveRule], CurveRule]:
-    """Register the rule by which a work of `family` without a variant selects its curve.
+    """Register the rule that selects the curve of works of `family` without a variant.
 
     Raises ValueError if the family already has a rule.
     """
@@ -30,7 +30,7 @@ def curve_rule(family: str) -> Callable[[CurveRule], CurveRule]:
 
 
 def curve(work: Work) -> str:
-    """Name of the curve of a profile that times a kernel."""
+    """Name of the profile's curve that times a kernel."""
     if "variant" in work.dims:
         return f"{work.family}_{work.dims['variant']}"
     rule = CURVE_RULES.get(work.family)

@@ -8,7 +8,7 @@ from simulator.records import Signature, Tensor
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> list[int]:
-    """`nbytes` of each tensor; equal objects are measured once."""
+    """`nbytes` of each tensor; a repeated object is measured once."""
     known: dict[int, int] = {}
     sizes: list[int] = []
     for tensor in tensors:

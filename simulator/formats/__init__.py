@@ -1,4 +1,4 @@
-"""Files and their texts: traces, TOML values, and limits on the size of input.
+"""File formats: traces, TOML, links and numbers, and limits on the size of input.
 
 May import only records and errors.
 """

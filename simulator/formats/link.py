@@ -1,4 +1,4 @@
-"""A text as a link: `ridgepoint://scenario/1/…`, short enough for a message.
+"""Encode a text as a link: `ridgepoint://scenario/1/…`, short enough for a message.
 
 The last part is base64url of a checksum (CRC-32, 4 bytes) and the deflated text. A link is data:
 reading one opens no file and runs no code.
@@ -39,7 +39,7 @@ def is_link(text: str) -> bool:
 
 
 def link(kind: Kind, text: str) -> str:
-    """The link of a text. Raises InputError if the text is too long for a link."""
+    """Encode a text as a link. Raises InputError if the text is too long for a link."""
     raw = text.encode()
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zdict=_DICTIONARY)
     packed = zlib.crc32(raw).to_bytes(4) + deflate.compress(raw) + deflate.flush()

@@ -1,5 +1,5 @@
-"""Whether a file or folder exists, even under a folder without access (where pathlib may raise),
-and whether a file has changed."""
+"""Check whether a file or folder exists, even under a folder without access (where pathlib may
+raise), and whether a file has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content preceded by its digest, so that a truncated or changed file is detected."""
+"""Prefix content with its digest, to detect truncated or changed files."""
 
 from __future__ import annotations
 

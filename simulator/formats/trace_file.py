@@ -35,7 +35,8 @@ _Born = Annotated[int, msgspec.Meta(ge=-1)]
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows instead of objects; every distinct tensor, signature and module path is stored once.
+    """The file's content: rows instead of objects. Each distinct tensor, signature and module path
+    is stored once.
 
     op row:       [signature, module, phase, counts as in COUNTED…, storages…]
     storage row:  [bytes, born, freed or null, role, device]
@@ -84,7 +85,7 @@ def save(trace: Trace, path: Path | str) -> None:
 
 
 def check_savable(trace: Trace) -> None:
-    """Raise InputError for a trace that a file cannot hold."""
+    """Raise InputError if the trace cannot be stored in a file."""
     if any(op.collective is not None or op.stream for op in trace.ops):
         raise InputError(
             "cannot save a trace with collectives or several streams: expected a trace of one GPU; "
@@ -120,13 +121,13 @@ def load(path: Path | str) -> Trace:
         return decoded(data, str(path))
     except InputError as error:
         if use := _OTHER_FILES.get(path.suffix.lower()):
-            raise InputError(f"{path} is not a trace of Ridgepoint; {use}") from error
+            raise InputError(f"{path} is not a Ridgepoint trace; {use}") from error
         raise
 
 
 _OTHER_FILES = {
-    ".toml": "the file of a scenario is given as --scenario FILE",
-    ".ridge": "a session is opened by `ridgepoint explore FILE`",
+    ".toml": "give a scenario's file as --scenario FILE",
+    ".ridge": "open a session with `ridgepoint explore FILE`",
 }
 """By suffix, how to use a file that is not a trace."""
 
@@ -138,7 +139,7 @@ def decoded(data: bytes, source: str) -> Trace:
         rows = decode(data, type=_File)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{source} is not a trace of Ridgepoint: {error}; expected a file written by "
+            f"{source} is not a Ridgepoint trace: {error}; expected a file written by "
             "`ridgepoint predict … --save-trace FILE`"
         ) from error
     if rows.version != VERSION:

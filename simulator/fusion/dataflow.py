@@ -34,7 +34,7 @@ _DATAFLOW = Derived["Dataflow"]()
 
 
 def dataflow(trace: Trace) -> Dataflow:
-    """The values of a trace."""
+    """The dataflow of a trace."""
     return _DATAFLOW.get(trace, lambda: _dataflow(trace))
 
 
@@ -87,8 +87,8 @@ def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Val
         elif newest and phases[index] == "forward" and storage.freed in (boundary, None):
             ending.add(value)
     for value in sorted(ending, key=maker.__getitem__):
-        # Results of the forward pass. A local variable ends at the same time, but another op of the
-        # pass reads it.
+        # Results of the forward pass. A local variable is freed at the same time, but another op of
+        # the pass reads it.
         sources = flow.reads[maker[value]]
         if boundary == last:
             if not flow.users.get(value):

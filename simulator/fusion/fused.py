@@ -28,8 +28,8 @@ class Replays:
 class Fused:
     """`trace` has an op for each group of `groups`, in order, and then the unfused ops; `origin` is
     the original trace, to whose ops the groups refer. `notes` name the compiler. If the compiler
-    fused a trace other than `origin`, `joint` is that trace, with the ops of each group's nodes in
-    it. `replays` is None if no CUDA graphs replay the step."""
+    fused a trace other than `origin`, `joint` is that trace, and the indices in it of each group's
+    ops. `replays` is None if no CUDA graphs replay the step."""
 
     trace: Trace
     groups: list[Group]

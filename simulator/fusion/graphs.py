@@ -23,7 +23,7 @@ _GRAPHS = Derived["Graphs"]()
 
 
 def graphs(trace: Trace) -> Graphs:
-    """The graphs of a trace."""
+    """The stretches of a trace, cached with it."""
     return _GRAPHS.get(trace, lambda: Graphs(trace))
 
 
@@ -46,7 +46,7 @@ class Graphs:
         return bool(self.of[index][1] % 2)
 
     def cross(self, index: int, others: Iterable[int]) -> bool:
-        """Whether one of the other ops is in another graph than this op."""
+        """Whether one of the other ops is in a different graph from this op."""
         return bool(self.cuts) and any(self.of[each] != self.of[index] for each in others)
 
     def breaks_between(self, breaks: Iterable[Break], stretches: Iterable[int]) -> list[Break]:

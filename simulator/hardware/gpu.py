@@ -92,8 +92,8 @@ class GPU(msgspec.Struct, frozen=True, kw_only=True):
 def gpu(name_or_path: str | Path) -> GPU:
     """The GPU of this id, name or alias, or of the TOML file of this path.
 
-    Names ignore letter case and the difference of '-' and '_'. Raises InputError for an unknown
-    name (with near misses) and for a file that is unreadable or wrong.
+    Letter case is ignored, and '-' equals '_'. Raises InputError for an unknown name (with near
+    misses), and for an unreadable or invalid file.
     """
     if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
         return _load(Path(name_or_path))

@@ -95,7 +95,7 @@ class GPUFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 def read(path: Path) -> dict[str, Any]:
     """The fields of the GPU that a file describes, in SI units. Raises InputError if it is
-    wrong."""
+    invalid."""
     raw = contents(path, "a GPU's file", _MAX_BYTES, LONGEST_LINE)
     try:
         table = tomllib.loads(raw.decode())
@@ -108,7 +108,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def of_table(table: dict[str, Any], place: str) -> dict[str, Any]:
     """The fields of the GPU that the keys of a file describe, in SI units. Raises InputError, which
-    begins with `place`, if they are wrong."""
+    begins with `place`, if they are invalid."""
     try:
         file = msgspec.convert(table, GPUFile)
     except msgspec.ValidationError as error:

@@ -174,8 +174,8 @@ def save(table: Table, replaced: Path | None = None) -> Path:
         part.replace(path)
     except OSError as error:
         raise InputError(
-            f"cannot write {path}: {error.strerror}: expected a folder that can be written; use "
-            "it in this session only, or name another folder in RIDGEPOINT_GPUS"
+            f"cannot write {path}: {error.strerror}: expected a writable folder; use it in this "
+            "session only, or name another folder in RIDGEPOINT_GPUS"
         ) from None
     finally:
         part.unlink(missing_ok=True)

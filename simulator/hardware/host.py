@@ -21,14 +21,14 @@ FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
 _LATER = "recurrent_weight"
-"""A count that came later than the others; files without it are valid."""
+"""A count that was added later; files without it are valid."""
 _SPLIT = ("further_kernel", "trained_convolution", "gradient")
-"""Counts of work that was part of other counts before; files without them are valid."""
+"""Counts of work that other counts once included; files without them are valid."""
 TRAINING = 1.09
-"""`Host.training` of hosts that were not timed next to a training step: the geometric mean over 9
-processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work next
-to training steps takes 1.07 times as long as next to inference steps of the same process, in the
-geometric mean over 21 processes (`docs/accuracy.md`).
+"""`Host.training` of hosts that were not timed in a process that trains: the geometric mean over 9
+processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work
+alongside training steps takes 1.07 times as long as alongside inference steps of the same process,
+in the geometric mean over 21 processes (`docs/accuracy.md`).
 """
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
@@ -58,8 +58,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spread      10th and 90th percentile of measured over predicted times of host-bound steps, over
                 machines with this host and hours of the day
     spread_with the same over machines with one GPU, by its id, where enough were measured
-    slowest     by a number of ranks, each in a separate process: the median time of the slowest
-                of their hosts relative to one host, and the spread around it
+    slowest     by number of ranks, each in a separate process: the median time of the slowest of
+                their hosts relative to one host, and the spread around it
     training    times in a step that trains, relative to `seconds`
     measured    whether steps were timed on it; else its times are derived from a public figure
     reference   seconds of a few fixed steps on it, by name, to compare another host with it
@@ -215,10 +215,10 @@ def _converted(header: _Header, path: Path) -> Host:
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
         raise InputError(
-            f"{path.name} is a host of version {header.version} without the times of fixed steps, "
-            f"expected version {VERSION}: Python's instructions and calls into C now have separate "
-            "times. Measure this host again: `ridgepoint calibrate measure --host-only "
-            "FOLDER`, then `ridgepoint calibrate fit FOLDER`"
+            f"{path.name} has version {header.version} and no times of fixed steps: expected "
+            f"version {VERSION}, with separate times for Python's instructions and calls into C. "
+            "Measure this host again: `ridgepoint calibrate measure --host-only FOLDER`, then "
+            "`ridgepoint calibrate fit FOLDER`"
         )
     return msgspec.structs.replace(
         known.slower(parts(header.reference, known.reference)),

@@ -10,7 +10,7 @@ import msgspec
 from simulator.hardware.host import Host
 
 _OWN = ("desktop", "laptop", "workstation")
-"""Kinds of hosts that serve one user alone."""
+"""Kinds of hosts with a single user."""
 _FILE = Path(__file__).parent / "hosts" / "catalogue.toml"
 
 

@@ -26,7 +26,7 @@ _SOMETIMES = (
 
 
 def may_wait(name: str) -> bool:
-    """Whether the host waits for some calls of the op of this name."""
+    """Whether the host waits for some calls of this op."""
     return name in SYNCING or name in _CHECKED or name.startswith(_SOMETIMES)
 
 

@@ -56,7 +56,7 @@ def _answer(question: Question, progress: Any) -> Any:
     progress("preparing a device")
     install()  # before torch is imported
     progress("importing torch and Triton")
-    gc.disable()  # collections would take a tenth of the time of this short process
+    gc.disable()  # garbage collection would take a tenth of this short process's time
     os.environ["TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"] = "0"
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"

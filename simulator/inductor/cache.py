@@ -57,7 +57,7 @@ class ScheduleCache:
         return None
 
     def put(self, name: str, answer: Answer) -> None:
-        """Store an answer; errors of writing are ignored."""
+        """Store an answer; write errors are ignored."""
         path = self._path(name)
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -118,7 +118,7 @@ class _Compiling:
         )
 
     def inner(self, graph: Any, examples: list[Any], **how: Any) -> Any:
-        """Replaces `compile_fx_inner`: its steps up to the schedule."""
+        """Replaces `compile_fx_inner`: runs its steps up to scheduling."""
         backward = bool(how.get("is_backward"))
         phase = "backward" if backward else "forward"
         self.progress(f"scheduling the {phase} pass, {len(graph.graph.nodes):,} nodes")

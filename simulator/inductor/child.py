@@ -91,7 +91,7 @@ class Child:
             self._kill()
             cleaning = threading.Thread(target=self._clean_up, daemon=True)
             cleaning.start()
-            cleaning.join(_WAIT_S)  # a busy system takes long to free its memory
+            cleaning.join(_WAIT_S)  # a busy system needs a long time to free its memory
 
     def _clean_up(self) -> None:
         self._process.wait()

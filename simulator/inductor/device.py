@@ -161,7 +161,7 @@ def _triton(gpu: GPU) -> None:
 
     triton.runtime.driver.set_active(Driver())  # pyright: ignore
     cache: Any = import_module("torch._inductor.codecache")
-    cache.triton_key = _always("")  # a hash of Triton's 500 MB, for a cache that is off
+    cache.triton_key = _always("")  # would hash Triton's 500 MB for a cache that is off
     yes = _always(True)
     for module in ("torch.utils._triton", "torch._inductor.utils", "torch._inductor.scheduler"):
         owner: Any = import_module(module)

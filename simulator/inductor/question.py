@@ -11,7 +11,7 @@ from simulator.hardware.gpu import GPU
 
 class Question(msgspec.Struct, frozen=True):
     """One step of a network on a GPU; most fields are those of `TraceRequest`.
-    The module at `stack` holds `blocks` equal blocks, 0 if unknown."""
+    The module at `stack` holds `blocks` identical blocks, 0 if unknown."""
 
     network: str
     gpu: GPU

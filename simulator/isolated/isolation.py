@@ -1,4 +1,4 @@
-"""Whether networks of a user's file are traced in a child process, and that child process."""
+"""Trace networks of a user's file in a child process, if isolation is on."""
 
 from __future__ import annotations
 

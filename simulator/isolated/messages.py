@@ -27,7 +27,7 @@ reference."""
 
 @dataclass(frozen=True)
 class Start:
-    """The limits, and the file for the stack of a crash."""
+    """The limits, and the file for the stack trace of a crash."""
 
     limits: Limits
     crash_file: str

@@ -55,8 +55,8 @@ class IsolatedProcess:
         self._crash_file = Path()
         self.read_files: list[str] = []
         """The data files that the child's code read for the last trace."""
-        # Linux ends the child with the thread that started it, so this thread lasts as long as the
-        # process
+        # Linux kills the child when the thread that started it ends, so this thread lives as long
+        # as the process
         self._starter = ThreadPoolExecutor(1, "starts the process of a user's code")
 
     def trace(self, network: str, work: Callable[[], tuple[Trace, Facts]]) -> tuple[Trace, Facts]:

@@ -22,9 +22,9 @@ _NAMED = 5  # groups that an error names
 
 @dataclass(frozen=True)
 class Candidate:
-    """Equal groups: their `number` in the list, the index `group` of the first, their `count`, and
-    the sum of their seconds. `reason` is why they cannot be exported; None if they can. `guessed`
-    names the ops that read one of several equal parts of a tensor, which the trace does not
+    """Identical groups: their `number` in the list, the index `group` of the first, their `count`,
+    and the sum of their seconds. `reason` is why they cannot be exported; None if they can.
+    `guessed` names the ops that read one of several parts of a tensor that the trace does not
     distinguish."""
 
     number: int

@@ -56,7 +56,7 @@ class KernelInfo:
 
 
 def source(kernel: Kernel, info: KernelInfo) -> str:
-    """The text of the file."""
+    """The source of the file that exports a kernel."""
     lines, unread = reference(kernel)
     operands = [*kernel.operands, *unread]
     parameters = ", ".join(["s", *(o.name for o in operands)])

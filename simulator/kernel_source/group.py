@@ -59,8 +59,7 @@ class FusedGroup:
     elements   the number of elements in the storage of a value
     stores     the values that the kernel writes, with their layouts
     cases      the names of the traces, the exported one first
-    guessed    ops that read one of several equal parts of a tensor, which a trace does not
-               distinguish
+    guessed    ops that read one of several parts of a tensor that a trace does not distinguish
     """
 
     ops: tuple[GroupOp, ...]

@@ -198,5 +198,5 @@ def _collected(terms: Iterable[tuple[Atom, Size]], rest: Size) -> Index:
 
 
 def total(indices: Iterable[Index], nothing: Index) -> Index:
-    """Their sum."""
+    """The sum of the indices, added to `nothing`."""
     return reduce(Index.__add__, indices, nothing)

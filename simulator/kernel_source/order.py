@@ -20,7 +20,7 @@ def loads_first(lines: Iterable[str]) -> list[str]:
         if text.startswith("tl.load("):
             place = 1 + max((defined.get(used, -1) for used in _NAME.findall(text)), default=-1)
             while place < len(ordered) and " = tl.load(" in ordered[place]:
-                place += 1  # behind the loads that are there already
+                place += 1  # after the loads already there
         ordered.insert(place, line)
         defined = {n: at + (at >= place) for n, at in defined.items()}
         defined[name] = place

@@ -75,7 +75,7 @@ def _own_row(e: Element, row_at: At) -> tuple[Rows, At]:
     if writer.row is None or number(row_at, rows.outer, rows.layout.cases) != writer.row:
         raise InputError(f"{e.op.name} reduces rows other than the kernel's")
     if rows.cols != writer.cols:
-        raise InputError(f"{e.op.name} reduces rows of another length than the kernel's")
+        raise InputError(f"{e.op.name} reduces rows whose length is not the kernel's")
     return rows, rows.element(row_at, variable("c", rows.cols))
 
 

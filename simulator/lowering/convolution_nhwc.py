@@ -1,6 +1,6 @@
 """Convolutions of NHWC (channels last) tensors, whose channels are padded where loads need it.
 
-The rules were observed on an H200 (cuDNN 9.19), as those of `simulator.lowering.convolution`.
+The rules were observed on an H200 (cuDNN 9.19), like those of `simulator.lowering.convolution`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator.lowering.layouts import (
 )
 
 _FIRST_TF32 = 2.4e7
-"""Multiply-adds from which a first layer in TF32 and NHWC runs on tensor cores."""
+"""Minimum multiply-adds at which a first layer in TF32 and NHWC runs on tensor cores."""
 _FIRST_CHANNELS = 4  # of a pixel that such a kernel loads
 
 

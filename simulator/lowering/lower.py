@@ -1,4 +1,4 @@
-"""Lowering of a whole trace."""
+"""Lower a whole trace to kernels."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ _COMMON = Derived[dict[int, _SignatureKernels]]()
 
 
 def share_kernels(source: Trace, other: Trace) -> None:
-    """Let `other`, a trace with most of the signatures of `source`, share their works and
-    kernels. Only those of `source` are stored, as long as one of the traces lives."""
+    """Let `other`, a trace with most of the signatures of `source`, share their works and kernels.
+    Only those of `source` are stored, while one of the traces exists."""
     common = _COMMON.get(source, dict[int, _SignatureKernels])
     if not common:
         for signature, op_works in zip(source.signatures[0], _works(source), strict=True):

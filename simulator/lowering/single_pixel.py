@@ -19,8 +19,8 @@ from simulator.records import Signature, Tensor
 
 _LOAD_BYTES = 16
 _DEEP = 1024
-"""Elements of a row from which cuDNN's products in TF32 are split, as 12 of 16 recorded ones were.
-Of 90 products with shorter rows 6 were split, of 178 in half precision 3."""
+"""Minimum elements of a row at which cuDNN's products in TF32 are split, as 12 of 16 recorded ones
+were. With shorter rows, 6 of 90 products were split; in half precision, 3 of 178."""
 _STEP = 32  # elements of a row that a block multiplies at a time
 
 

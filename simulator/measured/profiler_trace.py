@@ -78,8 +78,8 @@ class ProfiledStep:
 
     @property
     def span_s(self) -> float:
-        """Seconds from the first kernel's start to the last one's end; the profiler slows the host
-        down, so this is not the step's time."""
+        """Seconds from the first kernel's start to the last one's end: not the step's time, since
+        the profiler slows the host down."""
         ends = [k.start_s + k.duration_s for k in self.kernels]
         return max(ends) - min(k.start_s for k in self.kernels)
 
@@ -115,7 +115,7 @@ def read(path: Path) -> ProfiledStep:
         thread_ops.append((at, ProfiledKernel(e.name, e.ts * 1e-6, e.dur * 1e-6, calls)))
     if not thread_ops:
         raise InputError(
-            f"{path} has no kernels of a GPU among {len(events):,} events: expected a trace "
+            f"{path} has no GPU kernels among {len(events):,} events: expected a trace "
             "recorded with ProfilerActivity.CUDA; profile the step again with it"
         )
     thread_ops.sort(key=lambda pair: (pair[0], pair[1].start_s))
@@ -126,7 +126,7 @@ def _events(path: Path) -> list[_Event]:
     try:
         if path.exists() and not path.is_file():
             raise InputError(
-                f"cannot read the profiler trace {path}: {absence(path)}: expected a file of "
+                f"cannot read the profiler trace {path}: {absence(path)}: expected a trace of "
                 "torch.profiler; check the path"
             )
         with path.open("rb") as file:
@@ -136,7 +136,7 @@ def _events(path: Path) -> list[_Event]:
     except (OSError, EOFError, zlib.error) as error:
         what = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot read the profiler trace {path}: {what}: expected a file of torch.profiler; "
+            f"cannot read the profiler trace {path}: {what}: expected a trace of torch.profiler; "
             "check the path"
         ) from None
     if len(raw) > _MAX_BYTES:
@@ -145,7 +145,7 @@ def _events(path: Path) -> list[_Event]:
         return msgspec.json.decode(raw, type=_Document).events
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a profiler trace: {error}; expected a file of torch.profiler's "
+            f"{path} is not a profiler trace: {error}; expected a file written by torch.profiler's "
             "export_chrome_trace; choose another"
         ) from None
 
@@ -214,7 +214,7 @@ def _place(path: Path, place: int, e: _Event) -> str:
 
 
 def _step(events: Iterable[_Event]) -> tuple[float, float]:
-    """The begin and end of the last marked step, in microseconds."""
+    """The start and end of the last marked step, in microseconds."""
     marked = [e for e in events if e.cat == "user_annotation" and e.name.startswith(_STEP)]
     if not marked:
         return float("-inf"), float("inf")

@@ -52,8 +52,8 @@ def steps(gpu: str) -> tuple[MeasuredStep, ...]:
 
 
 def alike(scenario: Scenario) -> tuple[MeasuredStep, ...]:
-    """The steps that differ from a scenario only in batch and sequence. () for a scenario with
-    other kernels, changed figures of the GPU or another host, since no such step was timed."""
+    """The steps that differ from a scenario only in batch and sequence. Empty for a scenario with
+    other kernels, changed GPU figures or another host, since no such step was timed."""
     resolved = resolve(scenario)
     request = resolved.request
     plain = TraceRequest(

@@ -1,10 +1,10 @@
-"""Simulate ranks in order of time: hosts issue, streams execute, collectives wait for all ranks.
+"""Simulate ranks in time order: hosts issue, streams execute, collectives wait for all ranks.
 
 On each GPU a stream runs one kernel at a time. On a GPU with several streams, these rules apply:
 
 - a NCCL kernel that is ready while a kernel of another stream runs begins when that kernel ends,
   since that kernel's blocks hold the multiprocessors. On two H200s, a reduce-scatter of 165 µs
-  next to products of 1.45 ms runs once per product;
+  alongside products of 1.45 ms runs once per product;
 - while a NCCL kernel holds `channels` of the multiprocessors, waiting for its peers or not, other
   kernels run at (units − channels)/units of their speed;
 - a transfer that begins while other work runs takes `beside` times as long;
@@ -41,8 +41,8 @@ class _Simulation:
         for each in self.hosts:
             next(each)
 
-    # kinds of events: 0 a stream may begin its next kernel, 1 a kernel without collective may be
-    # done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
+    # kinds of events: 0 a stream may begin its next kernel, 1 a kernel that is not a collective may
+    # be done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
 
     def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
         self.order += 1
@@ -136,8 +136,8 @@ class _Simulation:
     # -- streams ---------------------------------------------------------------------------
 
     def begin(self, r: int, stream: int, now: float, others: bool = False) -> None:
-        """Begin the next kernel of a stream if nothing blocks it; `others` may begin at once
-        too."""
+        """Begin the next kernel of a stream if nothing blocks it. With `others`, other streams may
+        begin kernels at the same time."""
         rank = self.ranks[r]
         queue = rank.queues.get(stream)
         if not queue or stream in rank.running:

@@ -24,12 +24,12 @@ class Passes:
 
     @property
     def forwards(self) -> list[range]:
-        """The forward pass in order of time."""
+        """The forward pass in time order."""
         return [self.before, *self.forward, self.head]
 
     @property
     def backwards(self) -> list[range]:
-        """The backward pass in order of time."""
+        """The backward pass in time order."""
         return [self.head_backward, *reversed(self.backward), self.after]
 
 
@@ -85,7 +85,7 @@ def _passes(trace: Trace, blocks: str, entries: list[Run], number: int) -> Passe
     forwards[-1] = range(forwards[-1].start, left)
     rest = range(left, forward[-1].end)
     turn = _first(trace, rest, lambda op: op.phase == "backward")
-    # as many ops outside blocks follow block 0 as follow block 1: sums of gradients
+    # the same number of ops outside blocks follows both blocks: they sum gradients
     trailing = backward[1].end - end_inside(backward[1]) if count > 1 else 0
     done = min(backward[0].end, end_inside(backward[0]) + trailing)
     backwards = [run.ops for run in backward]

@@ -1,8 +1,8 @@
 """The distinct ranks of a network's step under a layout, from a trace of a few blocks.
 
-FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; then equal blocks are
-repeated, pipeline stages are cut out, and DDP buckets are inserted. Networks with unequal blocks
-are traced as a whole.
+FSDP2 and tensor parallelism are traced as torch runs them, over four blocks; then identical blocks
+are repeated, pipeline stages are cut out, and DDP buckets are inserted. Networks whose blocks
+differ are traced as a whole.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _pipeline(step: NetworkStep, spread: Layout, cluster: Cluster, microbatches:
     layers = layers_of(step)
     parts = spread.pp * spread.chunks
     if layers is None or layers % parts:
-        has = "no list of equal blocks" if layers is None else f"{layers} layers"
+        has = "no list of identical blocks" if layers is None else f"{layers} layers"
         raise InputError(
             f"pp = {spread.pp}{f' with {spread.chunks} chunks' if spread.chunks > 1 else ''} does "
             f"not divide {step.network}, which has {has}: expected a divisor; choose another pp"
@@ -139,7 +139,7 @@ def _microbatches(batch: int, spread: Layout) -> int:
 
 
 def layers_of(step: NetworkStep) -> int | None:
-    """The number of equal blocks of a network of the catalogue; None if its blocks differ."""
+    """The number of identical blocks of a network of the catalogue; None if its blocks differ."""
     return depth(step.network, step.sizes)
 
 

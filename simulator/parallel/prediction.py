@@ -89,7 +89,7 @@ class RankPrediction:
 class ParallelPrediction:
     """The prediction of a step over several GPUs. Times in seconds, memory in bytes.
 
-    period_s        a step, steps back to back, on the slowest rank
+    period_s        time per back-to-back step, on the slowest rank
     interval_s      80% interval of period_s
     communication_s time in which collectives move data, on the rank with the most
     exposed_communication_s  the part of communication_s in which no other kernel runs

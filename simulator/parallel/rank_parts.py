@@ -144,7 +144,7 @@ def _row(p: ParallelPrediction, each: list[tuple[RankKernel, float, Choice]]) ->
 
 def exposed(kernels: Sequence[RankKernel]) -> Iterator[tuple[RankKernel, float]]:
     """Each collective of a rank with the seconds in which it moves data and no other kernel runs;
-    if several collectives run at once, only the first that began counts."""
+    if several collectives run at once, only the one that began first counts."""
     covered = sorted((k.start_s, k.end_s) for k in kernels if k.collective is None)
     moving = [k for k in kernels if k.collective is not None]
     place, until = 0, float("-inf")

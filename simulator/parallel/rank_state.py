@@ -88,7 +88,8 @@ class RankState:
         return ceil(blocks / units) / ceil(blocks / free) if blocks else free / units
 
     def computes(self, now: float, machine: Machine) -> bool:
-        """Whether a kernel without collective runs, or begins as soon as a gap is over."""
+        """Whether a kernel that is not a collective runs, or can begin within the gap between
+        kernels."""
         if self.left:
             return True
         soon = now + machine.gap_s + 1e-12

@@ -29,8 +29,8 @@ from simulator.simulate.step import share_kernel_times
 
 
 def resharded(trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> Trace | None:
-    """The trace of rank 0 of the ranks `after`, from that of rank 0 of the ranks `before`; None if
-    the sizes of the weights do not follow from it, as in inference."""
+    """The trace of rank 0 among the ranks `after`, from that of rank 0 among the ranks `before`;
+    None if the sizes of the weights do not follow from it, as in inference."""
     try:
         other = _Resharding(trace, before, after).trace()
     except UnknownSizeError:

@@ -1,4 +1,4 @@
-"""The signatures of an FSDP2 step's ops if the step runs on another number of ranks."""
+"""The signatures of an FSDP2 step's ops if the step runs on a different number of ranks."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ STEPS = 3
 far ahead as possible."""
 _NUDGE = 1e-4  # slowdown of all transfers; times of the schedule are linear in it
 _BESIDE = 1.3
-"""Slowdown of a transfer next to another kernel: 1.18 with small products, 1.4 with elementwise
+"""Slowdown of a transfer during another kernel: 1.18 with small products, 1.4 with elementwise
 kernels and copies (two H200s, `calibration/measurements/h200_sxm_x2`)."""
 
 

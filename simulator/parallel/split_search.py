@@ -85,8 +85,8 @@ def search_splits(
     most: int = _PREDICTED,
 ) -> Splits:
     """The splits of a step over all GPUs of a cluster; `step.batch` is that of all GPUs together
-    (default: one sample a GPU). `layouts` are the splits to try (default: all), of which `most` are
-    predicted in full. Raises InputError if the step has no split, or none that fits."""
+    (default: one sample per GPU). `layouts` are the splits to try (default: all), of which `most`
+    are predicted in full. Raises InputError if the step has no split, or none that fits."""
     check_mode(mode)
     driver = (host if isinstance(host, Host) else find_host(host)).of_ranks(cluster.gpus)
     report = progress or _silent

@@ -60,7 +60,7 @@ def _of_step(vary: _Variation) -> Assumption:
         vary.token_s(None, replace(vary.machine, step=step.scaled(times))) for times in ends
     )
     return Assumption(
-        "time of a step",
+        "step time",
         "as predicted",
         "the 80% interval of kernels, collectives and host",
         f"× {ends[0]:.2f}",
@@ -78,7 +78,7 @@ def _of_load(vary: _Variation) -> list[Assumption]:
         return [
             Assumption(
                 name,
-                "of the trace",
+                "from the trace",
                 "your trace",
                 "0.75×",
                 "1.25×",
@@ -86,8 +86,8 @@ def _of_load(vary: _Variation) -> list[Assumption]:
             )
             for name, column in (
                 ("requests a second", "rate"),
-                ("tokens of the prompts", "prompt"),
-                ("tokens of the outputs", "output"),
+                ("prompt tokens", "prompt"),
+                ("output tokens", "output"),
             )
         ]
     if not (work.prompt and work.output):
@@ -97,7 +97,7 @@ def _of_load(vary: _Variation) -> list[Assumption]:
     rows = [_of_number("requests a second", rate, *rates)]
     for name, tokens in (("prompt", work.prompt), ("output", work.output)):
         ends = [vary.with_work(**{name: _times(tokens, t)}) for t in (0.75, 1.25)]
-        rows.append(_of_number(f"tokens of the {name}", tokens.mean, *ends))
+        rows.append(_of_number(f"{name} tokens", tokens.mean, *ends))
     return rows
 
 
@@ -144,25 +144,25 @@ def _of_server(vary: _Variation) -> list[Assumption]:
     half_budget = max(work.token_budget // 2, work.max_requests)
     return [
         Assumption(
-            "token budget of an iteration",
+            "token budget per iteration",
             amount(work.token_budget),
             rule,
             "half",
-            "as it is",
+            "unchanged",
             vary.with_work(token_budget=half_budget),
             vary.token_s(),
         ),
         Assumption(
-            "sequences at once, at most",
+            "maximum sequences at once",
             f"{work.max_requests}",
             rule,
             "half",
-            "as it is",
+            "unchanged",
             vary.with_work(max_requests=max(work.max_requests // 2, 1)),
             vary.token_s(),
         ),
         Assumption(
-            "block of the cache",
+            "cache block",
             f"{work.cache_block} tokens",
             "vLLM's default" if work.cache_block == 16 else _YOURS,
             "1 token",
@@ -171,7 +171,7 @@ def _of_server(vary: _Variation) -> list[Assumption]:
             vary.with_work(cache_block=128),
         ),
         Assumption(
-            "memory that may be used",
+            "usable memory",
             f"{work.memory_share:.0%}",
             "vLLM's default",
             "80%",
@@ -202,7 +202,7 @@ def _of_cache(vary: _Variation) -> list[Assumption]:
         link = work.kv_link_bytes_per_s
         rows.append(
             Assumption(
-                "link of a prefill GPU",
+                "prefill GPU's link",
                 f"{link / 1e9:g} GB/s",
                 "a network card of 400 Gb/s each, as in a DGX H100" if link == 50e9 else _YOURS,
                 "0.25×",

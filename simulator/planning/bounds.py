@@ -15,7 +15,7 @@ from simulator.planning.step.traced_step import NetworkSize, sizes_of
 from simulator.planning.wording import latency
 
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
-"""Bits of a parameter, by precision; a scale of 8 bits for each 16 values of nvfp4."""
+"""Bits of a parameter, by precision; nvfp4 has an 8-bit scale per 16 values."""
 _SURE = (
     1.2  # factor on the share of tokens that may be late: a margin for the spread of random draws
 )

@@ -18,7 +18,7 @@ def unpriced_limit(prices: Prices, limit_usd: float | None, usd: float | None) -
     if limit_usd is None or usd is not None:
         return ""
     limit = prices.currency.text(limit_usd)
-    return f"no price is known, so that its cost cannot be compared with {limit}"
+    return f"no price is known, so its cost cannot be compared with {limit}"
 
 
 @dataclass(frozen=True)

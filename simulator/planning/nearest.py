@@ -22,7 +22,7 @@ _LIMITS, _LOAD, _MEMORY, _OTHER = range(4)
 
 @dataclass(frozen=True)
 class Shortage:
-    """Why a candidate was not tried. `excess` is the factor by which it exceeds a limit, at least;
+    """Why a candidate was not tried. `excess` is the least factor by which it exceeds a limit;
     infinity if a larger limit does not help. `key` is the key of the spec that sets the limit."""
 
     reason: str
@@ -79,7 +79,7 @@ def _hint(near: _Miss, kind: str) -> str:
     if near.key in ("limits.cost", "limits.budget"):
         return f"; raise {near.key}, or add cheaper GPUs"
     if near.key == "limits.deadline":
-        return f"; raise {near.key}, candidates.counts, or add faster GPUs"
+        return f"; raise {near.key} or candidates.counts, or add faster GPUs"
     more = ", a lower precision or larger splits" if kind == "serving" else " or a lower precision"
     return f"; raise {near.key}, or add faster GPUs{more}"
 

@@ -28,8 +28,8 @@ class Price:
 def price(gpu: GPU, prices: Prices, run_s: float | None = None) -> Price | None:
     """The price of a GPU, or None; without a price, the plan counts GPU-hours.
 
-    If the user gives several rents, the lowest applies. A run of `run_s` seconds pays for whole
-    terms of a reservation; a service, which does not end, pays for its hours.
+    If the user gives several rental prices, the lowest applies. A run of `run_s` seconds pays for
+    whole terms of a reservation; a service, which does not end, pays for its hours.
     """
     rents: list[Price] = []
     if gpu.id in prices.hourly_usd:

@@ -137,8 +137,7 @@ def _slow(spec: Spec, machine: Machine, state: Steady, most: float) -> dict[str,
         "largest_rate_per_s": most,
         "per_token_s": state.iteration_s,
         "steady_per_token_s": state.iteration_s,
-        "reason": f"{above('a mean iteration', state.iteration_s, limit)}, so that it was not "
-        "simulated",
+        "reason": f"{above('a mean iteration', state.iteration_s, limit)}, so it was not simulated",
     }
 
 

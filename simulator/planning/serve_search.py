@@ -108,7 +108,7 @@ def search(
 
 def _sharing_traces(groups: Sequence[tuple[str, GPU]], network: str) -> list[int]:
     """The order in which to plan pairs of a precision and a card: those that share a trace, and
-    then the kernels of its ops, follow each other, since only the latest traces are kept."""
+    then the kernels of its ops, follow each other, since only the latest traces are cached."""
     keys = [
         (precision, traced_properties(network, card), (card.units, card.compute_capability))
         for precision, card in groups

@@ -185,7 +185,7 @@ def _candidates(table: Mapping[str, Any]) -> Candidates:
         per_gpu[card] = Choices(**_tried(where, choices), use=use)
     if ids is not None and not any(per_gpu.get(card, Choices()).use for card in ids):
         raise InputError(
-            "every GPU has use = false: expected one to choose from; set use = true for one"
+            "every GPU has use = false: expected at least one candidate; set use = true for one"
         )
     return Candidates(**values, per_gpu=per_gpu)
 

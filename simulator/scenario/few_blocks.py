@@ -1,4 +1,4 @@
-"""The trace of a deep catalogue network, derived from a trace of a few of its equal blocks."""
+"""The trace of a deep catalogue network, derived from a trace of a few of its identical blocks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _ATTEMPTS = 2
 """The first trace also counts work that a process does once, so a second attempt may succeed."""
 _GROWTHS: LRUCache[Growth | None] = LRUCache(64)
 _LAST: LRUCache[tuple[Trace, Facts]] = LRUCache(1)
-"""The last trace of a few blocks: the first result reuses it after the growth is derived."""
+"""The last trace of a few blocks, which was traced to derive the growth and serves the first
+request."""
 
 
 def trace_of_few_blocks(

@@ -12,7 +12,7 @@ from simulator.scenario.scenario import Scenario
 
 def file_stamps(scenario: Scenario) -> tuple[Stamp | None, ...]:
     """Stamps of the GPU, cluster and host files that a scenario names, and of the user's GPUs. They
-    change when one of these files is edited, which leaves the scenario's key as it is."""
+    change when one of these files is edited, whereas the scenario's key does not."""
     named = [Path(text) for text in _texts(scenario) if text.lower().endswith((".toml", ".json"))]
     return tuple(stamp(path) for path in [*named, *files(users(), "*.toml")])
 

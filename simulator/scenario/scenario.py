@@ -4,8 +4,8 @@
     faster = apply(scenario, "cuda_graph")      # simulator.whatif
     predict(faster).period_s
 
-A scenario is plain data. What-ifs are a list next to the original fields; undoing one removes it
-from the list.
+A scenario is plain data. What-ifs are a list that leaves the other fields unchanged; undoing one
+removes it from the list.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The reuse distance of an access is the traffic since the same storage was last touched. It depends
 on the network alone; whether it fits depends on the GPU. A storage that is older than the step was
-last touched by the step before. As the allocator gives freed memory to later tensors, the step
+last touched by the step before. Because the allocator gives freed memory to later tensors, the step
 touches no more distinct bytes in between than its peak memory.
 """
 

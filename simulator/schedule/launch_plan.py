@@ -42,7 +42,7 @@ def share_structure(family: object, trace: Trace) -> None:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """A trace and its kernels."""
+    """A trace with its kernels, and figures that are derived from both."""
 
     trace: Trace
     lowered: Lowered

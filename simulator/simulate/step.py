@@ -264,8 +264,8 @@ def _notes(trace: Trace, gpu: GPU, profile: Profile) -> tuple[str, ...]:
     if other and gpu.id != profile.gpu:
         low, high = other.interval
         notes.append(
-            f"{gpu.name} runs {other.runs}: {other.note}; predicted with the shares of peak of "
-            f"an H200's kernels; the interval covers {low:g} to {high:g} times the period"
+            f"{gpu.name} runs {other.runs}: {other.note}; predicted with the shares of peak that "
+            f"an H200's kernels reach; the interval covers {low:g} to {high:g} times the period"
         )
     missing = [
         name

@@ -74,7 +74,7 @@ class TraceCache:
         """The trace stored under this key; else the result of `make()`, which is then stored if
         `is_stored()`.
 
-        Errors of writing, such as a full disk, are ignored.
+        Write errors, such as a full disk, are ignored.
         """
         path = self.folder / f"{name}{_SUFFIX}"
         if is_file(path):
@@ -108,7 +108,7 @@ class TraceCache:
             return None
 
     def put_record(self, name: str, record: Any) -> None:
-        """Store a small record; errors of writing are ignored."""
+        """Store a small record; write errors are ignored."""
         path = self.folder / f"{name}{_RECORD}"
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ class TraceCache:
         return None
 
     def put_blocks(self, name: str, content: bytes) -> None:
-        """Store blocks; errors of writing are ignored."""
+        """Store blocks; write errors are ignored."""
         path = self.folder / f"{name}{_BLOCKS}"
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -132,11 +132,11 @@ class TraceCache:
             self._evict(path)
 
     def families(self, name: str) -> Path:
-        """The file of the families of this key, which need not exist."""
+        """The path of this key's families; the file need not exist."""
         return self.folder / f"{name}{_FAMILIES}"
 
     def put_families(self, name: str, symbolic: Symbolic) -> None:
-        """Store families; errors of writing are ignored."""
+        """Store families; write errors are ignored."""
         with suppress(InputError, OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             save_families(symbolic, self.families(name))

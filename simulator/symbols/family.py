@@ -191,7 +191,9 @@ class Family:
         points. These change if edited code runs the same ops; the caller must check the ops at
         other points. Raises ProgramMismatchError if the trace has more or fewer ops."""
         if len(trace.ops) != len(self.rows):
-            raise ProgramMismatchError(f"{len(trace.ops)} ops came, expected {len(self.rows)}")
+            raise ProgramMismatchError(
+                f"the trace has {len(trace.ops)} ops, expected {len(self.rows)}"
+            )
         counts = [[getattr(op, name) for op in trace.ops] for name in COUNTED]
         names = (*TAIL, "code")
         kind, content = self.header

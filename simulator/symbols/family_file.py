@@ -40,7 +40,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Atom(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """`expressions.Atom`."""
+    """`expressions.Atom`, as the file stores it."""
 
     axis: Annotated[int, msgspec.Meta(ge=0, le=TOKENS)]
     divisor: Annotated[int, msgspec.Meta(ge=1)]
@@ -113,9 +113,9 @@ def unpacked(data: bytes) -> bytes:
 
 
 def as_half(content: bytes, half: str) -> bytes:
-    """The msgpack of a file with another dtype of 16 bits in place of bfloat16, which is a whole
-    text or the end of a text such as "torch.bfloat16"; unchanged if `half` is empty. The result is
-    a guess, to be compared with traces."""
+    """The msgpack of a file with the 16-bit dtype `half` in place of bfloat16, in texts "bfloat16"
+    and "torch.bfloat16"; unchanged if `half` is empty. The result is a guess, to be compared with
+    traces."""
     for prefix in ("", "torch.") if half else ():
         content = content.replace(_text(prefix + "bfloat16"), _text(prefix + half))
     return content

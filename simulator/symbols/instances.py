@@ -109,8 +109,8 @@ class Grid:
 
 _KINDS_OF = Derived[Kind](_KINDS)
 _KNOWN_GRIDS: OrderedDict[tuple[int, bytes], Grid] = OrderedDict()
-"""Grids by the identity of their family, which they hold a reference to, and by sizes; the least
-recently used one is first."""
+"""Grids by the identity of their family (each holds a reference to it) and by sizes, the least
+recently used first."""
 _LOCK = RLock()
 _FIXED = Derived[dict[int, Launched]](_KINDS)
 _SLOT_KINDS = Derived[dict[str, tuple[str, int]]]()

@@ -24,7 +24,7 @@ class Program(NamedTuple):
 
 
 def program(trace: Trace) -> Program:
-    """The program of a trace."""
+    """The program of a trace: equal for traces that differ only in sizes."""
     signatures, rows = trace.signatures
     kinds = [_kind(signature) for signature in signatures]
     ops: list[Hashable] = [

@@ -1,4 +1,4 @@
-"""Errors of networks that cannot be traced anywhere, as a text whose sizes are expressions of batch
+"""Errors of networks that cannot be traced anywhere, as texts whose sizes are expressions of batch
 and sequence."""
 
 from __future__ import annotations

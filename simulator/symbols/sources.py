@@ -30,8 +30,7 @@ def source_digests(path: Path) -> dict[str, str]:
 
 
 def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> None:
-    """Add a file of the user and everything that it imports. A package of the user is added as a
-    whole."""
+    """Add a user's file and everything that it imports. A user's package is added as a whole."""
     if path in digests:
         return
     try:

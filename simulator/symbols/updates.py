@@ -1,10 +1,10 @@
 """The update of a training step: the ops of its optimizer, apart from those of the network.
 
 An optimizer's ops depend on the parameters, and on the layout and the order of their gradients. One
-update completes all families of a network in which these are the same, which a comparison with
-traces must show. An update is stored as a trace of these ops. Its storages are all weights, then
-all gradients, in the order of the step, then those of the optimizer. Its other fields that depend
-on the network are empty.
+update completes all families of a network in which these are the same, as a comparison with traces
+must show. An update is stored as a trace of these ops. Its storages are all weights, then all
+gradients, in the order of the step, then those of the optimizer. Its other fields that depend on
+the network are empty.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of           the profile whose kernels it runs
     kernel_s     additional seconds of each kernel without tiles
     graph_gap_s  seconds between kernels of a graph
-    interval     10th and 90th percentile of measured over predicted GPU-busy times of steps, and
-                 periods of graphs, none of them fitted
+    interval     10th and 90th percentile of measured over predicted GPU-busy times of steps and
+                 periods of graphs that were not fitted
     """
 
     version: int

@@ -35,7 +35,7 @@ _Kind = TypeVar("_Kind")
 _PRODUCTS = ("gemm", "gemv", "conv", "attention")
 _COUNTED = ("pointwise", "foreach", "norm_apply", "softmax", "generated", "fused")
 """Families whose kernels execute the instructions that their costs count. In the machine code of
-nvcc 13.0 for compute capability 9.0, a vectorized loop executes 30 instructions an element for a
+nvcc 13.0 for compute capability 9.0, a vectorized loop executes 30 instructions per element for a
 cosine (27 counted). It executes 30 for an exact GELU (27), 19 for a hyperbolic tangent (17) and 12
 for an exponential (10). Such a loop takes 1.7 times as long as issuing its instructions, because
 instructions wait for each other."""
@@ -242,7 +242,7 @@ def chip_joules(
     gpu: GPU,
     known: Energies,
 ) -> ChipJoules:
-    """The joules of each work."""
+    """The joules of each work, which computes for `compute_s`."""
     amounts = [features(work, gpu) for work in works]
     watts = [known.computing_w(work, gpu) for work in works]
     on_tensor = [computing(work) == "tensor" for work in works]

@@ -1,11 +1,11 @@
 """The 80% interval of a step's period: GPU work by the GPU's profile, host work by the spread
 between machines with the same host (`Host.spread`), or with the same host and GPU.
 
-The default host was measured with the measured GPU. Another GPU is usually in a machine of the same
-age as the GPU. Compared with the fastest host measured here, NVIDIA's EfficientNets at small
-batches (NVIDIA/DeepLearningExamples, Apache-2.0) take 1.8 to 2.3 times as long on a DGX A100. On a
-DGX-1 with V100s they take 2.7 to 3.2 times as long, at any of these batches. That fastest host is
-1.5 times as fast as the default one.
+The default host was measured with the measured GPU. Another GPU is usually in a machine of its own
+age. Compared with the fastest host measured here, NVIDIA's EfficientNets at small batches
+(NVIDIA/DeepLearningExamples, Apache-2.0) take 1.8 to 2.3 times as long on a DGX A100. On a DGX-1
+with V100s they take 2.7 to 3.2 times as long, at any of these batches. That fastest host is 1.5
+times as fast as the default one.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Experts of a process as a file holds them.
 
     size     number of points of each expert
-    points   indices of these points, [experts, size] of 16 bits; the first is the cell's centre
-    weights  weights of these points, [experts, size] of 32 bits
+    points   16-bit indices of these points [experts, size]; the first is the cell's centre
+    weights  32-bit weights of these points [experts, size]
     """
 
     size: int
@@ -50,7 +50,7 @@ class Experts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.frombuffer(self.points, "<u2").reshape(-1, self.size)
 
     def check(self, points: int) -> None:
-        """Raises ValueError if these are not experts for a process over `points` points."""
+        """Raise ValueError unless these are experts for a process over `points` points."""
         cells = self.size and len(self.points) // (2 * self.size)
         if self.size < 1 or cells < 1 or len(self.points) != 2 * self.size * cells:
             raise ValueError(f"experts without {self.size} points each")

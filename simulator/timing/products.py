@@ -1,4 +1,4 @@
-"""Products of matrices by a single thread.
+"""Matrix products on a single thread.
 
 OpenBLAS divides a product among all cores. The products of a prediction take less than a
 millisecond. On a busy computer threads that wait for each other take five times as long, and with

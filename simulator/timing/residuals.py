@@ -40,8 +40,8 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     features   names of the coordinates, as in `features`
     lengths    distance along each coordinate at which the covariance falls to 1/e
-    points     hundredths of the coordinates [kernels, features], of 16 bits
-    values     ten-thousandths of log(measured / roofline) [kernels], of 16 bits
+    points     hundredths of the coordinates [kernels, features], 16 bits each
+    values     ten-thousandths of log(measured / roofline) [kernels], 16 bits each
     spread     standard deviation of the values between distant shapes
     noise      standard deviation between kernels of the same shape
     experts    the solved process over these points; if None, it is solved at its first use
@@ -63,7 +63,7 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
                 f"each of {kernels} values"
             )
         if len(self.lengths) != len(self.features):
-            raise ValueError(f"{len(self.lengths)} lengths of {len(self.features)} features")
+            raise ValueError(f"{len(self.lengths)} lengths for {len(self.features)} features")
         if not all(0 < length <= _LONGEST for length in self.lengths):
             raise ValueError(f"a length that is not above 0 and at most {_LONGEST:g}")
         if self.experts is not None:

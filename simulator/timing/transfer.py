@@ -10,8 +10,8 @@ power of the time is the sum of their p-th powers, where p is `_OVERLAP` or `_IN
 Both exponents are rounded from public measurements: attention and products on an A100 and an L40S
 (NVIDIA AIConfigurator, Apache-2.0), whole networks on an RTX 3090 and an RTX 4090
 (huggingface/pytorch-image-models, Apache-2.0). For each of A100, H100, B200, L40S, RTX 3090, RTX
-4090, T4 and V100, the exponents and `_BESIDE` were also chosen without its measurements. The GPU's
-median error then changes by 1.6 points for an L40S and by at most 0.6 points for the others.
+4090, T4 and V100, the exponents and `_BESIDE` were also chosen without its measurements. A GPU's
+median error then changes by 1.6 points for an L40S, and by at most 0.6 points for the others.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _batch(work: Work) -> int:
 
 
 def _product(work: Work) -> Product:
-    """Any tiled work as a product."""
+    """The product that a tiled work computes."""
     d = work.dims
     if work.family == "gemm":
         return Product(d["b"], d["m"], d["n"], d["k"])

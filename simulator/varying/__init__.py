@@ -1,4 +1,4 @@
-"""Vectorized execution of code that is written for one number.
+"""Vectorized execution of code written for single numbers.
 
 Costs and lowerings are written for the sizes of one op. `walked` runs them with a `Varying`, an
 array with one number per point, in place of each size. If a condition (`if n > 1`) has the same

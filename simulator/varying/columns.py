@@ -24,7 +24,7 @@ def anywhere(value: Any) -> bool:
 
 
 def stacked(values: Sequence[Any], counts: Sequence[int] | None) -> Floats:
-    """Concatenate numbers, each for its count of points; one each if `counts` is None."""
+    """Concatenate numbers, each repeated for its count of points (once if `counts` is None)."""
     if counts is None:
         return np.array(values, np.float64)
     column = np.empty(sum(counts))

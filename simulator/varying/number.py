@@ -1,8 +1,8 @@
 """One number at many points, with the arithmetic of plain Python numbers.
 
 Integers have 64 bits as long as they fit and are Python integers otherwise; `most` is an upper
-bound derived from the operands. Divisions of integers above 2^53 are Python's too, so that every
-result equals Python's at each point, to the last bit.
+bound derived from the operands. Integers above 2^53 are divided in Python too, so that every result
+equals Python's to the last bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXACT = 2**53  # integers up to here are floats too
 _NUMBERS: tuple[type[Any], ...] = (int, float, np.integer, np.floating, np.bool_)
 _BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
 _ARRAY: type[Any] = np.ndarray
-_UNTYPED: Any = operator  # typeshed gives some of its functions no types
+_UNTYPED: Any = operator  # typeshed has no types for some of its functions
 _type: Callable[[Any], Any] = type
 
 
@@ -42,7 +42,7 @@ class Varying(AsOne):
         self.most = _most(values) if most is None else most
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Apply numpy functions of numbers point by point; next to an array, a varying number
+        """Apply numpy functions of numbers point by point; combined with an array, a varying number
         counts as one number."""
         if method != "__call__" or more or not all(isinstance(i, _NUMBERS) for i in inputs):
             plain = [i.one() if type(i) is Varying else i for i in inputs]
@@ -262,7 +262,7 @@ def from_python(values: list[Any], path: Path) -> Varying:
 
 
 def _shrunk(values: NDArray[Any], on: Varying | Path) -> Varying:
-    """Python numbers as 64 bits if they fit."""
+    """Python numbers as 64-bit integers if they fit."""
     path = on.path if type(on) is Varying else on
     assert isinstance(path, Path)
     if isinstance(values.flat[0], float):

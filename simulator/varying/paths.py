@@ -119,8 +119,8 @@ def _gathered(values: Sequence[Any], path: Path) -> Any:
 
 
 def in_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Call a function with arrays [points] for its varying arguments; it returns an array. One
-    number for plain arguments is returned as a plain number."""
+    """Call a function with arrays [points] for its varying arguments; it returns an array. If all
+    arguments are plain and the result is one number, it is returned as a plain number."""
 
     @wraps(function)
     def evaluate(*arguments: Any) -> Any:

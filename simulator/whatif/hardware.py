@@ -84,7 +84,7 @@ def l2_bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScen
 
 @whatif("hardware")
 def memory(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
-    """Size of the memory. It decides whether a step fits and changes no time."""
+    """Size of the memory. It decides whether a step fits; times do not change."""
     return _scaled(resolved, times, "memory_bytes")
 
 

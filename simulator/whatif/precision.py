@@ -37,7 +37,7 @@ def precision(
     if dtype.startswith("autocast"):
         raise InputError(
             f"precision: {dtype} of {modules!r}: expected fp32, bf16 or fp16 for a part of a "
-            "network; give the whole network autocast"
+            "network; apply autocast to the whole network"
         )
     others = tuple(pair for pair in resolved.request.module_dtypes if pair[0] != modules)
     pairs = tuple(sorted((*others, (modules, dtype))))

@@ -95,7 +95,7 @@ def _design(scenario: Scenario, axes: Mapping[str, Any], sample: int | None, see
 
 def _values(scenario: Scenario, name: str, listed_values: Any) -> tuple[Value, ...]:
     if listed_values == []:
-        raise InputError(f"axis {name!r} has no values: expected some; add them")
+        raise InputError(f"axis {name!r} has no values: expected at least one; list it")
     if name == WHATIFS:
         return _whatifs(scenario, listed_values)
     if listed_values is None or listed_values == _ALL:

@@ -81,11 +81,11 @@ def design(
     sample larger than the number of combinations."""
     if not axes:
         raise InputError(
-            "a design without axes: expected at least one, such as batch=1:512; add one"
+            "a design without axes: expected at least one; add an axis, such as batch=1:512"
         )
     for name, values in axes.items():
         if not values:
-            raise InputError(f"axis {name!r} has no values: expected some; add them")
+            raise InputError(f"axis {name!r} has no values: expected at least one; list it")
     order = [n for n in _FIRST if n in axes]
     order += [n for n in axes if n not in (*_FIRST, *_LAST)]
     order += [n for n in _LAST if n in axes]
@@ -97,8 +97,8 @@ def design(
         )
     if sample is not None and not 1 <= sample <= whole.combinations:
         raise InputError(
-            f"a sample of {sample:,}: expected 1 to {whole.combinations:,}, the combinations of "
-            "the axes; correct it"
+            f"a sample of {sample:,}: expected 1 to {whole.combinations:,}, the number of "
+            "combinations of the axes; correct it"
         )
     return whole
 

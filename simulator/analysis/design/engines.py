@@ -45,7 +45,7 @@ class DesignTask:
     """Predict chunks of a design, in the process to which the task is sent.
 
     `limits` bound the process that runs a user's code; None if the predicting process runs that
-    code itself. `limit_s` is the time limit of a trace. Raises InputError in a process that has
+    code itself. `limit_s` is the time limit of a trace. Raises InputError in a process that runs
     another release of the simulator.
     """
 
@@ -58,8 +58,8 @@ class DesignTask:
         """The rows of points of the design."""
         if self.release != release():
             raise InputError(
-                "--engine: its workers have another release of Ridgepoint: expected the release of "
-                "this process; install it there"
+                "--engine: its workers run another release of Ridgepoint than this process: "
+                "expected the same release; install it there"
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         self._supervise()
@@ -77,7 +77,7 @@ class DesignTask:
 
 
 def task(design: Design) -> DesignTask:
-    """The task of predicting a design's points by this release, with the limits of this process for
+    """The task that predicts a design's points with this release, and with this process's limits on
     a user's code."""
     return DesignTask(design, release(), ISOLATION.limits, _limit_s())
 

@@ -111,8 +111,8 @@ class RowsFile:
         head = _line(lines[0])
         if head is None or head.get("format") != FORMAT:
             raise InputError(
-                f"--into {self.path}: not a file of rows: expected one that a sweep has written, "
-                "or none; name another file"
+                f"--into {self.path}: not a file of rows: expected a file that a sweep has "
+                "written, or a new file; name another file"
             )
         own = self._header()
         whose = {"version": "another format", "release": "another release of Ridgepoint"}
@@ -125,9 +125,8 @@ class RowsFile:
                 )
         if changed := changed_files(head["networks"], own["networks"]):
             raise InputError(
-                f"--into {self.path}: holds rows of networks before {', '.join(changed)} changed: "
-                "expected the files that its rows were predicted from; restore them, or name "
-                "another file"
+                f"--into {self.path}: {', '.join(changed)} changed after its rows were predicted: "
+                "expected the same files; restore them, or name another file of rows"
             )
         for text in filter(None, lines[1:]):
             line = _line(text)
@@ -162,7 +161,7 @@ class RowsFile:
         except OSError as error:
             raise InputError(
                 f"--into {self.path}: cannot write: {error.strerror}: expected free space; the "
-                "rows so far are kept: free some and run the same command again"
+                "rows so far are stored. Free some space and run the same command again"
             ) from error
 
 

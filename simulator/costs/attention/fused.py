@@ -16,9 +16,9 @@ from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
 DRAWN = 33
-"""Issue slots of dropout's random number per score, which overlap with nothing else. The best fits
-to cuDNN's forward kernels are 33 and 34 (8 × 12 heads of length 128, 4 × 12 of 512), and 33 and 30
-to two held-out kernels (8 × 12 of 1,024, 32 × 12 of 256); to the backward kernels, 24 to 29."""
+"""Issue slots of dropout's random number per score, which overlap with nothing else. Best fits: 33
+and 34 to cuDNN's forward kernels (8 × 12 heads of length 128, 4 × 12 of 512), 33 and 30 to two
+held-out ones (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 to the backward kernels."""
 
 
 class _Shape(NamedTuple):
@@ -117,7 +117,7 @@ def flash_backward(op: Signature) -> tuple[Work, ...]:
 
 
 def _library_kernel(work: Work, name: str, op: Signature) -> Work:
-    """The work of a call that a kernel of the attention library runs, not one of ATen."""
+    """The work of a call that a kernel of the attention library runs, not a kernel of ATen."""
     dims = {**work.dims, "variant": name, "backend": _backend(op), "d": _shape(op).d}
     return replace(work, dims=dims)
 

@@ -102,7 +102,7 @@ cost("aten.index_select.default", "aten.index_select.out")(rows)
 
 @cost("aten.gather.default", "aten.gather.out", "aten.take.default")
 def gather(op: Signature) -> Work:
-    """One kernel: each element of the result from its index."""
+    """One kernel, which reads one element per index."""
     return _elements(op, op["self"], op["index"].nbytes, 1, "elements")
 
 

@@ -88,7 +88,7 @@ def copy_onto(x: Tensor, out: Tensor) -> Work:
 
 
 def copy(x: Tensor, write_bytes: int) -> Work:
-    """A kernel that copies a tensor in another order than its order in memory."""
+    """A kernel that copies a tensor in an order other than its order in memory."""
     return strided_copy(x, Tensor(x.shape, x.dtype, row_major(x.shape)), write_bytes)
 
 
@@ -118,7 +118,7 @@ def strided_copy(x: Tensor, out: Tensor, write_bytes: int) -> Work:
 
 
 def fastest_dim(tensor: Tensor) -> int:
-    """The dimension of the smallest stride, as a negative index; 0 if no dimension has 2
+    """The dimension with the smallest stride, as a negative index; 0 if no dimension has 2
     elements."""
     pairs = zip(tensor.stride, tensor.shape, strict=True)
     steps = [(step, -i) for i, (step, size) in enumerate(pairs) if size > 1 and step > 0]

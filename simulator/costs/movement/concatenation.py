@@ -23,7 +23,7 @@ _BATCHED_DIMS = 4
 _BLOCK_BYTES = 128 * 16
 """Bytes that one block of `CatArrayBatchedCopy_vectorized` copies at a time: 16 per thread."""
 _SECTOR_BYTES, _LINE_BYTES = 32, 128
-"""The smallest part of a line that L2 delivers, and the line."""
+"""Bytes of the smallest part of a line that L2 delivers, and of the line."""
 _WARP = 32
 _SECTOR = 250
 """Instructions that issue while a unit loads a sector. On an H200, the columns of transposed

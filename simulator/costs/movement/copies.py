@@ -3,8 +3,8 @@
 A copy within the GPU is a memcpy if both sides are dense in the same order and of one dtype, and a
 "pointwise" cast if only the dtype differs. Otherwise it is a "copy", whose dims give whether the
 fastest dimension changes ("transposed"), the number of axes it iterates over, and its runs. A
-"memcpy" has a "direction" and "bytes"; a transfer over the bus is DRAM traffic on the side of the
-GPU only.
+"memcpy" has a "direction" and "bytes"; a transfer over the bus is DRAM traffic on the GPU's side
+only.
 """
 
 from __future__ import annotations

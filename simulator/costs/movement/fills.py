@@ -63,7 +63,7 @@ def fill(op: Signature) -> tuple[Work, ...]:
     "aten.triu_indices.default",
 )
 def arange(op: Signature) -> tuple[Work, ...]:
-    """Each element computed from its index: a conversion and a multiply-add."""
+    """Compute each element from its index: a conversion and a multiply-add."""
     out = op.out
     return (index_range(out.numel, out.itemsize),) if out.numel and out.device != "cpu" else ()
 
@@ -185,7 +185,7 @@ def dropout(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor")
 def normal(op: Signature) -> tuple[Work, ...]:
-    """Standard normal numbers, then multiplied by the deviation and added to the mean in place."""
+    """Draw standard normal numbers, then multiply by the deviation and add the mean in place."""
     n, size = op.out.numel, full_bytes(op.out)
     if not n:
         return ()
@@ -208,6 +208,6 @@ def normal(op: Signature) -> tuple[Work, ...]:
     )
 )
 def linspace(op: Signature) -> tuple[Work, ...]:
-    """The ends copied to the host, then each number computed from its index."""
+    """Copy the ends to the host, then compute each number from its index."""
     ends = tuple(to_host(x.itemsize) for x in op.inputs if x.device != "cpu")
     return (*ends, index_range(op.out.numel, op.out.itemsize)) if op.out.numel else ends

@@ -266,7 +266,7 @@ def _recurrence(layer: _Layer, direction: str) -> Work:
 
 
 def _drops_after(op: Signature, layers: list[_Layer], index: int) -> bool:
-    """Whether dropout follows: after both directions of each layer except the last."""
+    """Whether dropout follows, as it does after both directions of each layer except the last."""
     directions = 2 if op.arg("bidirectional", False) else 1
     ends_layer = (index + 1) % directions == 0 and index + 1 < len(layers)
     return ends_layer and bool(op.arg("train", False)) and op.arg("dropout", 0.0) > 0

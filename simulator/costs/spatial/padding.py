@@ -39,7 +39,7 @@ _PADS = tuple(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n 
 
 @cost(*(f"aten.{name}.default" for name in _PADS))
 def pad(op: Signature) -> Work:
-    """Each output from one element of the input."""
+    """Each output copies one element of the input."""
     x, out = op["self"], op.out
     return window("copy", op, out.numel, 0, x.nbytes, out.nbytes)
 

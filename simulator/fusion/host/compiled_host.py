@@ -13,12 +13,13 @@ FOLDER = Path(__file__).parent / "profiles"
 
 @dataclass(frozen=True)
 class HostCosts:
-    """Seconds on the host of `reference_op_s`; other hosts scale them with their own `op`.
+    """Seconds on the host whose `op` takes `reference_op_s`; other hosts scale them with their own
+    `op`.
 
     call_s           a call of the generated code
     input_s          an input tensor: its guard and its checks
     weight_s         a weight or buffer of the module: its guard, its checks and its look-up
-    backward_s       the backward's node and the call of its code
+    backward_s       the backward pass's autograd node and the call of its code
     gradient_s       a gradient assigned to its weight, and cleared
     triton_s         the wrapper's work for a generated kernel, with the allocation of its result,
                      but without the driver's call (`Host.launch_s`); the same in both passes
@@ -52,7 +53,7 @@ class HostCosts:
 
 @dataclass(frozen=True)
 class ReplayCosts:
-    """Seconds on the host of `HostCosts.reference_op_s` if CUDA graph trees run the step.
+    """Seconds if CUDA graph trees run the step, on the host of `HostCosts.reference_op_s`.
 
     graph_s     the tree's selection of the next graph, and the return of its results
     held_s      a tensor that a graph receives in its own memory (or copies there) or passes on
@@ -67,7 +68,7 @@ class ReplayCosts:
 
 
 class Error(msgspec.Struct, frozen=True):
-    """Relative errors of predicted against measured periods of the `steps` that were fitted."""
+    """Relative errors of the predicted periods of the fitted `steps`."""
 
     steps: int
     median: float

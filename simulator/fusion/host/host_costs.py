@@ -114,9 +114,9 @@ def tabled(trace: Trace) -> np.ndarray:
 def _further_graphs_s(
     trace: Trace, parts: Graphs, host: Host, costs: HostCosts
 ) -> NDArray[np.float64]:
-    """Host seconds that each graph except the first of its pass adds, at its first op [ops]. These
-    are the seconds of the call, of each tensor that comes from another stretch, of the backward's
-    node, and of the autograd function in both passes."""
+    """Host seconds that each graph except the first of its pass adds, at its first op [ops]. They
+    cover the call, each tensor from another stretch, the backward pass's node, and the autograd
+    function in both passes."""
     speed = host.seconds["op"] / costs.reference_op_s
     graph_of: dict[int, Graph] = {}
     first: dict[Graph, int] = {}

@@ -27,7 +27,7 @@ _ONLY_SEEN = -1  # storage of a value that only the compiler sees; the version i
 
 
 class Part(NamedTuple):
-    """A read of a value that starts at an offset, or follows another order than that of memory."""
+    """A read of a value that starts at an offset, or does not follow the order of memory."""
 
     storage: int
     version: int

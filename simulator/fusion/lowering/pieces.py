@@ -13,7 +13,7 @@ from simulator.records import Op, Tensor
 if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
-_SUM_BYTES = 4  # sums are kept in fp32
+_SUM_BYTES = 4  # sums are in fp32
 
 
 def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:

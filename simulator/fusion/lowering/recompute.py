@@ -38,9 +38,9 @@ def instructions(nodes: Sequence[Node]) -> int:
 
 
 def _spread(value: Recomputed, elements: int, sums: Node | None) -> int:
-    """Slots of a value in a loop over `elements`. Next to a reduction, a value that is constant
-    along a row is computed once per row, and a value that all rows share is computed once per block
-    of rows."""
+    """Slots of a value in a loop over `elements`. In a kernel with a reduction, a value that is
+    constant along a row is computed once per row, and a value that all rows share once per block of
+    rows."""
     own = prod(value.shape)
     if sums is not None and sums.cols > 1 and elements == sums.elements:
         if own == sums.rows or value.shape[-1:] == (1,):

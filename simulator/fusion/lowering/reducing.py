@@ -12,7 +12,7 @@ from simulator.fusion.node import Key
 if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
-_SUM_BYTES = 4  # sums are kept in fp32
+_SUM_BYTES = 4  # sums are in fp32
 
 
 def reduce(

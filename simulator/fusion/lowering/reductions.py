@@ -10,7 +10,7 @@ from simulator.timing.rates import UNITS_SEEN
 _WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements per thread
 _INNER_UNSPLIT = 8192
-_BUSY_ROWS = 64  # results per multiprocessor from which on no reduction is split (`num_splits`)
+_BUSY_ROWS = 64  # at this many results per multiprocessor, no reduction is split (`num_splits`)
 _OUTER_VALUES, _OUTER_BLOCK, _BLOCK_THREADS = 4, 128, 256
 
 

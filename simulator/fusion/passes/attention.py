@@ -1,4 +1,4 @@
-"""Attention in single ops, softmax(q·kᵀ/√d + mask)·v, which Inductor replaces by
+"""Attention as separate ops, softmax(q·kᵀ/√d + mask)·v, which Inductor replaces by
 `scaled_dot_product_attention` (`fuse_attention` of torch/_inductor/fx_passes).
 
 These patterns were compared with the real Inductor (torch 2.13): scores divided by a number, with

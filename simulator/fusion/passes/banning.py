@@ -13,7 +13,7 @@ from simulator.fusion.passes.op_types import is_intensive, is_recomputable
 from simulator.records import Op, Tensor
 
 _CHAIN = 100  # maximum number of ops in a fusible chain
-_REDUCED = 4  # a result this many times smaller than its inputs is kept
+_REDUCED = 4  # a result this many times smaller than its inputs is saved
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 
 def functional(trace: Trace, parts_only: bool = False) -> Trace:
     """The trace in which an out-of-place loop replaces each in-place loop that overwrites an
-    activation or a part of it; later ops read its result. With `parts_only`, a trace stays as it is
+    activation or a part of it; later ops read its result. With `parts_only`, a trace is unchanged
     if no loop overwrites a part: versions of whole values need no new storages."""
     stands: dict[int, int] = {}  # for each storage, the new storage of its contents
     fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one
@@ -85,8 +85,8 @@ def _out_of_place(
 
 
 def _lives(trace: Trace, ops: list[Op], fresh: list[tuple[int, int]]) -> list[Storage]:
-    """The storages' lifetimes: a replaced storage ends with its last use, and the last replacement
-    ends where the storage did."""
+    """The storages' lifetimes: a replaced storage is freed after its last use, and the last
+    replacement where the storage was freed."""
     last: dict[int, int] = {}
     for index, op in enumerate(ops):
         for storage in op.storages:

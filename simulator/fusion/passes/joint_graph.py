@@ -61,8 +61,8 @@ def joint_graph(trace: Trace) -> JointGraph:
 
 def _unreturned(joint: Joint, after: Trace) -> Trace:
     """The trace with only those results that the eager step has too. `dataflow` treats a storage
-    that ends with the forward pass as a result of that pass. Recomputation may let other storages
-    end there, so these end one op earlier here."""
+    that is freed at the end of the forward pass as a result of that pass. Other storages that
+    recomputation frees there are therefore freed one op earlier here."""
     ends = [_backward(each) for each in (joint.trace, after)]
     results = {
         storage

@@ -13,8 +13,9 @@ from simulator.records import Op, Storage, Trace, touches
 
 def repeated(joint: Joint, saved: Collection[int]) -> Trace:
     """The trace with a copy of every forward op that the backward pass needs again, host work
-    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`). The
-    trace itself if no op is repeated. Other tensors end with their last use in the forward pass.
+    included, before the first op that needs it (as in `reordering_to_mimic_autograd_engine`).
+    Returns the trace itself if no op is repeated. Other tensors are freed after their last use in
+    the forward pass.
     """
     return repeated_from(joint, saved)[0]
 

@@ -110,7 +110,7 @@ class Chosen:
         phases = {self.trace.ops[index].phase for index in members}
         if len(phases) > 1:
             raise InputError(
-                f"the ops are of {' and '.join(sorted(phases))}, with the loss between them: "
+                f"the ops belong to {' and '.join(sorted(phases))}, with the loss between them: "
                 "expected ops of one phase; choose one with phase="
             )
         for index in members:
@@ -235,12 +235,12 @@ class Chosen:
         return Kernel(members, op, frozenset(produced - needed))
 
     def _leaves(self, value: Value, inside: set[int]) -> bool:
-        """Whether ops outside of a set need a value."""
+        """Whether ops outside a set need a value."""
         outside = any(user not in inside for user in self.flow.users.get(value, ()))
         return outside or value in self.flow.stored or value in self._fetched
 
     def _eager_reads(self, value: Value, members: Sequence[int]) -> int:
-        """Bytes of this value that the members read; of a table, only the rows that are looked
+        """Bytes of this value that the members read; for a table, only those of the rows looked
         up."""
         return sum(
             work.read_bytes

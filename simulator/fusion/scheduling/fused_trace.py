@@ -23,8 +23,8 @@ from simulator.records import Op, Signature, Storage, Tensor, Trace
 def fused_trace(
     trace: Trace, groups: list[Group], rest: Iterable[int], templates: bool = False
 ) -> Fused:
-    """The groups as ops, then the ops of index `rest` as they are. Products with an epilogue run in
-    the library, or in generated `templates`."""
+    """The groups as ops, then the ops with indices `rest`, unchanged. Products with an epilogue run
+    in the library, or in generated `templates`."""
     return _Building(trace, groups, templates).build(list(rest))
 
 

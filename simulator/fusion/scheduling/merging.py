@@ -47,7 +47,7 @@ def _lives(trace: Trace, ops: list[Op], place: list[int], moved: list[bool]) -> 
     for index, op in enumerate(ops):
         for storage in op.storages:
             last[storage] = index
-    ends = [0]  # new ends of storages freed before each op
+    ends = [0]  # by op, the new end of storages that were freed before it
     for index in range(len(trace.ops)):
         ends.append(ends[-1] if moved[index] else max(ends[-1], place[index] + 1))
     storages: list[Storage] = []

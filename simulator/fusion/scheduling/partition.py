@@ -72,7 +72,8 @@ _FUSED = Derived[Fused](own=True)  # by level and kind of GPU
 def fused(
     step: Trace | Fused, gpu: GPU, level: Level = "compiled", profile: Profile | None = None
 ) -> Fused:
-    """Fuse a traced step into kernels. A fused step stays as it is; level "none" fuses nothing."""
+    """Fuse a traced step into kernels. A fused step is returned unchanged; level "none" fuses
+    nothing."""
     if isinstance(step, Fused):
         return step
     if level == "none":

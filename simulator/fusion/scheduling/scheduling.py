@@ -87,8 +87,8 @@ def _best(
 
 
 def _fits(group: Group, node: Node) -> bool:
-    """Whether a node can join a group. Next to a reduction, a loop may have as many elements as the
-    reduction has results or inputs, regardless of other loops."""
+    """Whether a node can join a group. In a kernel with a reduction, a loop may have as many
+    elements as the reduction has results or inputs, whatever the other loops have."""
     sums = group.reduces if node.kind == "pointwise" else None
     if sums is None:
         return all(can_share_kernel(other, node) for other in group.nodes)

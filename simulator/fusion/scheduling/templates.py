@@ -6,8 +6,8 @@ torch/_inductor/scheduler.py). Here their times are predicted. This is an approx
 template's main loop is assumed to be as fast as the library's. This held in the one step that was
 measured (1024 × 2048 × 2048 and a ReLU, bf16 on an H200: 14.4 µs; the library's product alone takes
 15 µs). The untuned kernel of the calibration, with GELU, took 1.05 to 1.95 times as long as the
-library's at 13 shapes. A product without following loops, a convolution and a product of 32 bits
-stay in the library.
+library's at 13 shapes. A product without following loops, a convolution and a 32-bit product stay
+in the library.
 """
 
 from __future__ import annotations

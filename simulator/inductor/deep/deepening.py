@@ -1,5 +1,5 @@
-"""Schedule a network of many equal blocks from two shallow versions of it, and extend the schedule
-to the full depth, so that the time of scheduling does not grow with the depth."""
+"""Schedule a network of many identical blocks from two shallow versions of it, and extend the
+schedule to the full depth, so that scheduling takes the same time at any depth."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def schedule_by_extension(
     training: bool,
     progress: Progress,
 ) -> Schedule | None:
-    """The schedule of a network whose module at `path` holds `blocks` equal blocks; None if it
+    """The schedule of a network whose module at `path` holds `blocks` identical blocks; None if it
     cannot be extended from fewer. `schedule(change, progress)` schedules the network modified by
     `change`."""
 
@@ -69,7 +69,7 @@ def schedule_by_extension(
             more, period = len(deeper.launches) - len(shallower.launches), deep - short
             every = "block" if period == 1 else f"{period} blocks"
             note = (
-                f"scheduled with {short} and with {deep} of the {blocks} equal blocks of "
+                f"scheduled with {short} and with {deep} of the {blocks} identical blocks of "
                 f"{path}, and extended by {more} launches for every further {every}"
             )
             return replace(extended, notes=(*extended.notes, note))

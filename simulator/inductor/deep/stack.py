@@ -1,4 +1,4 @@
-"""Find a stack of equal blocks in the eager trace of a network."""
+"""Find a stack of identical blocks in the eager trace of a network."""
 
 from __future__ import annotations
 

@@ -71,16 +71,16 @@ def _of_queue(spec: Spec, row: Row, most: int, rate: float) -> Iterator[Assumpti
         "samples a second", amount(rate), _YOURS, low, high, at(rates[0]), at(rates[1])
     )
     halves = max(most // 2, 1), 2 * most
-    source = "the most samples a second with the least latency"
+    source = "most samples a second at the lowest latency"
     if spec.workload.batch or window_s:
         own = bool(spec.workload.batch)
-        source = _YOURS if own else "the most samples a second within the limits"
+        source = _YOURS if own else "most samples a second within the limits"
     ends = [at(most=each) for each in halves]
     low, high = map(str, halves)
     yield Assumption("largest batch", f"{most}", source, low, high, *ends)
     fills_s = most * row.count / rate
     yield Assumption(
-        "wait for a full batch, at most",
+        "longest wait for a full batch",
         latency(window_s) if window_s else "none: a free GPU takes the waiting samples",
         _YOURS if window_s else "the default of Triton Inference Server",
         "none",
@@ -103,7 +103,7 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
 
     yield _step(whole, row.duration_interval_s)
     yield Assumption(
-        "amount to train on",
+        "amount of training data",
         amount(work.tokens or work.samples or 0.0),
         _YOURS,
         "0.75×",
@@ -122,7 +122,7 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
     if waits_s:
         each = waits_s / row.latency_s * whole
         yield Assumption(
-            "waiting time of replicas",
+            "wait for other replicas",
             f"{waits_s / row.latency_s:.0%} of a step: a ring over the card's link, not overlapped",
             "2·(n−1)/n of the gradients: an upper bound",
             "all overlapped",
@@ -161,7 +161,7 @@ def _of_training(spec: Spec, row: Row) -> Iterator[Assumption]:
 def _step(value: float, ends: tuple[float, float] | None) -> Assumption:
     low, high = ends or (value, value)
     return Assumption(
-        "time of a step",
+        "step time",
         "as predicted",
         "the 80% interval of the profile",
         f"× {low / value:.2f}",
@@ -179,7 +179,7 @@ def _batches(spec: Spec, row: Row, figure: Figure) -> Iterator[Assumption]:
     source = _YOURS if spec.workload.batch else "the fastest batch tried within the limits"
     ends = [_at_batch(spec, row, each, figure) for each in halves]
     low, high = (f"{each}" for each in halves)
-    yield Assumption("batch of one GPU", f"{batch}", source, low, high, *ends)
+    yield Assumption("batch per GPU", f"{batch}", source, low, high, *ends)
 
 
 def _at_batch(spec: Spec, row: Row, batch: int, figure: Figure) -> float:
@@ -213,7 +213,7 @@ def _network(spec: Spec) -> Assumption:
     if speed == NETWORK_BYTES_PER_S:
         source = "a network card of 400 Gb/s each, as in a DGX H100"
     return Assumption(
-        f"network of each GPU, between nodes of {NODE_GPUS}", f"{speed / 1e9:g} GB/s", source
+        f"network per GPU, between nodes of {NODE_GPUS}", f"{speed / 1e9:g} GB/s", source
     )
 
 
@@ -240,7 +240,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
             how = "Megatron's tensor parallelism, 1F1B pipelines; the fastest of the splits tried"
         shown = row.spread or f"sharded over {row.count} GPUs"
         yield Assumption("weights, gradients, optimizer", shown, how)
-        yield Assumption("batch of one GPU", f"{row.batch:g}", _YOURS)
+        yield Assumption("batch per GPU", f"{row.batch:g}", _YOURS)
         if spec.workload.accumulation > 1:
             how = "each of them with its optimizer step: an upper bound"
             yield Assumption("accumulation", f"{spec.workload.accumulation} steps", how)
@@ -250,7 +250,7 @@ def _fixed(spec: Spec, row: Row) -> Iterator[Assumption]:
         own = _YOURS if spec.workload.seq else "the network's default"
         scenario = batch_scenario(spec, gpu(row.gpu), row.engine, row.precision)
         tokens = sample_tokens(replace(scenario, batch=int(row.batch or 1)))
-        yield Assumption("tokens of a sample", f"{tokens:,}", own)
+        yield Assumption("tokens per sample", f"{tokens:,}", own)
     if row.duration_s is not None:
         yield Assumption(
             "checkpoints, failures",

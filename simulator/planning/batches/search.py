@@ -227,9 +227,9 @@ def _table(
 def chosen_batch(
     columns: Mapping[str, NDArray[np.float64]], fits: Sequence[int], limit_s: float | None
 ) -> int:
-    """The place of the batch with the most samples per second among those whose latency meets the
-    limit at the slow end of its interval. Falls back to those whose predicted latency meets
-    the limit, then to the smallest batch."""
+    """The index of the batch with the most samples per second among those whose latency meets the
+    limit at the slow end of its interval. Falls back to those whose predicted latency meets the
+    limit, then to the smallest batch."""
     latency_s = columns["latency_s"]
     slow_s = latency_s * columns["high_s"] / columns["period_s"]
     for values in (slow_s, latency_s):

@@ -37,7 +37,7 @@ class BatchTable:
     columns: Mapping[str, Floats]
 
     def at(self, name: str, batch: float) -> float:
-        """A column, linear between the points."""
+        """A column, interpolated linearly between the points."""
         return float(np.interp(batch, self.batches, self.columns[name]))
 
     def watts(self, batch: float) -> float:

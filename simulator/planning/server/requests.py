@@ -126,7 +126,7 @@ def read(path: Path) -> Requests:
     arrival, prompt, output = (column[order] for column in columns)
     if arrival[-1] == arrival[0]:
         raise InputError(
-            f"{path}: every request arrives at {arrival[0]:g} s: expected later ones too, since "
-            "their rate is the load; add them"
+            f"{path}: every request arrives at {arrival[0]:g} s: expected different times, since "
+            "their rate is the load; correct the column"
         )
     return Requests(arrival - arrival[0], prompt.astype(np.int64), output.astype(np.int64))

@@ -1,4 +1,4 @@
-"""A server in steady state, in closed form: a check of the simulation, and its bound.
+"""A server in steady state, in closed form, which checks and bounds the simulation.
 
 With λ requests per second, P uncached tokens per prompt and O tokens per answer, an iteration of T
 seconds holds b = λ·O·T decodes (Little's law) and λ·P·T tokens of prompts. T is the time of such an

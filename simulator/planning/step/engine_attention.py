@@ -65,7 +65,7 @@ def check_card(engine: str, gpu: GPU) -> None:
 
 
 def of_card(known: dict[str, Any], gpu: GPU) -> dict[str, Any] | None:
-    """The entry of the card's compute capability, as "sm90"; those of 10.x share one."""
+    """The entry of the card's compute capability, such as "sm90"; all of 10.x share one."""
     if gpu.compute_capability is None:
         return None
     major, minor = gpu.compute_capability
@@ -120,7 +120,7 @@ def cached_token_s(
 def prompt_attention_s(engine: str, network: str, gpu: GPU, ranks: int) -> float | None:
     """Seconds per squared token of the attention within prompts, whose heads are divided among
     `ranks`: 2 · heads · width FLOPs in each layer that attends to all tokens. None for latent
-    attention, and for cards and widths of heads without a fit."""
+    attention, and for cards and head widths without a fit."""
     sizes = sizes_of(network)
     shares = of_card(engine_kernels(engine).get("prompt_attention", {}), gpu)
     peak = gpu.peak("tensor", "bf16")

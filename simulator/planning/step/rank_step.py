@@ -53,7 +53,7 @@ def node(gpu: GPU, split: int) -> Cluster:
     if not link:
         raise InputError("its cards have no link: its file gives no interconnect")
     if not link.startswith(("NVLink", "PCIe")):
-        raise InputError(f"its cards have no link whose collectives are known, but {link}")
+        raise InputError(f"its cards are linked by {link}, whose collectives are not known")
     if link.startswith("NVLink") and "bridge" in link and split > 2:
         raise InputError(f"no link joins {split} of its cards: {link} joins two")
     return cluster(f"{split}x{gpu.id}")

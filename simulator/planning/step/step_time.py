@@ -8,7 +8,7 @@ terms, or host + r·b.
 L(n)   a forward pass of n tokens that attend to no earlier tokens: the traced prefill of n tokens,
        from one to the budget, or the decode of n sequences if the batch has no prompt
 h      the share of L that the head takes: a server computes logits for last tokens only
-q      seconds per squared token, from two prefills of equal size: in one prompt, in short ones
+q      seconds per squared token, from two prefills of equal size: one prompt, and many short ones
 a      seconds that k cached tokens in total add to the decode of b sequences
 r      the host's work for each sequence that decodes: to schedule it, sample and stream its token
 p, c   tokens of prompts in this iteration, and the tokens that their sequences have cached before

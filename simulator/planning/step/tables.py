@@ -114,7 +114,8 @@ class Machine:
         return shares
 
     def cache_tokens(self, gpu: GPU, memory_share: float) -> int:
-        """Tokens of cache that fit in this share of the memory next to weights and activations."""
+        """Tokens of cache that fit in this share of the memory together with weights and
+        activations."""
         room = gpu.memory_bytes * memory_share - self.weight_bytes - self.activation_bytes
         return max(int(room / self.cache_bytes_per_token), 0)
 

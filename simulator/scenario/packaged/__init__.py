@@ -71,7 +71,7 @@ def files_of(request: TraceRequest, gpu: GPU, line: Line) -> Files | None:
 
 
 def _files_with_update(request: TraceRequest, card: str) -> Files | None:
-    """The files of a training step with another optimizer than AdamW. An update is compared with
+    """The files of a training step with an optimizer other than AdamW. An update is compared with
     traces for the families of one card only, so other families have none."""
     own = _entry(request, card)
     if own is not None and not own.is_update:

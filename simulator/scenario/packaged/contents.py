@@ -101,8 +101,8 @@ def requests() -> Iterator[tuple[TraceRequest, str]]:
 
 
 def _tried_by_advice() -> Iterator[tuple[TraceRequest, str]]:
-    """The requests of advice that differ from the default: other optimizers, other attention
-    kernels, and cards of every class."""
+    """Requests that advice tries and that differ from the default: other optimizers, other
+    attention kernels, and cards of every class."""
     for training, dtypes in ((False, _INFERENCE), (True, _TRAINING)):
         for dtype in dtypes:
             for network, entry in CATALOGUE.items():

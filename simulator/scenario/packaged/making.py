@@ -95,7 +95,7 @@ def _make(request: TraceRequest, card: str, fresh: Fresh, attention: bool = True
 
 
 def _make_variant(request: TraceRequest, card: str) -> str:
-    """Make the families of another attention kernel, or of its error."""
+    """Make the families of another attention kernel, or its error."""
     plain = read_index().entries.get(f"{name_of(replace(request, sdpa=None))}.{card}")
     if plain is None:
         return "refused: the default kernel is not packaged"

@@ -1,4 +1,4 @@
-"""Whether a user's network gives the same trace again: only then is its trace stored.
+"""Check whether a user's network gives the same trace again; if not, its trace is not stored.
 
 Code may read the clock, random numbers or data files while it is traced, which the key of a stored
 trace does not cover. The first trace of a network in a process is therefore repeated, and a network

@@ -16,7 +16,7 @@ from simulator.schedule.memory import memory
 @dataclass(frozen=True)
 class Cut:
     """Store or recompute the tensors that the backward pass needs, by the minimum cut. `budget` is
-    the share of the default cut's bytes that may be kept (`simulator.fusion.passes.budget`)."""
+    the share of the default cut's bytes that may be stored (`simulator.fusion.passes.budget`)."""
 
     budget: float = 1.0
     rank: int = 3

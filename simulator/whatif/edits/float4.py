@@ -1,4 +1,4 @@
-"""Linear layers in NVFP4: values of 4 bits (e2m1), and a scale of 8 bits (e4m3) for each 16.
+"""Linear layers in NVFP4: 4-bit values (e2m1), and an 8-bit scale (e4m3) for each 16.
 
 A value takes 4 + 8/16 = 4.5 bits (NVIDIA, "Introducing NVFP4", 2025). Weights are stored in NVFP4.
 An activation is quantised by one kernel: the scale of the whole tensor is known from calibration,
@@ -17,7 +17,7 @@ from simulator.whatif.edits.linears import Product, linears, only_for
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
 PAIR, SCALE = "float4_e2m1fn_x2", "float8_e4m3fn"
-_TWO = "int32"  # two values of an activation of 16 bits, which become one pair
+_TWO = "int32"  # bytes of two 16-bit activations, which become one pair
 GROUP = 16
 """Values that share a scale."""
 _ALIGNED = 32  # values in 16 bytes, which the last dimension of an operand fills
@@ -35,7 +35,7 @@ class Float4:
         gpu = resolved.gpu
         if not gpu.peak("tensor", "fp4"):
             raise InputError(
-                f"nvfp4: {gpu.name} has no tensor cores of 4 bits: expected a GPU that has them "
+                f"nvfp4: {gpu.name} has no 4-bit tensor cores: expected a GPU that has them "
                 "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
             )
 

@@ -1,6 +1,6 @@
 """Mixtures of experts with the fused kernels of serving engines.
 
-vLLM (`fused_moe`) runs a mixture in six kernels. They are the softmax of the best scores, the order
+vLLM (`fused_moe`) runs a mixture in six kernels. They are the softmax of the best scores, the sort
 of the rows by expert, a product that reads each row from its place, the activation, another
 product, and the sum of each token's experts. Biases are added within the products, and an operand
 in low precision is quantised by one kernel. The products have tiles of 16 to 64 rows instead of
@@ -39,7 +39,7 @@ class FusedExperts:
     def _chosen(self, trace: Trace) -> list[str]:
         if trace.phase == "training":
             raise InputError(
-                "fused_experts: engines' kernels have no backward pass: expected inference; "
+                "fused_experts: these kernels have no backward pass: expected inference; "
                 "predict inference instead"
             )
         mixtures = [m for m in _mixtures(trace) if block(self.modules, m) is not None]
@@ -81,7 +81,7 @@ def _mixtures(trace: Trace) -> list[str]:
 
 
 def _routers(trace: Trace, mixtures: Sequence[str]) -> set[str]:
-    """The modules next to the mixtures that choose the experts."""
+    """The modules beside the mixtures that choose the experts."""
     parents = {m.rpartition(".")[0] for m in mixtures}
     choosing = {op.module for op in trace.ops if _is_topk(op)}
     return {m for m in choosing - set(mixtures) if m.rpartition(".")[0] in parents}

@@ -55,8 +55,8 @@ class FusedOps:
             for kernel in kernels_of(chosen, choice):
                 if shared := chosen_ops.intersection(kernel.members):
                     raise InputError(
-                        f"fuse: {chosen.label(min(shared))} is in two sets: expected it in one; "
-                        "change one of the sets"
+                        f"fuse: {chosen.label(min(shared))} is in two sets: expected each op in "
+                        "one set only; change one of them"
                     )
                 chosen_ops.update(kernel.members)
                 kernels.append(kernel)

@@ -133,8 +133,8 @@ def _lives(
     places: tuple[list[int], list[int]],
     extra: list[int],
 ) -> list[Storage]:
-    """The storages: a block's activations end with their last use; their copies begin with the
-    second forward pass."""
+    """The storages: a block's activations are freed after their last use; their copies are
+    allocated in the second forward pass."""
     place, ends = places
     first, last = touches(ops)
     stops = {i: b.stop for b in blocks for i in range(b.first, b.stop)}

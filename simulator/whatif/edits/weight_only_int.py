@@ -6,7 +6,7 @@ and converts them in registers. A network that converts its weights by a separat
 (`weight.to(x)`) writes them to memory first, eager and compiled; only `max-autotune` fuses that
 into a product, if it has one row (`simulator.fusion.passes.dot_products`).
 
-NVFP4 has 4 bits per value and a scale of 8 bits for each 16 values (`float4`). A card without 4-bit
+NVFP4 has 4 bits per value and an 8-bit scale for each 16 values (`float4`). A card without 4-bit
 products reads NVFP4 weights and multiplies in the activation's dtype, as Marlin's kernels do;
 PyTorch has no op for that, so its cost is that of int4 with these scales. PyTorch has no op for
 experts either: their packed weights are an operand of the grouped product, as in vLLM's fused

@@ -114,8 +114,8 @@ def plan_of(assumptions: tuple[Assumption, ...]) -> Plan:
 
 RESTS = (
     Assumption("requests a second", "10", "your spec", "7.5", "12.5", 0.024, 0.060),
-    Assumption("time of a step", "as predicted", "profile", "× 0.90", "× 1.10", 0.027, 0.033),
-    Assumption("memory that may be used", "90%", "default", "80%", "95%", 0.03, 0.03),
+    Assumption("step time", "as predicted", "profile", "× 0.90", "× 1.10", 0.027, 0.033),
+    Assumption("usable memory", "90%", "default", "80%", "95%", 0.03, 0.03),
     Assumption("batch", "8", "your spec", "4", "16", 0.025, float("nan")),
     Assumption("arrivals", "Poisson", "queueing"),
 )
@@ -124,7 +124,7 @@ RESTS = (
 def test_the_tornado_crosses_the_limit():
     scene = tornado_scene(read(SERVE), plan_of(RESTS))
     assert scene is not None and scene.now_s == 0.030 and scene.limit_s == 0.05
-    assert [bar.name for bar in scene.bars] == ["requests a second", "batch", "time of a step"]
+    assert [bar.name for bar in scene.bars] == ["requests a second", "batch", "step time"]
     assert scene.bars[1].high_s is None and scene.still == 1
     drawing = tornado_drawing(scene, 480, tornado_height(scene), TABULATED)
     texts = words(drawing)
@@ -141,7 +141,7 @@ def test_the_tornado_crosses_the_limit():
 
 
 def test_a_value_on_the_line_of_the_limit_is_drawn_over_it():
-    near = Assumption("time of a step", "as predicted", "profile", "× 0.9", "× 1.18", 0.025, 0.047)
+    near = Assumption("step time", "as predicted", "profile", "× 0.9", "× 1.18", 0.025, 0.047)
     scene = tornado_scene(read(SERVE), plan_of((near,)))
     assert scene is not None and scene.limit_s == 0.05
     items = list(leaves(tornado_drawing(scene, 480, tornado_height(scene), TABULATED).items))

@@ -112,20 +112,20 @@ def test_a_file_that_is_no_trace(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     result = run("predict", tmp_path / "x.json")
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: {tmp_path / 'x.json'} is not a trace of Ridgepoint: ")
+    assert result.stderr.startswith(f"error: {tmp_path / 'x.json'} is not a Ridgepoint trace: ")
 
 
 def test_a_scenario_or_a_session_in_the_place_of_the_network(run: Run, tmp_path: Path) -> None:
     uses = {
-        "a.toml": "the file of a scenario is given as --scenario FILE",
-        "b.ridge": "a session is opened by `ridgepoint explore FILE`",
+        "a.toml": "give a scenario's file as --scenario FILE",
+        "b.ridge": "open a session with `ridgepoint explore FILE`",
     }
     for name, use in uses.items():
         path = tmp_path / name
         path.write_text('format = "ridgepoint-scenario"\nversion = 1\nnetwork = "mlp-tiny"\n')
         result = run("predict", path)
         assert result.exit_code == 2
-        assert result.stderr == f"error: {path} is not a trace of Ridgepoint; {use}\n"
+        assert result.stderr == f"error: {path} is not a Ridgepoint trace; {use}\n"
 
 
 def test_a_failure_writes_nothing(run: Run, tmp_path: Path) -> None:

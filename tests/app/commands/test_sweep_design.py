@@ -125,7 +125,7 @@ def test_combinations_without_an_answer_are_named(run: Run, into: Path):
     (("--into", "rows", "--engine", "spark"),
      "--engine 'spark': expected local, dask://HOST:PORT, ray or ray://HOST:PORT; choose one"),
     (("--into", "rows", "--over", "batch=1,2", "--sample", "3"),
-     "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"),
+     "a sample of 3: expected 1 to 2, the number of combinations of the axes; correct it"),
 ])  # fmt: skip
 def test_invalid_sweeps_are_refused(
     run: Run,
@@ -173,9 +173,9 @@ def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(("axes", "expected"), [
-    ('network = []', "axis 'network' has no values: expected some; add them"),
-    ('batch = []', "axis 'batch' has no values: expected some; add them"),
-    ('whatifs = []', "axis 'whatifs' has no values: expected some; add them"),
+    ('network = []', "axis 'network' has no values: expected at least one; list it"),
+    ('batch = []', "axis 'batch' has no values: expected at least one; list it"),
+    ('whatifs = []', "axis 'whatifs' has no values: expected at least one; list it"),
     ('precision = ["fp32", "bf61"]',
      "axis 'precision': precision: dtype is 'bf61': did you mean 'bf16'?"),
     ('training = [1]', "axis 'training': training: on is 1: expected true or false"),

@@ -87,7 +87,7 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
         price = prices[again.gpu.id]
         assert a.gain == 1 - price * sample_s(again) / (4.0 * sample_s(before))
         assert a.usd_per_million == pytest.approx(price / 3600 * sample_s(again) * 1e6)
-    assert "no price: expected a GPU that is sold" in advised.refused["+bandwidth=2"]
+    assert "no price: expected an unchanged GPU" in advised.refused["+bandwidth=2"]
     assert advised.refused["+gpu=l40s"] == (
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )

@@ -120,7 +120,7 @@ def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
     with pytest.raises(InputError, match="no level of fusion reaches the goal, 1000 times as fast"):
         fusion_for_speedup(base, 1000)
     with pytest.raises(
-        InputError, match=r"compiled takes .* ms; expected a lower goal; try cuda_gr"
+        InputError, match=r"compiled takes .* ms; expected an easier goal; try cuda_gr"
     ):
         fusion_for_time(base, min(periods) * 0.99)
     with pytest.raises(InputError, match="speed-up is 0: expected more than 0 times"):
@@ -133,7 +133,7 @@ def test_the_least_fusion_that_reaches_a_time_or_a_speedup():
         ("step alone", 0.5, "latency_s", 1e-3),
         ("step", 0.5, "period_s", 1e-3),
         ("memory", 1.0, "memory_bytes", 2**30),
-        ("energy a step", 0.1, "joules", 1.0),
+        ("energy per step", 0.1, "joules", 1.0),
     ],
 )
 def test_the_largest_batch_with_a_figure_under_a_limit(
@@ -151,7 +151,7 @@ def test_a_free_question_about_an_unknown_figure():
     with pytest.raises(InputError) as error:
         batch_under(Scenario("mlp-tiny"), "colour", 3.0)
     assert str(error.value) == (
-        "no figure 'colour': expected step alone, step, memory, energy a step; choose one"
+        "no figure 'colour': expected step alone, step, memory, energy per step; choose one"
     )
     with pytest.raises(InputError, match="memory is 0: expected more than 0 GiB"):
         batch_under(Scenario("mlp-tiny"), "memory", 0)

@@ -166,7 +166,11 @@ def test_gpipe_keeps_more_activations_than_1f1b():
 @pytest.mark.parametrize(
     ("text", "network", "message"),
     [
-        ("pp=2", "resnet50", "pp = 2 does not divide resnet50, which has no list of equal blocks"),
+        (
+            "pp=2",
+            "resnet50",
+            "pp = 2 does not divide resnet50, which has no list of identical blocks",
+        ),
         ("tp=2 microbatches=3", "gpt2", "microbatches=3 does not divide the batch 4 of a replica"),
     ],
 )

@@ -19,7 +19,7 @@ def test_a_torn_file(tmp_path: Path, file: str) -> None:
     for cut in (len(whole) // 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         assert refused(path).startswith(
-            f"{path} is not a trace of Ridgepoint: Input data was truncated; expected"
+            f"{path} is not a Ridgepoint trace: Input data was truncated; expected"
         )
 
 
@@ -49,14 +49,14 @@ def test_a_version_without_pythons_instructions(saved: Path) -> None:
 def test_an_unknown_key(saved: Path) -> None:
     changed(saved, lambda rows: rows.update(surplus=1))
     assert refused(saved).startswith(
-        f"{saved} is not a trace of Ridgepoint: Object contains unknown field `surplus`"
+        f"{saved} is not a Ridgepoint trace: Object contains unknown field `surplus`"
     )
 
 
 def test_a_missing_key(saved: Path) -> None:
     changed(saved, lambda rows: rows.pop("samples"))
     assert refused(saved).startswith(
-        f"{saved} is not a trace of Ridgepoint: Object missing required field `samples`"
+        f"{saved} is not a Ridgepoint trace: Object missing required field `samples`"
     )
 
 
@@ -131,6 +131,6 @@ def test_a_damaged_file(saved: Path, change: Change, reason: str) -> None:
 def test_a_number_that_cannot_be(saved: Path, change: Change, reason: str) -> None:
     changed(saved, change)
     assert refused(saved) == (
-        f"{saved} is not a trace of Ridgepoint: {reason}; expected a file written by "
+        f"{saved} is not a Ridgepoint trace: {reason}; expected a file written by "
         "`ridgepoint predict … --save-trace FILE`"
     )

@@ -157,5 +157,5 @@ def test_a_file_of_something_else(tmp_path: Path, content: bytes, reason: str | 
     path = tmp_path / "trace.json"
     path.write_bytes(content)
     text = refused(path)
-    assert text.startswith(f"{path} is not a trace of Ridgepoint: {reason or ''}")
+    assert text.startswith(f"{path} is not a Ridgepoint trace: {reason or ''}")
     assert text.endswith("; expected a file written by `ridgepoint predict … --save-trace FILE`")

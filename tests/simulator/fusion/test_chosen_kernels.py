@@ -123,7 +123,7 @@ def test_two_products_and_two_phases_are_refused() -> None:
         at.kernel([0, 1, 2])
     trained = chosen(lambda m, x: (x * m.b).exp().mean(), X, training=True)
     phases = [op.phase for op in trained.trace.ops]
-    with pytest.raises(InputError, match="the ops are of backward and forward, with the loss"):
+    with pytest.raises(InputError, match="the ops belong to backward and forward, with the loss"):
         trained.kernel([0, phases.index("backward")])
 
 

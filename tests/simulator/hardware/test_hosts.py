@@ -77,10 +77,9 @@ def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> N
     with pytest.raises(InputError) as caught:
         host(written(tmp_path / "bare.json", OLD))
     assert str(caught.value) == (
-        "bare.json is a host of version 1 without the times of fixed steps, expected version 2: "
-        "Python's instructions and calls into C now have separate times. Measure this host "
-        "again: `ridgepoint calibrate measure --host-only FOLDER`, then `ridgepoint calibrate fit "
-        "FOLDER`"
+        "bare.json has version 1 and no times of fixed steps: expected version 2, with separate "
+        "times for Python's instructions and calls into C. Measure this host again: `ridgepoint "
+        "calibrate measure --host-only FOLDER`, then `ridgepoint calibrate fit FOLDER`"
     )
 
 

@@ -78,7 +78,7 @@ def test_a_launch_is_an_op_with_its_own_bytes() -> None:
 
 
 def test_notes_of_a_schedule_are_notes_of_the_trace() -> None:
-    note = "scheduled with 4 and with 5 of the 12 equal blocks of layers"
+    note = "scheduled with 4 and with 5 of the 12 identical blocks of layers"
     changed = replace(schedule(Origin("aten.exp.default", "a", "forward")), notes=(note,))
     assert exact_trace(changed, trace()).notes[1:] == (note,)
 

@@ -17,12 +17,12 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved
 
 CASES = [
-    ("bert-base", True, {}, "with 4 and with 5 of the 12 equal blocks of layers"),
-    ("bert-base", False, {"layers": 14}, "with 6 and with 8 of the 14 equal blocks of layers"),
-    ("gpt2", True, {"layers": 9}, "with 4 and with 5 of the 9 equal blocks of blocks"),
-    ("llama3-1b", False, {}, "with 6 and with 8 of the 16 equal blocks of layers"),
-    ("llama3-1b", True, {"layers": 9}, "with 4 and with 5 of the 9 equal blocks of layers"),
-    ("vit-b16", True, {}, "with 4 and with 5 of the 12 equal blocks of blocks"),
+    ("bert-base", True, {}, "with 4 and with 5 of the 12 identical blocks of layers"),
+    ("bert-base", False, {"layers": 14}, "with 6 and with 8 of the 14 identical blocks of layers"),
+    ("gpt2", True, {"layers": 9}, "with 4 and with 5 of the 9 identical blocks of blocks"),
+    ("llama3-1b", False, {}, "with 6 and with 8 of the 16 identical blocks of layers"),
+    ("llama3-1b", True, {"layers": 9}, "with 4 and with 5 of the 9 identical blocks of layers"),
+    ("vit-b16", True, {}, "with 4 and with 5 of the 12 identical blocks of blocks"),
 ]
 
 

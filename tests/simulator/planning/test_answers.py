@@ -31,7 +31,7 @@ def _row(name: str, **figures: Any) -> Row:
 def test_assumptions_are_varied_around_the_planned_figure():
     """The ranges that change nothing end at the figure of the table."""
     served: Any = plan(SERVE)
-    half = next(a for a in served.assumptions if a.name == "sequences at once, at most")
+    half = next(a for a in served.assumptions if a.name == "maximum sequences at once")
     assert half.high == served.best.per_token_s
 
 

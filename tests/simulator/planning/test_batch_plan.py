@@ -139,7 +139,7 @@ def test_tokens_are_counted_at_the_networks_own_sequence():
     assert one.duration_s == pytest.approx(other.duration_s / own)
     assert one.joules_per_unit == pytest.approx(other.joules_per_unit / own)
     assumed = {each.name: (each.value, each.source) for each in of_tokens.assumptions}
-    assert assumed["tokens of a sample"] == ("1,024", "the network's default")
+    assert assumed["tokens per sample"] == ("1,024", "the network's default")
 
 
 def test_a_network_without_tokens_takes_samples():
@@ -166,21 +166,21 @@ def test_assumptions_of_a_training_are_varied():
     whole: Any = answer.rows[0].duration_s
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert list(varied) == sorted(varied, key=lambda name: -varied[name].swing)
-    amount = varied["amount to train on"]
+    amount = varied["amount of training data"]
     assert (amount.low, amount.high) == (0.75 * whole, 1.25 * whole)
     assert answer.rows[0].duration_interval_s == (
-        varied["time of a step"].low,
-        varied["time of a step"].high,
+        varied["step time"].low,
+        varied["step time"].high,
     )
     often: Any = varied["time between checkpoints"]  # 10/500 + (250 + 600)·2/10⁶ = 0.0217
     assert often.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0217))
     fail: Any = varied["time between failures of one GPU"]  # 0.01 + (500 + 600)·4/10⁶ = 0.0144
     assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
-    wait: Any = varied["waiting time of replicas"]
+    wait: Any = varied["wait for other replicas"]
     assert wait.low + wait.high == pytest.approx(2 * whole)
     waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
     assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
-    batch: Any = varied["batch of one GPU"]
+    batch: Any = varied["batch per GPU"]
     assert (batch.low_value, batch.high_value) == ("32", "128")
     twice = plan(RESNET | {"workload": work | {"batch": 128}, "load": {}, "candidates": candidates})
     assert batch.high == pytest.approx(twice.rows[0].duration_s)
@@ -189,9 +189,9 @@ def test_assumptions_of_a_training_are_varied():
 def test_assumptions_of_fixed_batches_are_varied():
     answer = plan(RESNET | {"load": {}})
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
-    assert set(varied) == {"batch of one GPU", "time of a step"}
+    assert set(varied) == {"batch per GPU", "step time"}
     large = plan(RESNET | {"load": {}, "workload": RESNET["workload"] | {"batch": 16}})
-    assert varied["batch of one GPU"].high == pytest.approx(large.rows[0].latency_s)
+    assert varied["batch per GPU"].high == pytest.approx(large.rows[0].latency_s)
 
 
 def test_a_batch_that_does_not_fit_has_no_end():
@@ -204,7 +204,7 @@ def test_a_batch_that_does_not_fit_has_no_end():
         "precisions": ["bf16"],
     }
     answer = plan({"workload": work, "candidates": candidates})
-    batch = next(a for a in answer.assumptions if a.name == "batch of one GPU")
+    batch = next(a for a in answer.assumptions if a.name == "batch per GPU")
     assert batch.low == batch.low and batch.high != batch.high
 
 

@@ -96,14 +96,14 @@ def test_a_service_is_planned_with_its_queue():
     assert f"at most {row.largest_batch}" in answer.verdict
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
     assert set(varied) == {
-        "time of a step",
+        "step time",
         "samples a second",
         "largest batch",
-        "wait for a full batch, at most",
+        "longest wait for a full batch",
     }
     load: Any = varied["samples a second"]
     assert load.low < row.latency_s < load.high
-    window: Any = varied["wait for a full batch, at most"]
+    window: Any = varied["longest wait for a full batch"]
     assert window.low == pytest.approx(row.latency_s) and window.high > window.low
 
 

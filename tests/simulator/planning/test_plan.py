@@ -74,7 +74,7 @@ def test_assumptions_are_listed_by_how_much_they_matter(served: Any):
     assert len(swings) >= 8
     assert swings == sorted(swings, reverse=True)
     named = [a.name for a in served.assumptions]
-    assert {"time of a step", "arrivals", "price", "power", "not modelled"} <= set(named)
+    assert {"step time", "arrivals", "price", "power", "not modelled"} <= set(named)
 
 
 def test_a_plan_is_data(served: Any):
@@ -196,8 +196,8 @@ def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
     work = {"kind": "serving", "network": "llama3-8b", "requests_csv": str(tmp_path / "day.csv")}
     answer = plan({"workload": work, "candidates": {"gpus": ["h200"], "counts": [1]}})
     varied = {a.name: a for a in answer.assumptions if a.low is not None}
-    assert {"requests a second", "tokens of the prompts", "tokens of the outputs"} <= set(varied)
-    assert varied["requests a second"].value == "of the trace"
+    assert {"requests a second", "prompt tokens", "output tokens"} <= set(varied)
+    assert varied["requests a second"].value == "from the trace"
 
 
 def test_energy_is_paid_beside_the_rent():

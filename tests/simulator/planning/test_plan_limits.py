@@ -46,7 +46,7 @@ def test_a_limit_on_cost_without_a_price_is_not_met(base: dict[str, Any]):
     answer: Any = plan(spec)
     row = answer.rows[0]
     assert (row.status, row.usd_per_h) == ("uncertain", None)
-    assert row.reason == "no price is known, so that its cost cannot be compared with 1.00 USD"
+    assert row.reason == "no price is known, so its cost cannot be compared with 1.00 USD"
     assert answer.verdict.startswith("No candidate is certain to meet every limit.")
     assert plan(changed(base, prices={"catalogue": False})).rows[0].status == "fits"
 

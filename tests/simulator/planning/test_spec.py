@@ -84,8 +84,8 @@ def test_a_gpu_has_its_own_choices():
      "eager, compiled+graph, vllm, tensorrt-llm; choose one"),
     ({"l40s": 2}, "candidates.per_gpu.l40s = 2: expected a section; write "
      "[candidates.per_gpu.l40s]"),
-    ({"l40s": {"use": False}, "h200": {"use": False}}, "every GPU has use = false: expected one to "
-     "choose from; set use = true for one"),
+    ({"l40s": {"use": False}, "h200": {"use": False}}, "every GPU has use = false: expected at "
+     "least one candidate; set use = true for one"),
 ])  # fmt: skip
 def test_choices_of_a_gpu_that_are_refused(per_gpu: Any, message: str):
     with pytest.raises(InputError) as error:
@@ -263,7 +263,7 @@ def test_a_replica_of_many_has_a_request_of_a_short_trace(tmp_path: Path):
     ("arrival_s,prompt_tokens,output_tokens\n1,5,1e14\n",
      "line 2: output_tokens is '1e14': expected a number from 1 to 10,000,000; correct it"),
     ("arrival_s,prompt_tokens,output_tokens\n5,10,5\n5,10,5\n",
-     "every request arrives at 5 s: expected later ones too, since their rate is the load; add"),
+     "every request arrives at 5 s: expected different times, since their rate is the load;"),
     ("time,prompt_tokens,output_tokens\n1,1,5\n", "no column 'arrival_s': expected arrival_s, "),
     ("arrival_s,prompt_tokens,output_tokens\n", "has no requests: expected a row for each"),
 ])  # fmt: skip

@@ -253,7 +253,7 @@ def test_a_replica_that_does_not_fit_names_a_split_that_fits() -> None:
 
 
 @pytest.mark.parametrize(("card", "split", "message"), [
-    ("mi300x", 2, "its cards have no link whose collectives are known, but Infinity Fabric x7"),
+    ("mi300x", 2, "its cards are linked by Infinity Fabric x7, whose collectives are not known"),
     ("h100_nvl", 4, "no link joins 4 of its cards: NVLink4 bridge joins two"),
 ])  # fmt: skip
 def test_cards_without_known_links_say_so(card: str, split: int, message: str) -> None:

@@ -39,8 +39,8 @@ def test_others_run_their_own(card: str, runs: str, trust: str) -> None:
     low, high = other.interval
     assert p.interval_s[0] <= p.period_s * low and p.interval_s[1] >= p.period_s * high
     assert p.notes[0] == (
-        f"{gpu(card).name} runs {runs}: {other.note}; predicted with the shares of peak of "
-        f"an H200's kernels; the interval covers {low:g} to {high:g} times the period"
+        f"{gpu(card).name} runs {runs}: {other.note}; predicted with the shares of peak that an "
+        f"H200's kernels reach; the interval covers {low:g} to {high:g} times the period"
     )
 
 

@@ -84,7 +84,7 @@ def test_fused_experts_in_float8_quantise_in_one_kernel() -> None:
     (Scenario("mlp-tiny"), "fused_experts: no grouped product (torch's grouped_mm) in modules "
      "'**': expected a mixture of experts; choose other modules"),
     (Scenario("qwen3-30b", batch=1, seq=32, dtype="bf16", training=True, sizes=SIZES),
-     "fused_experts: engines' kernels have no backward pass: expected inference; predict inference "
+     "fused_experts: these kernels have no backward pass: expected inference; predict inference "
      "instead"),
 ])  # fmt: skip
 def test_networks_without_fused_experts_are_refused(scenario: Scenario, message: str) -> None:

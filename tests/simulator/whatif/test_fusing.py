@@ -139,7 +139,8 @@ def test_impossible_fusions_are_refused_with_the_reason() -> None:
     assert reason("+fuse=*").startswith("fuse: every op of the network: expected names or numbers")
     assert reason("+fuse=layers.#.up").startswith("fuse: layers.0.up in the forward pass: one op")
     assert reason(f"+fuse={between[0]}-{between[0] + 1}", "+fuse=add+native_layer_norm") == (
-        f"fuse: add (op {between[0]}) is in two sets: expected it in one; change one of the sets"
+        f"fuse: add (op {between[0]}) is in two sets: expected each op in one set only; "
+        "change one of them"
     )
 
 

@@ -149,7 +149,7 @@ def test_nvfp4_is_refused_on_a_card_without_it_and_in_training():
     with pytest.raises(InputError) as error:
         apply(small_scenario("bert-base", gpu="h100"), "nvfp4")
     assert str(error.value) == (
-        "nvfp4: H100 SXM5 80GB has no tensor cores of 4 bits: expected a GPU that has them "
+        "nvfp4: H100 SXM5 80GB has no 4-bit tensor cores: expected a GPU that has them "
         "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
     )
     training = small_scenario("bert-base", gpu="b200", training=True)

@@ -107,8 +107,8 @@ class PaddedProducts:
     def _copied(
         self, index: int, value: Value, before: Tensor, tensor: Tensor, reader: Node, fuses: bool
     ) -> None:
-        """Add a loop over the elements of `tensor` that reads an operand of a call, which was
-        `before`, and writes it with its padding."""
+        """Add a loop that reads a call's operand of layout `before` and writes it, with padding, as
+        `tensor`."""
         copy = self.lowering.node(
             "pointwise",
             tensor.numel,

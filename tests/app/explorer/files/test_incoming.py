@@ -66,7 +66,7 @@ def test_a_profilers_trace_is_laid_over_and_can_be_taken_away(opening: Opening, 
     assert session.state.scenario == FIRST
     opening.open([trace])  # a trace without kernels is reported, and the previous trace stays
     settle(opening)
-    assert f"{trace} has no kernels of a GPU among 0 events" in opening.banner.label.text()
+    assert f"{trace} has no GPU kernels among 0 events" in opening.banner.label.text()
     assert session.state.sides[0].measured == str(packed) and session.history.count() == 2
     session.history.undo()
     assert session.state.sides[0].measured == ""
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_trace_leaves_the_running_scenario(opening: Opening, t
     saved.write_text('{"format": "ridgepoint-prediction"}', "utf-8")
     opening.open([saved])
     settle(opening)
-    assert f"{saved} is not a trace of Ridgepoint" in opening.banner.label.text()
+    assert f"{saved} is not a Ridgepoint trace" in opening.banner.label.text()
     assert opening.session.state.scenario == FIRST and not opening.session.history.count()
 
 

@@ -211,7 +211,7 @@ def test_copy_link_copies_the_scenario_or_the_plan(window: Window):
 def test_the_error_of_a_file_goes_with_the_next_change(window: Window, tmp_path: Path):
     odd = tmp_path / "odd.xyz"
     odd.write_text("no session", "utf-8")
-    for path, wrong in ((odd, "odd.xyz"), (tmp_path / "empty.json", "has no kernels of a GPU")):
+    for path, wrong in ((odd, "odd.xyz"), (tmp_path / "empty.json", "has no GPU kernels")):
         if not path.exists():
             path.write_text('{"traceEvents": []}', "utf-8")
         window.opening.open([path])

@@ -94,11 +94,11 @@ def refusal(*arguments: object, **options: object) -> str:
 
 def test_invalid_designs_are_refused():
     assert refusal(BASE, {}) == (
-        "a design without axes: expected at least one, such as batch=1:512; add one"
+        "a design without axes: expected at least one; add an axis, such as batch=1:512"
     )
-    assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected some; add them"
+    assert refusal(BASE, {"gpu": []}) == "axis 'gpu' has no values: expected at least one; list it"
     assert refusal(BASE, {"batch": [1, 2]}, sample=3) == (
-        "a sample of 3: expected 1 to 2, the combinations of the axes; correct it"
+        "a sample of 3: expected 1 to 2, the number of combinations of the axes; correct it"
     )
     axes = {name: range(4096) for name in ("batch", "seq", "width", "layers", "heads")}
     assert refusal(BASE, axes) == (

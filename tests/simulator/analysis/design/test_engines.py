@@ -293,6 +293,6 @@ def test_workers_of_another_release_are_refused():
     with pytest.raises(InputError) as error:
         task([0])
     assert str(error.value) == (
-        "--engine: its workers have another release of Ridgepoint: expected the release of this "
-        "process; install it there"
+        "--engine: its workers run another release of Ridgepoint than this process: expected the "
+        "same release; install it there"
     )

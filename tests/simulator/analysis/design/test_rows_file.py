@@ -117,8 +117,8 @@ def test_a_file_of_something_else_is_refused_and_not_touched(path: Path):
     assert path.read_bytes() == before
     path.write_text("gpu,batch\n")
     assert refusal(path) == (
-        f"--into {path}: not a file of rows: expected one that a sweep has written, or none; name "
-        "another file"
+        f"--into {path}: not a file of rows: expected a file that a sweep has written, or a new "
+        f"file; name another file"
     )
     assert path.read_text() == "gpu,batch\n"
 
@@ -155,8 +155,8 @@ def test_rows_of_a_network_that_was_edited_are_refused(path: Path, tmp_path: Pat
     before = path.read_bytes()
     blocks.write_text("WIDTH = 16")
     expected = (
-        f"--into {path}: holds rows of networks before {{}} changed: expected the files that its "
-        "rows were predicted from; restore them, or name another file"
+        f"--into {path}: {{}} changed after its rows were predicted: expected the same files; "
+        "restore them, or name another file of rows"
     )
     assert refusal(path, own) == expected.format("blocks.py")
     net.write_text(NET + "# edited")
