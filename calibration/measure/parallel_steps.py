@@ -172,7 +172,7 @@ def measure(
     profiled_places: list[int],
     port: int,
 ) -> None:
-    """Run as one process, which holds one GPU and one rank."""
+    """Run the measurement of one rank, on one GPU."""
     join(rank, ranks, port, HUNG_S)
     for figures, those in ((measured, places), (profiled, profiled_places)):
         for place in those:

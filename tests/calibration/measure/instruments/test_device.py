@@ -83,7 +83,7 @@ def test_a_gpu_without_a_file_gets_a_template(
 
 def test_a_broken_sheet_is_named(no_user_files: Path) -> None:
     (no_user_files / "mine.toml").write_text("name = ")
-    with pytest.raises(InputError, match=r"mine\.toml: not TOML: .*correct or remove"):
+    with pytest.raises(InputError, match=r"mine\.toml: not TOML: .*Correct or remove"):
         sheet("NVIDIA Nothing")
 
 
