@@ -104,8 +104,8 @@ def sharing(bytecode_s: float) -> Parts:
 
 
 def as_fast(times: Parts) -> Host:
-    """The default host at the speed of one that takes `times` as long as the reference, timed next
-    to the step that it is to predict."""
+    """The default host at the speed of a host that took `times` as long as the reference while it
+    ran the step to predict."""
     default = parts(find_host().reference, reference_index())
     host = find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
     return msgspec.structs.replace(host, training=1.0)

@@ -78,7 +78,7 @@ FURTHER = (
     "grouped",
     "resized",
 )
-"""Further points of the draws of sweeps and of blind calls."""
+"""Further points, drawn as in the sweeps and blind calls."""
 LAYERS = ("network_layers", "network_products")
 """Convolutions and products with the sizes of networks' layers. They come before further points
 where a curve has more samples than its fit uses, since people run these sizes."""
