@@ -1,4 +1,4 @@
-"""The mutants of a file: one operator, number, condition or choice of two changed."""
+"""The mutants of a file: each changes one operator, number, condition or conditional expression."""
 
 from __future__ import annotations
 

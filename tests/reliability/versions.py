@@ -1,4 +1,4 @@
-"""The versions of Python, torch, transformers and timm with which a small set is predicted.
+"""Predict a small set of networks with other versions of Python, torch, transformers and timm.
 
     python -m tests.reliability.versions RESULTS.jsonl --torch 2.11 2.12 2.13 --record
     python -m tests.reliability.versions RESULTS.jsonl --python python3.13 --transformers 5.0.0

@@ -218,7 +218,7 @@ def test_a_seed_draws_nothing_without_a_sample(run: Run, into: Path, tmp_path: P
 def test_there_are_as_many_processes_as_the_container_allows(
     run: Run, into: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """joblib counts the cores of the process's affinity and of the container's share."""
+    """joblib counts the cores that the process's affinity and the container's share allow."""
     from simulator.analysis.design import engines
 
     started: list[int] = []

@@ -174,7 +174,8 @@ def test_another_theme_at_once(shown: Any, side: Side) -> None:
 
 
 def test_only_the_left_button_moves_the_axes(shown: Any, side: Side) -> None:
-    """After a right click the axes followed the pointer, because its menu takes the release."""
+    """Regression: after a right click the axes followed the pointer, because the menu receives the
+    release."""
     view = shown(Roofline, (side,))
     canvas = view.canvas
     start, end = QPointF(canvas.width() / 2, 30.0), QPointF(canvas.width() / 2 + 40, 60.0)

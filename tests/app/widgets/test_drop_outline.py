@@ -21,7 +21,7 @@ def _text_columns(outline: Outline) -> tuple[int, int]:
 
 
 def test_the_text_of_a_flat_target_is_beside_the_dragged_card() -> None:
-    """The card covered the middle of the verdict bar, where the text stood."""
+    """Regression: the card covered the middle of the verdict bar, where the text was."""
     running = application()
     bar = QWidget()
     bar.resize(1200, 92)

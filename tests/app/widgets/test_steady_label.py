@@ -1,4 +1,4 @@
-"""A figure that changes often does not lay out the window."""
+"""A figure that changes often causes no new layout of the window."""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
@@ -11,7 +11,7 @@ from app.widgets.strip import Legend
 
 
 class Layouts(QObject):
-    """Counts the layouts that a widget is asked for."""
+    """Counts the layout requests of a widget."""
 
     def __init__(self, watched: QWidget) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Samples survive: torn lines, changed lines, killed processes, full disks, other GPUs."""
+"""Samples survive truncated and changed lines, killed processes, full disks and other GPUs."""
 
 import errno
 import gzip
@@ -284,5 +284,5 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
             ]  # none twice, none missing
             assert (
                 len(measurements.samples) >= len(lines) - 2 >= written_samples + 6
-            )  # a header and a torn end
+            )  # a header and a truncated last line
             written_samples = len(measurements.samples)

@@ -18,7 +18,7 @@ TINY = Scenario("mlp-tiny", batch=32)
 
 
 def write_host(path: Path, times: float) -> None:
-    """The default host, with all its times multiplied."""
+    """The default host with all times multiplied by `times`."""
     text = (FOLDER / "xeon-h200.json").read_bytes()
     keys = msgspec.json.decode(text)
     keys["id"] = "own"

@@ -1,5 +1,5 @@
-"""Kernels beside collectives: the number of waves of products, transfers, and the order of NCCL's
-kernels."""
+"""Kernels that run at the same time as collectives: waves of products, transfers, and the order of
+NCCL's kernels."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Limits, traces and hosts that a plan must not pass over in silence."""
+"""Limits, traces and hosts that a plan must not silently ignore."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_rate_beside_a_trace_makes_it_faster(tmp_path: Path):
 
 
 def test_the_host_of_a_plan_is_the_users(tmp_path: Path):
-    """A host that takes ten times as long for everything, in a file beside the spec."""
+    """A host that takes ten times as long for everything, in a file next to the spec."""
     host = json.loads((FOLDER / f"{DEFAULT}.json").read_text())
     host["seconds"] = {name: 10 * seconds for name, seconds in host["seconds"].items()}
     (tmp_path / "slow.json").write_text(json.dumps(host))
@@ -154,7 +154,7 @@ def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
 
 
 def test_a_card_without_room_has_its_price():
-    """It was listed as a GPU without a price."""
+    """Regression: it was listed as a GPU without a price."""
     (row,) = plan(changed(VISION, workload={"batch": 100_000})).rows
     assert (row.status, row.usd_per_h) == ("no memory", 3.5)
     assert row.price_source.startswith("list, ")

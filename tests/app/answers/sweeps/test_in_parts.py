@@ -1,4 +1,4 @@
-"""A sweep in parts equals the sweep at once, and shows its parts as they come."""
+"""A sweep in parts equals a single sweep, and shows each part when it is ready."""
 
 from dataclasses import replace
 

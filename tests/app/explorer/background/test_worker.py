@@ -282,7 +282,7 @@ def test_fitting_names_the_traces_that_it_usually_takes(worker: Worker):
     )
     request.count(19)
     assert tracing.sentence == "fitting how the time of bert-base scales, 19 traces, 0 s"
-    line = UntracedError(need.request, gpu("h200"), ("mode", None))  # no usual number of traces
+    line = UntracedError(need.request, gpu("h200"), ("mode", None))  # unknown number of traces
     request = tracing.running = _Request(line, urgent=True)
     request.count(1)
     assert tracing.sentence == "fitting how the time of bert-base scales, 1 trace, 0 s"

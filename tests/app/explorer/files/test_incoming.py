@@ -99,7 +99,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_step_that_a_trace_measures_is_offered(opening: Opening, beside: bool):
-    """The trace is of inference: the other phase of the training step, or the scenario beside."""
+    """The trace measures inference: the other phase of the training step, or the second
+    scenario."""
     session, answering = opening.session, opening.networks.answering
     training = Scenario("mlp-tiny", training=True)
     sides = [NamedScenario("Today", training)]

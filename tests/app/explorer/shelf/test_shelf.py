@@ -108,7 +108,7 @@ def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
 
 
 def test_a_choice_counts_before_it_is_changed():
-    """The dialog showed memory_bytes, and Apply said "figure needs of"."""
+    """Regression: the dialog showed memory_bytes, and Apply reported "figure needs of"."""
     application()
     applied: list[Scenario] = []
     dialog = ParameterDialog(DARK, "figure", FIRST, applied.append)

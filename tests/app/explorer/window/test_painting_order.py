@@ -1,4 +1,4 @@
-"""A new answer is on the screen as its verdict before the charts are drawn."""
+"""The verdict of a new answer is on the screen before the charts are drawn."""
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QObject
@@ -10,7 +10,7 @@ from tests.app.explorer.waiting import wait
 
 
 class Paints(QObject):
-    """Notes the batch of the verdict whenever it is painted at full strength."""
+    """Records the batch of the verdict whenever it is painted at full opacity."""
 
     def __init__(self, window: Window, order: list[str]) -> None:
         super().__init__(window)

@@ -1,4 +1,4 @@
-"""The regime map's cursor, the sweeps and choices beside it, and goal seek."""
+"""The regime map's cursor, the sweeps and choices next to it, and goal seek."""
 
 from dataclasses import replace
 from typing import Any
@@ -73,7 +73,7 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     assert emitted == [Scenario("mlp-tiny", batch=4)]
     pointer(view.map, kinds.MouseButtonPress, QPointF(2, 2))
     pointer(view.map, kinds.MouseButtonRelease, QPointF(2, 2))
-    assert len(emitted) == 1  # beside the map
+    assert len(emitted) == 1  # next to the map
     pointer(view.map, kinds.MouseMove, view.map.pixel((7, 3)))
     card = view.map.card()
     assert card is not None and card.head == "Batch 128, host speed 1"

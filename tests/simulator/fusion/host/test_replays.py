@@ -202,8 +202,8 @@ def test_a_graph_waits_for_no_room_in_the_queue():
 
 
 def test_eager_temporaries_need_memory_beside_the_graphs_pool():
-    """Eager temporaries of the optimizer need memory beside the pool, and do not reuse that of the
-    activations.
+    """Eager temporaries of the optimizer need memory in addition to the pool, and do not reuse that
+    of the activations.
     """
     step = traced(Block(), X, training=True)
     captured, plan = replays(step)
