@@ -145,7 +145,7 @@ def test_the_scaling_marks_the_count_and_where_communication_takes_over():
     assert words(scaling(ALONE, 400, 200)) == ["Only one number of GPUs: this split cannot scale."]
 
 
-def test_bubbles_are_waits_beside_which_no_kernel_runs():
+def test_bubbles_are_waits_while_no_kernel_runs():
     """Kernels run from 0 to 30 and from 32 to 90 ms; a wait from 25 to 40 ms is a bubble from 30 to
     32 ms.
     """

@@ -24,7 +24,7 @@ def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
         assert width + 4 <= column.brief.px, column.head
 
 
-def test_the_batch_is_shown_beside_its_time():
+def test_the_batch_is_shown_next_to_its_time():
     fitting = shown(columns(read(INFER)), 260)
     assert [c.head[0] for c in fitting] == ["USD per", "Batch", "A batch,"]
 

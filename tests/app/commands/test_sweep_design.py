@@ -152,7 +152,7 @@ def test_an_unknown_axis_is_refused_with_the_known_ones(run: Run):
     assert "cuda_graph" not in names  # it has no value to vary
 
 
-def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
+def test_files_that_are_not_designs(run: Run, into: Path, tmp_path: Path):
     design = tmp_path / "design.toml"
     assert "No such file" in message(run("sweep", design, "--into", into))
     design.write_text("[axes\n")

@@ -28,7 +28,7 @@ def bert() -> Side:
 
 
 @pytest.mark.parametrize("question", ["combinations", "map", "sweep"])
-def test_a_question_asks_whether_it_is_cancelled_in_time(bert: Side, question: str) -> None:
+def test_a_question_checks_for_cancellation_in_time(bert: Side, question: str) -> None:
     """The work between two checks is the most that is done after a cancellation. The explorer
     checks through the question's argument and from within the simulator's work."""
     pauses: list[float] = []
@@ -55,7 +55,7 @@ def test_a_question_asks_whether_it_is_cancelled_in_time(bert: Side, question: s
 COMPILED = Scenario("bert-base", batch=8, seq=128, dtype="bf16", training=True, mode="compiled")
 
 
-def test_a_compiled_sweep_asks_while_it_fuses(bert: Side) -> None:
+def test_a_compiled_sweep_checks_for_cancellation_while_it_fuses(bert: Side) -> None:
     """Fusing one point takes 0.4 s for BERT training and 0.9 s for Llama-3-8B training."""
     predict(COMPILED)  # its family, profile and compiled host are loaded once
     times_s: list[float] = []

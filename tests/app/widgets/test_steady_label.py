@@ -31,7 +31,7 @@ def _shown(label: QWidget) -> QWidget:
     return window
 
 
-def test_a_new_figure_of_the_same_length_asks_for_no_layout():
+def test_a_new_figure_of_the_same_length_requests_no_layout():
     running = application()
     label = Steady("Simulated in 9.1 ms")
     window = _shown(label)
@@ -50,7 +50,7 @@ def test_a_new_figure_of_the_same_length_asks_for_no_layout():
     del window
 
 
-def test_an_elided_text_asks_for_no_layout():
+def test_an_elided_text_requests_no_layout():
     running = application()
     label = Elided()
     label.say("GPU idle 1.2 ms")
@@ -64,7 +64,7 @@ def test_an_elided_text_asks_for_no_layout():
     del window
 
 
-def test_new_shares_of_the_same_length_ask_for_no_layout():
+def test_new_shares_of_the_same_length_request_no_layout():
     running = application()
     legend = Legend(DARK)
     legend.show_shares({"compute": 0.41, "memory": 0.39, "overhead": 0.2})
@@ -81,7 +81,7 @@ def test_new_shares_of_the_same_length_ask_for_no_layout():
     del window
 
 
-def test_dimming_a_panel_asks_for_no_layout_but_repaints_it():
+def test_dimming_a_panel_requests_no_layout_but_repaints_it():
     running = application()
     panel = Panel("Roofline", QLabel("123"), DARK)
     window = _shown(panel)

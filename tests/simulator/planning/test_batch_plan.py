@@ -39,7 +39,7 @@ LORA: dict[str, Any] = {
 }
 
 
-def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
+def test_fixed_batches_take_as_many_cards_as_the_rate_needs():
     few = plan(RESNET).rows[0]
     many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}).rows[0]
     assert few.count == 1

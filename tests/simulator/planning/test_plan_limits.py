@@ -81,7 +81,7 @@ def test_a_trace_and_lengths_are_not_both_given(tmp_path: Path):
     )
 
 
-def test_a_rate_beside_a_trace_makes_it_faster(tmp_path: Path):
+def test_a_rate_given_with_a_trace_makes_it_faster(tmp_path: Path):
     """11 requests within 10 s are 1 a second; at 4 a second they take 2.5 s, for the closed form
     and for the simulation."""
     (tmp_path / "trace.csv").write_text(TRACE)

@@ -127,7 +127,7 @@ def test_two_layers_by_hand() -> None:
     assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 131072}
 
 
-def test_a_chain_holds_two_tensors_beside_its_input() -> None:
+def test_a_chain_holds_two_tensors_and_its_input() -> None:
     def chain(_: Calls, x: Tensor) -> Tensor:
         for _ in range(4):
             x = x.cos()

@@ -46,7 +46,7 @@ def expression(
         (lambda b, s: 512 * b * min(s, 1366), "512·B·min(S, 1366)"),  # a point on the border
     ],
 )
-def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
+def test_a_size_is_expressed(size: Callable[[int, int], int], text: str) -> None:
     assert expression(size) == text
 
 
@@ -112,7 +112,7 @@ def test_values_past_64_bits() -> None:
     st.integers(1, 999),
     st.integers(1, 9999),
 )
-def test_a_sum_is_found_again(
+def test_a_sum_is_recovered(
     factors: list[int], powers: list[tuple[int, ...]], batch: int, seq: int
 ) -> None:
     terms = [(c, tuple(map(Atom, axes))) for c, axes in zip(factors, powers, strict=False)]

@@ -63,7 +63,7 @@ def test_a_cache_of_a_window_is_answered_on_both_sides() -> None:
     assert agree(symbolic, points) == [True] * 7
 
 
-def test_a_window_that_differs_beside_its_border_is_traced() -> None:
+def test_a_window_that_differs_near_its_border_is_traced() -> None:
     """The lengths on both sides of a border are traced, as the likeliest to differ."""
     symbolic = Symbolic.fit(cached(lambda seq: 50 if seq == 101 else min(seq, 100)), seq=64)
     assert agree(symbolic, [(5, 101), (5, 99)]) == [False, False]

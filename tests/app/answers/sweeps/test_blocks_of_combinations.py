@@ -46,7 +46,7 @@ def nothing() -> None:
     """Never cancels."""
 
 
-def test_blocks_equal_the_sweep_at_once(swept: list[int]):
+def test_blocks_equal_a_single_sweep(swept: list[int]):
     parts: list[Combined] = []
     report = Running()
     token = RUNNING.set(report)

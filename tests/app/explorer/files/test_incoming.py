@@ -139,7 +139,7 @@ def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path
     assert session.state.scenario == replace(FIRST, batch=3, gpu=str(card))
 
 
-def test_a_file_that_is_no_trace_leaves_the_running_scenario(opening: Opening, tmp_path: Path):
+def test_a_file_that_is_not_a_trace_leaves_the_running_scenario(opening: Opening, tmp_path: Path):
     saved = tmp_path / "prediction.json"
     saved.write_text('{"format": "ridgepoint-prediction"}', "utf-8")
     opening.open([saved])

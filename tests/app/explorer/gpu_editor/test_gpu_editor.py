@@ -91,7 +91,7 @@ def test_a_data_sheet_must_be_named() -> None:
     assert form_sheet.wrong("tdp_w") == "TDP: expected the name or link of its data sheet"
 
 
-def test_a_peak_is_held_against_its_parts() -> None:
+def test_a_peak_is_compared_with_that_of_its_parts() -> None:
     form_sheet = sheet()
     peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and peak.agrees

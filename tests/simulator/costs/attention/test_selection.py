@@ -92,7 +92,7 @@ def test_the_first_that_can_is_chosen(
     assert choose(call(capability, **changes)) == chosen
 
 
-def test_a_call_asks_for_nothing_unless_told() -> None:
+def test_attention_has_no_options_by_default() -> None:
     plain = Attention(AMPERE, qkv(), qkv(), qkv())
     assert (plain.mask, plain.causal, plain.grouped, plain.learned) == (None, False, False, False)
     assert (plain.heads, plain.widths) == ((8, 8, 8), (64, 64, 64))

@@ -176,7 +176,7 @@ def test_replaying_twice_is_replaying_once():
     assert as_run(run, H200, REPLAY, profile()) is run
 
 
-def test_many_steps_at_once_say_the_same():
+def test_simulated_steps_equal_the_prediction():
     step = traced(Block(), X, training=True)
     p = predict_trace(step, mode=REPLAY)
     table, refused = simulated([Step(step, H200, host(), profile(), REPLAY)])

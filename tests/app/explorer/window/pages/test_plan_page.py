@@ -244,7 +244,7 @@ def test_a_window_of_1600_pixels_has_room_for_cost_batch_and_time(planned: Windo
     QCoreApplication.processEvents()
 
 
-def test_a_wide_window_shows_the_shelf_beside_a_plan(planned: Window):
+def test_a_wide_window_shows_the_shelf_next_to_a_plan(planned: Window):
     shelf, inspector = planned.beside
     for wide, visible in ((1920, True), (1280, False)):
         planned.resize(wide, 800)
