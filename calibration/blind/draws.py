@@ -45,9 +45,8 @@ def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] |
 
 def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
     """A leaf tensor of random numbers in a memory layout: "contiguous", "channels_last" or
-    "transposed" (the last two dimensions are swapped in memory). "slice" is the first half of rows
-    that are twice as wide; "offset" is all except the first number of rows that are wider by
-    one."""
+    "transposed" (the last two dimensions are swapped in memory). "slice" takes the first half of
+    rows twice as wide; "offset" skips the first number of rows one number wider."""
     *outer, last = sizes
     make: Callable[..., Tensor] = partial(random, dtype=dtype)
     if layout == "transposed":

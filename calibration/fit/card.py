@@ -44,8 +44,9 @@ def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
 
 
 def longer_gap_s(recordings: Iterable[Recording], others: Iterable[Recording]) -> float:
-    """The seconds by which gaps between the kernels of a graph are longer, as the median over the
-    steps recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
+    """The seconds by which a gap between kernels of a graph in `recordings` exceeds that in
+    `others`, as the median over the steps recorded on both GPUs. Gaps of a stream depend on the
+    host as much as on the GPU."""
     by_name = {recording.name: recording for recording in others}
     pairs = [
         (recording, by_name[recording.name])

@@ -96,8 +96,8 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
 
 
 def sharing(bytecode_s: float) -> Parts:
-    """The times of the parts relative to the reference, from the time of the probe `bytecode`
-    alone: a thread is slower if another process runs on the same core."""
+    """The times of the parts relative to the reference, for a thread that shares its core with
+    another process, from the time of the probe `bytecode` alone."""
     ratio = bytecode_s / quiet()["bytecode"]
     ops = ratio**_OPS
     return Parts(sqrt(ratio * ops), ops, ops)

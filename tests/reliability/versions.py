@@ -139,7 +139,7 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
 
 
 def figure(answers: list[dict[str, Any]]) -> str:
-    """For each stack the predicted share of the set, and the largest difference to the first."""
+    """For each stack the predicted share of the set, and the largest difference from the first."""
     shown: list[str] = []
     for answer in answers:
         first, periods = answers[0]["periods_s"], answer["periods_s"]

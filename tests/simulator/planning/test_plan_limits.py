@@ -41,7 +41,7 @@ def changed(base: dict[str, Any], **sections: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("base", [SERVE, VISION])
 def test_a_limit_on_cost_without_a_price_is_not_met(base: dict[str, Any]):
-    """The GPU has no price, so that no candidate can be said to cost less than 1 USD an hour."""
+    """The GPU has no price, so no candidate is known to cost less than 1 USD an hour."""
     spec = changed(base, prices={"catalogue": False}, limits={"cost": "1 USD/h"})
     answer: Any = plan(spec)
     row = answer.rows[0]

@@ -82,8 +82,8 @@ def test_sums_of_limited_sizes_use_only_known_expressions() -> None:
     "size",
     [
         lambda b, s: s.bit_length(),
-        lambda b, s: min(s, 5),  # one length only is shorter
-        lambda b, s: min(s, 110_000),  # one length only is longer
+        lambda b, s: min(s, 5),  # only one length is shorter
+        lambda b, s: min(s, 110_000),  # only one length is longer
         lambda b, s: min(s, 128) if s != 93 else 94,
         lambda b, s: b * s // 3,
         lambda b, s: int(b * s / 4 + 0.5),  # ties up

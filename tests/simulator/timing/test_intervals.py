@@ -58,7 +58,7 @@ def test_a_faster_host_leaves_the_gpu() -> None:
 
 
 def test_neither_end_crosses_the_prediction() -> None:
-    # with a sync, neither the GPU nor the host decides alone
+    # with a sync, the step is bound by both the GPU and the host
     low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
     # 1.5 · 9 of 9 ms

@@ -57,7 +57,7 @@ def test_kernels_far_below_the_peak_take_equal_clocks_on_other_cards() -> None:
 
 
 def test_kernels_at_the_power_limit_reach_that_of_another_card() -> None:
-    # 0.85 of the H200's peak is all that power leaves it; a 3090 keeps its 71 TFLOP/s
+    # the power limit leaves the H200 0.85 of its peak; a 3090 keeps its 71 TFLOP/s
     assert rate(0.85, "rtx3090") == pytest.approx(71e12)
     # an L40S keeps 0.63 of 362
     assert rate(0.85, "l40s") == pytest.approx(0.63 * 362e12)

@@ -220,7 +220,7 @@ def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     buttons = [opening.banner.offers.itemAt(at).widget() for at in range(2)]  # pyright: ignore
     texts = [button.text() for button in buttons]  # pyright: ignore
     assert texts == ["Restore", "Discard"]
-    banner = opening.banner  # "Not now" takes the place of "Dismiss"; nobody copies a question
+    banner = opening.banner  # "Not now" replaces "Dismiss", and a question has no Copy button
     assert banner.dismissing.text() == "Not now" and banner.copying.isHidden()
     buttons[1].click()  # pyright: ignore
     assert not left.exists() and opening.session.state.scenario == FIRST

@@ -74,7 +74,7 @@ def controls(top: QWidget) -> Iterator[QWidget]:
 
 
 def spoken(widget: QWidget) -> str:
-    """The name that a screen reader says."""
+    """The name that a screen reader reads out."""
     interface = QAccessible.queryAccessibleInterface(widget)
     return interface.text(QAccessible.Text.Name).strip() if interface else ""
 

@@ -77,7 +77,7 @@ def test_a_kernel_takes_calls_that_meet_its_needs(changes: dict[str, Any], taker
 @pytest.mark.parametrize(
     ("capability", "changes", "chosen"),
     [
-        # cuDNN is tried first on Hopper and data-centre Blackwell alone
+        # cuDNN is tried first only on Hopper and data-centre Blackwell
         (HOPPER, {}, "cudnn"), ((10, 0), {}, "cudnn"), ((12, 0), {}, "flash"),
         (AMPERE, {}, "flash"), ((8, 9), {}, "flash"),
         (AMPERE, {"mask": MASK}, "efficient"), (HOPPER, {"mask": MASK}, "cudnn"),

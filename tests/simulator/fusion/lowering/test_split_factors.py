@@ -17,7 +17,7 @@ CARDS = {"h200": 132, "a100_sxm_80": 108}
 
 @pytest.fixture(params=CARDS)
 def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A card, whose units torch then reads as those of its device."""
+    """A card whose number of units torch reads as that of its device."""
     properties = SimpleNamespace(
         multi_processor_count=CARDS[request.param],
         warp_size_or_default=32,
@@ -29,7 +29,8 @@ def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def of_torch(rows: int, cols: int, inner: bool, units: int) -> int:
-    """With the cases of `Reduction.num_splits` (torch/_inductor/ir.py) that come first."""
+    """torch's split factor, after the special cases of `Reduction.num_splits`
+    (torch/_inductor/ir.py)."""
     if rows > 1 and (cols <= 32 or rows >= units * 2 * 32):
         return 1
     return choices.InductorChoices.reduction_split_factor(
