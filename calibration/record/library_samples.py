@@ -208,7 +208,6 @@ def matched(each: Swept) -> Iterator[Sample]:
 
 
 def _runs_as_lowered(each: Swept) -> bool:
-    """Whether the measured kernels use the lowered units: vector lanes in at least one kernel, or
-    in none."""
+    """Whether measured and lowered kernels agree on whether any of them runs on vector lanes."""
     lanes = [work.engine == "vector" for work, _, _ in each.launches if work.family == "conv"]
     return any(lanes) == any(_ON_LANES.search(name) for name, _, _ in each.kernels)

@@ -74,8 +74,8 @@ EXPERTS = dict(width=64, layers=1, heads=4, kv_heads=2, hidden=32, experts=8, to
 
 @pytest.mark.parametrize("training", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_experts_with_a_share_of_the_tokens_are_answered(training: bool) -> None:
-    """An expert gets a quarter of the tokens, rounded: one token up to five, where the shapes have
-    ones, which are left to tracing."""
+    """An expert gets a quarter of the tokens, rounded. With up to five tokens it gets one, and
+    shapes with ones are left to tracing."""
     few = {"experts": 4, "top": 1}  # a training step has many more ops
     sizes = EXPERTS | few if training else EXPERTS
     symbolic = Symbolic.fit(tracer("mixtral", training, "bf16", sizes), batch=4, seq=64)

@@ -91,5 +91,5 @@ def test_showing_a_page_draws_no_chart_twice(
     while clock.elapsed() < 500:  # a second drawing would follow the first painting
         QCoreApplication.processEvents()
     size_now = float(chart.width()), float(chart.height())
-    assert drawn in ([], [size_now])  # none: the drawing has this size already
+    assert drawn in ([], [size_now])  # empty if the drawing has this size already
     window.resize(1280, 800)
