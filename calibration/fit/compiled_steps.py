@@ -136,7 +136,7 @@ def in_rounds(machine: str) -> Iterator[Compiled]:
     for step in steps(machine, "compiled"):
         ordered = sorted(step.rounds, key=_work)
         middle = ordered[len(ordered) // 2]
-        name = f"{step.name} beside {machine}"
+        name = f"{step.name} on {machine}"
         yield Compiled(name, retrace(step.case), middle.seconds, as_fast(middle.host))
 
 

@@ -158,7 +158,7 @@ def main() -> None:
     for process in processes():
         times = process.speed
         steps = len(process.beside)
-        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, beside {steps} steps")
+        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, during {steps} steps")
     print(measured_hosts())
 
 

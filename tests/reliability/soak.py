@@ -163,7 +163,7 @@ def observed(
     event: Callable[[], None], seconds: float, every_s: float, wait: Callable[[float], None]
 ) -> list[Sample]:
     """Repeat an event, and print a sample every ten seconds. An event that ends sooner than
-    `every_s` seconds after its begin is followed by a wait."""
+    `every_s` seconds after its start is followed by a wait."""
     began = time.monotonic()
     samples = [_sample(0.0, 0)]
     events = 0

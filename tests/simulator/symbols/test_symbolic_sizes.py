@@ -35,7 +35,7 @@ def test_a_size_without_an_expression_is_traced() -> None:
 
 
 def cached(held: Callable[[int], int]) -> Tracer:
-    """A network of a sequence and a cache that holds `held(seq)` positions of it."""
+    """A network with a sequence and a cache that holds `held(seq)` of its positions."""
     return lambda batch, seq: trace(
         Calls(lambda net, x, cache: (x @ net.w).exp().sum() + cache.exp()),
         (

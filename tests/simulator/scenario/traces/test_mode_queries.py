@@ -94,7 +94,7 @@ def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> Non
 def test_a_network_that_queries_the_mode_is_traced_for_each_mode(
     tmp_path: Path, runs: list[str]
 ) -> None:
-    """The network tests a mask in eager mode only, so that a graph can be captured."""
+    """The network tests a mask only in eager mode, so that a graph can be captured."""
     condition = (
         "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
         "or x.sum().item()"
