@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.answers.side import Side
@@ -39,8 +41,9 @@ class ChartCanvas(DrawingCanvas):
         return Card(words, ()) if words else None
 
 
+@cache
 def chart_view(chart: PredictionChart) -> type[View]:
-    """The class of the view of a picture."""
+    """The class of the view of a picture, always the same."""
 
     class ChartView(View):
         title = chart.title

@@ -2,7 +2,9 @@
 
 `python -m calibration.measure.parallel_steps FILE --seconds 120 --from 12` writes JSON lines: the
 machine, then one line per step of `calibration.cases.steps.parallel`, beginning at that index, and
-then the earlier ones unless `--only` leaves them out. A step that fails or hangs is recorded as
+then the earlier ones unless `--only` leaves them out; or the steps that `--steps` lists. With
+`--warm 3`, each step runs for three seconds before it is timed, so that cards at their power limit
+have reached their sustained clock. A step that fails or hangs is recorded as
 failed, and the next one begins in new processes. In the remaining time, some steps run again under
 the profiler, which slows all later launches of its process; their lines hold only `rank_kernels_s`.
 
@@ -29,6 +31,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -82,7 +85,7 @@ def together(act: Callable[[], T]) -> T:
     return result
 
 
-def timed(call: Call) -> dict[str, Any]:
+def timed(call: Call, warm_s: float = 0.0) -> dict[str, Any]:
     """Periods over blocks of steps that begin together, and peak memory."""
     for _ in range(3):
         together(call)
@@ -90,7 +93,13 @@ def timed(call: Call) -> dict[str, Any]:
     began = time.perf_counter()
     call()
     torch.cuda.synchronize()
-    count = max(4, min(60, int(agreed(0.4 / (time.perf_counter() - began)))))
+    rate = agreed(1 / (time.perf_counter() - began))
+    count = max(4, min(60, int(0.4 * rate)))
+    began = time.perf_counter()
+    while warm_s and agreed(time.perf_counter() - began) < warm_s:
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
     periods: list[float] = []
     own: list[float] = []
     issued: list[float] = []
@@ -126,18 +135,18 @@ def kernels_s(call: Call) -> dict[str, float]:
     return {name: float(f"{seconds:.6g}") for name, seconds in sums.items()}
 
 
-def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
+def measured(split_step: ParallelStep, rank: int, ranks: int, warm_s: float) -> dict[str, Any]:
     """The figures of one step. Raises RuntimeError on all ranks if it fails on one."""
     row: dict[str, Any] = {}
     probes = Probes("cuda")
     each = [probes.seconds()]
     try:
-        row["one_gpu"] = timed(together(lambda: twin(split_step)))
+        row["one_gpu"] = timed(together(lambda: twin(split_step)), warm_s)
     except RuntimeError as error:  # the whole step may need more memory than one GPU has
         row["one_gpu_failed"] = str(error)
     emptied()
     each.append(probes.seconds())
-    row |= timed(together(lambda: spread(split_step, rank, ranks)))
+    row |= timed(together(lambda: spread(split_step, rank, ranks)), warm_s)
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
     each.append(probes.seconds())
     return row | {
@@ -170,16 +179,20 @@ def measure(
     until: float,
     places: list[int],
     profiled_places: list[int],
+    warm_s: float,
     port: int,
 ) -> None:
     """Run the measurement of one rank, on one GPU."""
     join(rank, ranks, port, HUNG_S)
-    for figures, those in ((measured, places), (profiled, profiled_places)):
+    runs = ((partial(measured, warm_s=warm_s), places), (profiled, profiled_places))
+    for figures, those in runs:
         for place in those:
             if agreed(float(time.time() > until - LEAST_S)):
                 break
             split_step = STEPS[place]
             row: dict[str, Any] = {"step": place, **split_step.record(), "ranks": ranks}
+            if warm_s:
+                row["warm_s"] = warm_s
             began = time.perf_counter()
             try:
                 row |= figures(split_step, rank, ranks)
@@ -208,6 +221,8 @@ def main() -> None:
     parser.add_argument(
         "--only", action="store_true", help="leave out the steps before --from, and profile all"
     )
+    parser.add_argument("--steps", type=int, nargs="*", metavar="K", help="only these steps")
+    parser.add_argument("--warm", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     ranks, until, path = torch.cuda.device_count(), time.time() + options.seconds, str(options.file)
     machine = {
@@ -219,13 +234,17 @@ def main() -> None:
     options.file.write_text(json.dumps({"machine": machine}) + "\n", "utf-8")
     places, port = [*range(options.first, len(STEPS))], PORT
     profiled_places = [*places] if options.only else [*PROFILED]
-    if not options.only:
+    if options.steps:
+        places, profiled_places = options.steps, []
+    elif not options.only:
         places += range(options.first)
     while places and time.time() < until - LEAST_S:
         before = len(options.file.read_text("utf-8").splitlines())
         try:
             multiprocessing.spawn(  # pyright: ignore
-                measure, (ranks, path, until, places, profiled_places, port), ranks
+                measure,
+                (ranks, path, until, places, profiled_places, options.warm, port),
+                ranks,
             )
             break
         except Exception as error:  # a process died: its step has failed

@@ -10,6 +10,7 @@ import numpy as np
 from simulator.cluster.cluster import Cluster
 from simulator.hardware.host import Host
 from simulator.parallel.events import run
+from simulator.parallel.exchange import exchange
 from simulator.parallel.plan import RankPlan, kernel_seconds, launched, nudged, plan
 from simulator.parallel.prediction import (
     PARALLEL_REGIMES,
@@ -21,9 +22,10 @@ from simulator.parallel.prediction import (
 from simulator.parallel.rank_state import Machine, RankTimes
 from simulator.parallel.roles import Roles
 from simulator.prediction import Columns
+from simulator.records import Collective
 from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.timeline import Floats
-from simulator.simulate.step import kernel_times, simulate
+from simulator.simulate.step import at_highest_clock, load_of, simulate, under_limit
 from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
 
@@ -42,11 +44,19 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     if cluster.gpus == 1:
         return _one_gpu(roles, cluster, host, profile, mode)
     runs = {rank: issued(trace, cluster.gpu) for rank, trace in roles.traces.items()}
-    columns = {rank: kernel_times(each, cluster.gpu, profile, host) for rank, each in runs.items()}
-    plans = [
-        plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
-        for rank, each in runs.items()
-    ]
+    columns: dict[int, Columns] = {}
+    plans: list[RankPlan] = []
+    for rank, each in runs.items():
+        load = load_of(each, cluster.gpu, profile)
+        columns[rank] = at_highest_clock(each, load)
+        own = plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
+        slower = under_limit(
+            each, load, cluster.gpu, host, exchange(_collectives(each), own, cluster)
+        )
+        if slower is not None:
+            columns[rank] = slower
+            own = replace(own, seconds=kernel_seconds(each, slower.duration_s))
+        plans.append(own)
     if mode == "cuda_graph":
         plans = [_captured(each, profile) for each in plans]
     machine = Machine(
@@ -73,6 +83,10 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         ranks=ranks,
         notes=(),
     )
+
+
+def _collectives(run_: LaunchPlan) -> list[Collective]:
+    return [op.collective for op in run_.trace.ops if op.collective is not None]
 
 
 def _captured(each: RankPlan, profile: Profile) -> RankPlan:

@@ -29,7 +29,7 @@ from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
 from simulator.timing.kernel_models import duration_s
-from simulator.timing.power import Load, SettledClock, supply
+from simulator.timing.power import NO_EXCHANGE, Exchange, Load, SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import CurveRoofs, Roofs, roofs
@@ -61,7 +61,7 @@ def simulate(
     trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
     plan, host = issued(trace, gpu), host.in_phase(trace.phase)
     launched, clock = host_schedule(plan, host, profile, mode, fusion and fusion.replays)
-    load = _load(plan, gpu, profile)
+    load = load_of(plan, gpu, profile)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
     if card is not None and clock_limit is None:
@@ -115,16 +115,33 @@ def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace 
 
 
 def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
-    """Seconds of each kernel at the step's clock under the card's power limit."""
-    load = _load(plan, gpu, profile)
+    """Seconds of each kernel at the step's clock under the card's power limit, without
+    collectives."""
+    load = load_of(plan, gpu, profile)
+    return under_limit(plan, load, gpu, host, NO_EXCHANGE) or at_highest_clock(plan, load)
+
+
+def at_highest_clock(plan: LaunchPlan, load: Load) -> Columns:
+    """Seconds of each kernel at the clock of its measurement."""
+    return Columns(plan.lowered.work_of, plan.lowered.op_of, *load.parts())
+
+
+def under_limit(
+    plan: LaunchPlan, load: Load, gpu: GPU, host: Host, exchange: Exchange
+) -> Columns | None:
+    """Seconds of each kernel at the step's clock under the card's power limit; None if the limit
+    does not slow it."""
     card, launched = supply(gpu), plan.by(host)
+    if card is None:
+        return None
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    clock_limit = card.settle(load, host_s, np.zeros(())) if card else None
-    times = load.parts(clock_limit.slowdown) if clock_limit else load.parts()
-    return Columns(plan.lowered.work_of, plan.lowered.op_of, *times)
+    settled = card.settle(load, host_s, 0.0, exchange)
+    if not settled.is_slower:
+        return None
+    return Columns(plan.lowered.work_of, plan.lowered.op_of, *load.parts(settled.slowdown))
 
 
-def _load(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
+def load_of(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:
     """The kernels, with the share of each kernel's bytes that is in L2."""
     row = plan.lowered.work_of
     hot = plan.hot_share(l2_kept_bytes(gpu, profile))

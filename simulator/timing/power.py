@@ -72,6 +72,21 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """What the collectives of a step add to the card's time and energy.
+
+    exposed_s    seconds in which only collectives run
+    dram_bytes   bytes that they read and write in DRAM
+    """
+
+    exposed_s: float
+    dram_bytes: float
+
+
+NO_EXCHANGE = Exchange(0.0, 0.0)
+
+
+@dataclass(frozen=True)
 class SettledClock:
     """The clock at which a step's mean power is within the limit, as a share of the highest
     [points], and the slowdown that it brings."""
@@ -124,16 +139,23 @@ class Supply:
     def _highest(self) -> float:
         return self.highest_hz / self.known.clock_hz
 
-    def joules(self, load: Load, clock: Floats, busy_s: Floats, period_s: Floats) -> Floats:
-        """Joules of a step of period `period_s` at a clock [points]."""
+    def joules(
+        self,
+        load: Load,
+        clock: Floats,
+        busy_s: Floats,
+        period_s: Floats,
+        exchange: Exchange = NO_EXCHANGE,
+    ) -> Floats:
+        """Joules of a step of period `period_s` at a clock [points]; `busy_s` omits collectives."""
         known = self.known
-        awake = known.clocked_w * period_s + known.busy_w * busy_s
+        awake = known.clocked_w * period_s + known.busy_w * (busy_s + exchange.exposed_s)
         running = awake * self._highest * clock + load.chip_j
         return (
             known.idle_w * period_s
             + running * known.voltage.squared(clock * self._highest)
             + load.tensor_j * known.voltage.tensor_squared(clock * self._highest)
-            + known.dram_j_per_byte * load.dram_bytes
+            + known.dram_j_per_byte * (load.dram_bytes + exchange.dram_bytes)
         )
 
     def power(
@@ -171,16 +193,23 @@ class Supply:
         """Joules and clock of steps at many points."""
         return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
 
-    def settle(self, load: Load, on_host_s: float | Floats, gaps_s: float | Floats) -> SettledClock:
+    def settle(
+        self,
+        load: Load,
+        on_host_s: float | Floats,
+        gaps_s: float | Floats,
+        exchange: Exchange = NO_EXCHANGE,
+    ) -> SettledClock:
         """The clock under the limit of a step with `on_host_s` of host work and `gaps_s` between
         its kernels."""
+        others = on_host_s, gaps_s, exchange
         if self.measured:
-            clock = self._clock(load, self.limit_w, np.asarray(1.0), on_host_s, gaps_s)
+            clock = self._clock(load, self.limit_w, np.asarray(1.0), *others)
             return SettledClock(clock, self._slowdown(clock, np.asarray(1.0)))
-        own = self._clock(load, self.default_w, np.asarray(0.0), on_host_s, gaps_s)
+        own = self._clock(load, self.default_w, np.asarray(0.0), *others)
         if self.limit_w >= self.default_w:
             return SettledClock(own, NO_SLOWDOWN)
-        clock = self._clock(load, self.limit_w, own, on_host_s, gaps_s)
+        clock = self._clock(load, self.limit_w, own, *others)
         return SettledClock(clock, self._slowdown(clock, own))
 
     def _slowdown(self, clock: Floats, timed_at: Floats) -> Slowdown:
@@ -195,14 +224,15 @@ class Supply:
         timed_at: Floats,
         on_host_s: float | Floats,
         gaps_s: float | Floats,
+        exchange: Exchange,
     ) -> Floats:
         """The clock at which the power meets a limit, given the clock at which kernels were timed:
         by false position (Illinois), at all points at once."""
 
         def over_w(clock: Floats) -> Floats:
             busy_s = load.busy_s(self._slowdown(clock, timed_at))
-            period_s = np.maximum(on_host_s, busy_s + gaps_s)
-            joules = self.joules(load, clock, busy_s, period_s)
+            period_s = np.maximum(on_host_s, busy_s + gaps_s + exchange.exposed_s)
+            joules = self.joules(load, clock, busy_s, period_s, exchange)
             return joules / np.where(period_s > 0, period_s, np.inf) - held_w
 
         held_w = limit_w * self.known.held

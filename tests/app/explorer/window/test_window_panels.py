@@ -14,7 +14,7 @@ from app.explorer.docks.panel import export
 from app.explorer.state.session_file import load
 from app.explorer.window.window import Window
 from app.scenes.timeline.pins import Pin
-from app.views.catalogue import Offered
+from app.views.catalogue import VIEWS, Offered
 from app.views.timeline.view import Timeline
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front
@@ -22,7 +22,7 @@ from tests.app.explorer.window.front import in_front
 
 def test_the_tab_key_comes_to_a_view_before_the_head_of_its_panel(window: Window):
     # created one after the other, in the order in which they were shown
-    assert len(list(in_front(window))) == 23
+    assert len(list(in_front(window))) == len(VIEWS)
     places, each = list[QWidget](), window.nextInFocusChain()
     while each is not None and each is not window:
         places.append(each)

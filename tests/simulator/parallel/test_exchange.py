@@ -1,0 +1,96 @@
+"""The clock of a card whose step waits for collectives."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibration.cases.steps.parallel import STEPS
+from calibration.validate.predicted_steps import predicted
+from simulator.cluster import cluster
+from simulator.parallel.exchange import exchange, exposed_s
+from simulator.parallel.plan import RankPlan, Transfer
+from simulator.records import Collective
+from simulator.timing.power import Exchange
+from tests.simulator.timing.test_power import load, made_up
+
+COMPUTE, LINK = 0, 1  # streams
+WARM = Path("calibration/measurements/h200_sxm_x4/warm_steps.jsonl.gz")
+
+
+def plan(kernels: list[tuple[int, float, tuple[int, ...]]]) -> RankPlan:
+    """Kernels as their stream, seconds and the kernels that they wait for."""
+    count = len(kernels)
+    return RankPlan(
+        rank=0,
+        stream=[stream for stream, _, _ in kernels],
+        host_s=[0.0] * count,
+        seconds=[0.0 if stream == LINK else seconds for stream, seconds, _ in kernels],
+        after=[after for _, _, after in kernels],
+        parts=[
+            (Transfer((k,), 1, seconds),) if stream == LINK else ()
+            for k, (stream, seconds, _) in enumerate(kernels)
+        ],
+        channels=[0] * count,
+        blocks=[0.0] * count,
+        sync_after=[False] * count,
+        tail_s=0.0,
+    )
+
+
+def test_a_collective_that_the_next_kernel_waits_for_is_exposed() -> None:
+    """2 s, then 3 s on the link, then 4 s that wait for them."""
+    assert exposed_s(plan([(COMPUTE, 2.0, ()), (LINK, 3.0, (0,)), (COMPUTE, 4.0, (1,))])) == 3.0
+
+
+def test_a_collective_is_exposed_beyond_the_kernels_that_run_meanwhile() -> None:
+    """From 2 s on, 3 s on the link and 1 s of other work; the last kernel waits 2 s longer."""
+    kernels = [(COMPUTE, 2.0, ()), (LINK, 3.0, (0,)), (COMPUTE, 1.0, ()), (COMPUTE, 4.0, (1,))]
+    assert exposed_s(plan(kernels)) == 2.0
+    kernels[1] = (LINK, 0.5, (0,))
+    assert exposed_s(plan(kernels)) == 0.0
+
+
+def test_collectives_run_one_after_the_other() -> None:
+    """Two of 3 s, both ready at 1 s: the link ends at 7 s, 5 s after the last kernel at 2 s."""
+    kernels = [(COMPUTE, 1.0, ()), (LINK, 3.0, (0,)), (LINK, 3.0, (0,)), (COMPUTE, 1.0, ())]
+    assert exposed_s(plan(kernels)) == 5.0
+
+
+def test_a_byte_is_read_where_it_is_sent_and_written_where_it_arrives() -> None:
+    """An all-to-all of 400 bytes among four sends 300; an all-reduce sends 2 · 300."""
+    four = cluster("4xh200")
+
+    def moved(kind: str) -> float:
+        collectives = [Collective(kind, 400, (0, 1, 2, 3))]
+        return exchange(collectives, plan([(COMPUTE, 1.0, ())]), four).dram_bytes
+
+    assert moved("all_to_all") == 600.0
+    assert moved("all_reduce") == 1200.0
+
+
+def test_a_card_that_waits_for_a_link_keeps_a_higher_clock() -> None:
+    """1 s and 400 J at the highest clock draw 500 W. With 1 s on the link, in which the DRAM takes
+    20 J, the step draws (2 · 100 + 400 + 20) / 2 = 310 W: a limit of 310 W does not slow it. At
+    half the clock, V is 0.75: (3 · 100 + 225 + 20) / 3 = 181.7 W."""
+    kernel, waits = load(1.0, 0.0, 400.0, 0.0), Exchange(1.0, 2e11)
+    assert made_up(310.0).settle(kernel, 0.0, 0.0).is_slower
+    assert not made_up(310.1).settle(kernel, 0.0, 0.0, waits).is_slower
+    held = made_up(545 / 3).settle(kernel, 0.0, 0.0, waits)
+    assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
+    joules = made_up(310.0).joules(kernel, np.array(1.0), np.array(1.0), np.array(2.0), waits)
+    assert float(joules) == pytest.approx(620.0)
+
+
+def test_experts_run_at_the_clock_that_their_exchanges_leave() -> None:
+    """8,192 rows for four experts: two thirds of the step are products, which alone would be slowed
+    by 16%. Measured after three seconds of warm-up on four H200s."""
+    with gzip.open(WARM, "rt", encoding="utf-8") as file:
+        rows = {row["step"]: row for row in map(json.loads, file) if "period_s" in row}
+    step = STEPS[27]
+    assert step.name == "experts mlp-wide/bf16/inference/b8192s0"
+    assert predicted(step, cluster("4xh200")).period_s == pytest.approx(
+        rows[27]["period_s"], rel=0.02
+    )
