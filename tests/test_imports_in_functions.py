@@ -13,11 +13,15 @@ STAMPED = {
     # packaged traces are stamped by the source; torch loads the module when it is first called
     "simulator/tracing/flex_attention.py"
 }
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ )].*\n|\n)+", re.MULTILINE)
+_INDENTED = re.compile(r"^[ \t]+(?:import|from) ", re.MULTILINE)
 _ALL = re.compile(r"\bimported (only )?(when|if|in|inside)\b")
 
 
 def without_reason(source: str) -> list[int]:
     """The lines of imports inside functions that state no reason."""
+    if not _INDENTED.search(_FOR_TYPES.sub("", source)):
+        return []  # most modules: parsing them would take seconds
     tree, lines = ast.parse(source), source.split("\n")
     if _ALL.search(" ".join((ast.get_docstring(tree) or "").split())):
         return []

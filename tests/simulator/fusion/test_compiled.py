@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -113,8 +115,8 @@ def test_a_product_is_padded_where_that_pays() -> None:
 
     times = {"aten.cat.default": 0.5}
 
-    def seconds(op: Signature) -> float:
-        return times.get(op.name, 2.0 if op.out.shape[1] % 8 else 1.0)
+    def seconds(ops: Sequence[Signature]) -> list[float]:
+        return [times.get(op.name, 2.0 if op.out.shape[1] % 8 else 1.0) for op in ops]
 
     wide = padded(product(50), (False, False), seconds)
     assert wide is not None

@@ -10,6 +10,7 @@ from simulator.networks.catalogue import CATALOGUE, build, network
 from simulator.networks.images.swin import from_windows, to_windows
 from simulator.networks.output import Output
 from simulator.networks.sequences.mamba2 import scan
+from tests.ci_cases import KINDS, others_slow
 
 # As published with the weights, unless a comment says what differs.
 PARAMETERS = {
@@ -147,7 +148,7 @@ def test_bert_encoder_and_pooler_are_the_published_110_million() -> None:
 
 
 @pytest.mark.parametrize("layers", [4, pytest.param(None, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ON_META)
+@pytest.mark.parametrize("name", others_slow(ON_META, KINDS))
 def test_runs_on_meta(name: str, layers: int | None) -> None:
     """Up to 4 of its layers (of DeepSeek-V3 three dense and one of experts); all are `slow`."""
     entry = network(name)
@@ -168,14 +169,19 @@ def test_runs_on_meta(name: str, layers: int | None) -> None:
             assert [n for n, p in module.named_parameters() if p.grad is None] == []
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
-def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
-    module = tiny(name).to(dtype).eval()
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    others_slow(
+        [(name, dtype) for name in CATALOGUE for dtype in ("float32", "bfloat16")],
+        [(name, "float32") for name in CATALOGUE] + [(name, "bfloat16") for name in KINDS],
+    ),
+)
+def test_tiny_infers_finite_numbers(name: str, dtype: str) -> None:
+    module = tiny(name).to(getattr(torch, dtype)).eval()
     with torch.no_grad():
         arguments = inputs(module, SEQ)
         if name in ("chain", "multiply-adds"):  # no parameter says its dtype
-            arguments = tuple(x.to(dtype) for x in arguments)
+            arguments = tuple(x.to(getattr(torch, dtype)) for x in arguments)
         logits = module(*arguments)
     assert logits.dtype == dtype and logits.isfinite().all()
 

@@ -68,8 +68,10 @@ CARDS = {(g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g for
     ("name", "more"),
     [
         ("bert-base", dict(dtype="fp16", seq=16)),
-        ("llama3-1b", dict(dtype="bf16", seq=16, training=True)),
-        ("resnet18", dict(training=True)),
+        pytest.param(
+            "llama3-1b", dict(dtype="bf16", seq=16, training=True), marks=pytest.mark.slow
+        ),
+        pytest.param("resnet18", dict(training=True), marks=pytest.mark.slow),
         ("lstm", dict(training=True, seq=8)),
     ],
 )

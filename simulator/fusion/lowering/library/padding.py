@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,19 +16,23 @@ from simulator.records import Signature, Tensor, row_major
 from simulator.timing.profile import Profile
 from simulator.timing.roofline import roofs
 
-Seconds = Callable[[Signature], float]
+Seconds = Callable[[Sequence[Signature]], list[float]]
 _BYTES = 16
 _PAYS = 1.1  # minimum ratio of unpadded to padded time at which padding pays
 PRODUCTS = ("aten.mm.default", "aten.addmm.default")
 
 
 def timer(gpu: GPU, profile: Profile) -> Seconds:
-    """A timer of single ops, with operands in DRAM as in Inductor's benchmark."""
+    """A timer of ops, each alone with its operands in DRAM as in Inductor's benchmark."""
 
-    def seconds(op: Signature) -> float:
-        works: Sequence[Work] = launches(op, gpu) or ()
+    def seconds(ops: Sequence[Signature]) -> list[float]:
+        works: list[Work] = []
+        ends: list[int] = [0]
+        for op in ops:
+            works += launches(op, gpu) or ()
+            ends.append(len(works))
         times = roofs(works, gpu, profile).parts(np.zeros(len(works)), 0.0)
-        return float(sum(times.duration_s))
+        return [float(sum(times.duration_s[begin:end])) for begin, end in pairwise(ends)]
 
     return seconds
 
@@ -43,12 +48,13 @@ def padded(op: Signature, free: Sequence[bool], seconds: Seconds) -> Signature |
         return None
     wide = tuple(_wide(t, multiple) for t in op.inputs)
     wider = replace(op, inputs=wide, outputs=(_wide(op.out, multiple),))
-    copies = sum(
-        seconds(_concatenation(before, after))
+    copies = (
+        _concatenation(before, after)
         for before, after, fused in zip(op.inputs, wide, free, strict=True)
         if before.shape != after.shape and not fused
     )
-    return wider if seconds(op) > _PAYS * (seconds(wider) + copies) else None
+    unpadded_s, *padded_s = seconds([op, wider, *copies])
+    return wider if unpadded_s > _PAYS * sum(padded_s) else None
 
 
 def _wide(tensor: Tensor, multiple: int) -> Tensor:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from simulator.fusion.lowering.library.padding import padded
+from simulator.fusion.lowering.library.padding import Seconds, padded
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import Spec, sig
 
@@ -16,7 +16,7 @@ def mm(m: int, k: int, n: int, dtype: str = "bfloat16", turned: bool = False) ->
     return sig("aten.mm.default", ((m, n), dtype), self=a, mat2=((k, n), dtype))
 
 
-def timed(whole: float, wide: float, copy: float) -> tuple[Callable[[Signature], float], list[str]]:
+def timed(whole: float, wide: float, copy: float) -> tuple[Seconds, list[str]]:
     """A timer of given seconds for the product, the padded one and a copy, and what it timed."""
     seen: list[str] = []
 
@@ -27,7 +27,7 @@ def timed(whole: float, wide: float, copy: float) -> tuple[Callable[[Signature],
             return copy
         return wide if all(size % 8 == 0 for t in op.inputs for size in t.shape) else whole
 
-    return seconds, seen
+    return each(seconds), seen
 
 
 BUSY = (False, False)
@@ -59,9 +59,14 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
     assert [one for one in seen if one.startswith("cat")] == ["cat [[64, 33], [64, 7], [64, 40]]"]
 
 
-def past_multiple_of_8(op: Signature) -> float:
-    """A time that is 0 for rows of a multiple of 8 elements, and else grows with the rest."""
-    return float(op.inputs[0].shape[1] % 8)
+def each(seconds: Callable[[Signature], float]) -> Seconds:
+    """The timer of ops whose times are those of a function."""
+    return lambda ops: [seconds(op) for op in ops]
+
+
+def past_multiple_of_8(ops: Sequence[Signature]) -> list[float]:
+    """Times that are 0 for rows of a multiple of 8 elements, and else grow with the rest."""
+    return [float(op.inputs[0].shape[1] % 8) for op in ops]
 
 
 @pytest.mark.parametrize(("dtype", "many"), [
@@ -69,11 +74,12 @@ def past_multiple_of_8(op: Signature) -> float:
 ])  # fmt: skip
 def test_rows_are_padded_to_sixteen_bytes(dtype: str, many: int) -> None:
     op = mm(many * 2, many + 1, many * 3, dtype)
-    wide = padded(op, (True, True), lambda op: 99.0 if op.inputs[0].shape[1] % many else 1.0)
+    timer = each(lambda op: 99.0 if op.inputs[0].shape[1] % many else 1.0)
+    wide = padded(op, (True, True), timer)
     assert wide is not None
     assert [t.shape for t in wide.inputs] == [(2 * many, 2 * many), (2 * many, 3 * many)]
     aligned = mm(many * 2, many, many * 3, dtype)
-    assert padded(aligned, BUSY, lambda op: 1.0 / op.inputs[0].numel) is None  # nothing to pad
+    assert padded(aligned, BUSY, each(lambda op: 1.0 / op.inputs[0].numel)) is None  # nothing to pad
 
 
 def test_a_dimension_of_one_is_not_padded_and_turned_operands_stay_turned() -> None:
@@ -93,5 +99,5 @@ def test_other_ops_and_double_precision_are_not_padded() -> None:
     row = ((96,), "bfloat16")
     added = sig("aten.addmm.default", ((60, 96), "bfloat16"), self=row,
                 mat1=((60, 33), "bfloat16"), mat2=((33, 96), "bfloat16"))  # fmt: skip
-    wide = padded(added, (True, True, True), lambda op: float(op.inputs[1].shape[1] % 8))
+    wide = padded(added, (True, True, True), each(lambda op: float(op.inputs[1].shape[1] % 8)))
     assert wide is not None and [t.shape for t in wide.inputs] == [(96,), (64, 40), (40, 96)]
