@@ -1,5 +1,5 @@
-"""Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if there is
-no display.
+"""Run Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if
+there is no display.
 
 `python run.py test` runs the checks, and `test --all` also those that take hours. `docs` builds the
 documentation in `site/`, `screenshots` creates pictures of the explorer, and `bundle` creates a
@@ -36,19 +36,19 @@ TESTS = ["pytest", "-n", "2", "--dist", "worksteal", "-m", "not slow"]
 
 
 def run(*command: str | Path) -> int:
-    """Run a command here and return its exit status."""
+    """Run a command in this folder and return its exit status."""
     return subprocess.call([str(part) for part in command], cwd=HERE, env=environment())
 
 
 def started(*command: str | Path) -> subprocess.Popen[bytes]:
-    """Start a command here, and do not wait for it."""
+    """Start a command in this folder without waiting for it."""
     return subprocess.Popen([str(part) for part in command], cwd=HERE, env=environment())
 
 
 def environment() -> dict[str, str]:
-    """The environment of the commands. If Python must not write bytecode next to the sources, it is
-    cached in `.venv`: the tests start many processes, and compiling the sources of torch takes each
-    of them seconds."""
+    """Environment variables for the commands. If PYTHONDONTWRITEBYTECODE is set, bytecode is cached
+    in `.venv` instead: the tests start many processes, and each would spend seconds compiling
+    torch."""
     variables = dict(os.environ)
     if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
         variables.setdefault("PYTHONPYCACHEPREFIX", str(ENVIRONMENT / "bytecode"))
@@ -56,7 +56,7 @@ def environment() -> dict[str, str]:
 
 
 def install() -> None:
-    """Create the environment, unless it exists and is as new as its sources."""
+    """Create the environment, unless it is newer than pyproject.toml and constraints.txt."""
     inputs = [HERE / "pyproject.toml", HERE / "constraints.txt"]
     if STAMP.exists() and STAMP.stat().st_mtime >= max(p.stat().st_mtime for p in inputs):
         return
@@ -64,15 +64,15 @@ def install() -> None:
     if sys.platform == "linux" and platform.machine() == "x86_64" and not offers_cpu_build():
         print(
             "The package index may offer torch with CUDA, about 3 GB. For the CPU build (200 MB),\n"
-            "point PIP_FIND_LINKS or PIP_INDEX_URL at one first; Ctrl-C now stops.",
+            "press Ctrl-C and point PIP_FIND_LINKS or PIP_INDEX_URL at an index that has it.",
             flush=True,
         )
     if not PYTHON.exists():
         venv.EnvBuilder(with_pip=True).create(ENVIRONMENT)
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    # of torch's 2,500 modules few are used: Python compiles these when it first imports them
+    # few of torch's 2,500 modules are used; Python compiles each when it first imports it
     if run(*pip, "--no-compile", "-c", "constraints.txt", "-e", ".[dev]"):
-        sys.exit("error: the installation failed; pip's own message is above")
+        sys.exit("error: the installation failed; see pip's message above")
     STAMP.touch()
 
 
@@ -83,8 +83,8 @@ def offers_cpu_build() -> bool:
 
 
 def show() -> int:
-    """Open the example in the explorer; without a display write its report, on the terminal and as
-    a page."""
+    """Open the example in the explorer. Without a display, print its report and write it as
+    HTML."""
     displays = ("DISPLAY", "WAYLAND_DISPLAY")
     if sys.platform != "linux" or any(os.environ.get(name) for name in displays):
         status = run(BIN / "ridgepoint", "explore", *EXAMPLE)
@@ -97,8 +97,8 @@ def show() -> int:
 
 
 def test() -> int:
-    """Run format, lint and contracts, then types and tests side by side: pyright uses one core for
-    more than a minute. Stop at the first that fails."""
+    """Run format, lint and contracts, then types and tests in parallel, because pyright uses one
+    core for more than a minute. Stop at the first failure."""
     for name, command in CHECKS:
         print(f"== {name}", flush=True)
         status = run(BIN / command[0], *command[1:])
@@ -119,11 +119,12 @@ def test_all(arguments: list[str]) -> int:
 
 
 def docs() -> int:
-    """Build the pages of `docs/` and of the docstrings; a broken link or name is an error."""
+    """Build the documentation from `docs/` and the docstrings. Broken links and unknown names are
+    errors."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[docs]"):
-        sys.exit("error: the installation failed; pip's own message is above")
-    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # hides an advertisement of the theme
+        sys.exit("error: the installation failed; see pip's message above")
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # hides the theme's advertisement
     status = run(PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet")
     if not status:
         print(f"The documentation is in {HERE / 'site' / 'index.html'}")
@@ -132,11 +133,11 @@ def docs() -> int:
 
 
 def bundle() -> int:
-    """Create the folder that opens networks of the catalogue, saved traces, sessions, lessons and
-    plans on a computer of this kind without Python."""
+    """Create a folder that runs on computers of this platform without Python. It opens networks of
+    the catalogue, saved traces, sessions, lessons and plans."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if run(*pip, "-c", "constraints.txt", "-e", ".[bundle]"):
-        sys.exit("error: the installation failed; pip's own message is above")
+        sys.exit("error: the installation failed; see pip's message above")
     folders = ["--distpath", "dist", "--workpath", "build"]
     options = ["--noconfirm", "--log-level", "ERROR", *folders]
     status = run(PYTHON, "-m", "PyInstaller", *options, "app/bundle/ridgepoint.spec")
@@ -153,8 +154,8 @@ def main() -> int:
         sys.exit(f"error: this is Python {platform.python_version()}: expected 3.11 or later")
     if arguments and arguments[0] not in ("test", "docs", "screenshots", "bundle", "--"):
         sys.exit(
-            "error: expected nothing, `test`, `docs`, `screenshots`, `bundle`, or `--` and the "
-            "arguments of `ridgepoint`"
+            f"error: unknown argument {arguments[0]!r}: expected `test`, `docs`, `screenshots`, "
+            "`bundle`, no argument, or `--` followed by arguments for `ridgepoint`"
         )
     install()
     if arguments[:2] == ["test", "--all"]:

@@ -1,4 +1,4 @@
-"""Measures a GPU and its host, fits the figures that the simulator reads, and validates them.
+"""Measures a GPU and its host, fits the profiles that the simulator reads, and validates them.
 
 May import the simulator; shares only data files with the app.
 """

@@ -30,7 +30,7 @@ FOLDER = Path("ridgepoint-measurements")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of all commands."""
+    """Create the argument parser of all commands."""
     top = argparse.ArgumentParser(
         prog="ridgepoint calibrate",
         description="Measure this GPU and host, fit their profiles, and compare "
@@ -44,21 +44,17 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         default=FOLDER,
         metavar="FOLDER",
-        help="folder of the samples, read again to continue (%(default)s)",
+        help="folder for the samples; an earlier run in it is continued (%(default)s)",
     )
     extent = measure.add_mutually_exclusive_group()
-    extent.add_argument("--quick", action="store_true", help="a thinned sweep, in 90 s at most")
-    extent.add_argument(
-        "--full", action="store_true", help="the whole sweep, in 10 min (the default)"
-    )
+    extent.add_argument("--quick", action="store_true", help="a reduced sweep, 90 s at most")
+    extent.add_argument("--full", action="store_true", help="the full sweep, 10 min (the default)")
     kinds = ("library", "cuda", "triton", "blind")
-    measure.add_argument("--kind", choices=kinds, help="only these kernels")
+    measure.add_argument("--kind", choices=kinds, help="measure only kernels of this kind")
     measure.add_argument(
-        "--only", default="", metavar="REGEX", help="only points whose names match"
+        "--only", default="", metavar="REGEX", help="measure only points whose names match"
     )
-    measure.add_argument(
-        "--seconds", type=_positive, metavar="N", help="another time limit, in seconds"
-    )
+    measure.add_argument("--seconds", type=_positive, metavar="N", help="time limit, in seconds")
     measure.add_argument("--retry", action="store_true", help="try failed points again")
     measure.add_argument(
         "--host-only", action="store_true", help="time only Python and dispatch on the CPU; no GPU"
@@ -76,12 +72,12 @@ def parser() -> argparse.ArgumentParser:
 def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: expected seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds above 0")
     return value
 
 
 def say(text: str) -> None:
-    """Print a note next to the results."""
+    """Print a message to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -108,7 +104,7 @@ def measure(options: argparse.Namespace) -> None:
     with Log(options.folder / "samples.jsonl", {**card, **machine}) as log:
         earlier = log.measurements
         for number in earlier.corrupt_lines:
-            say(f"warning: {log.path}: line {number} is damaged and left out")
+            say(f"warning: {log.path}: line {number} is damaged and was skipped")
         done = earlier.measured - earlier.without_kernels
         if options.retry:
             done -= set(earlier.failed)
@@ -116,7 +112,7 @@ def measure(options: argparse.Namespace) -> None:
         points.sort(key=lambda point: point.name not in earlier.without_kernels)
         say(
             f"{device.name}, data sheet {device.sheet}: {len(points)} points to measure, "
-            f"{len(earlier.samples)} measured before, into {log.path}"
+            f"{len(earlier.samples)} already measured, samples in {log.path}"
         )
         if not points:
             return
@@ -165,13 +161,15 @@ def measure_host(folder: Path) -> None:
 
 
 def pass_on(module: str, arguments: Sequence[str]) -> None:
-    """Run a module's `main` with its arguments."""
+    """Run a module's `main` with these arguments. Raises InputError if it needs a missing
+    package."""
     try:
         run: Callable[[], object] = importlib.import_module(f"calibration.{module}").main
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{module} needs the package {error.name}, which is not installed: expected "
-            "Ridgepoint's own environment, where no GPU is needed; copy the measurements there"
+            f"{module} needs the package {error.name}, which is not installed. Expected "
+            "Ridgepoint's own environment, which needs no GPU: copy the measurements there and run "
+            "this command again"
         ) from None
     old = sys.argv
     sys.argv = [module, *arguments]
@@ -182,7 +180,7 @@ def pass_on(module: str, arguments: Sequence[str]) -> None:
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run one command."""
+    """Parse the arguments and run their command."""
     options, rest = parser().parse_known_args(arguments)
     if options.command in ("measure", "all"):
         if rest:
@@ -208,7 +206,7 @@ def main() -> None:
         say(f"error: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
-        say("\nended; all samples so far are kept, and the same command continues from there")
+        say("\nstopped; all samples so far are kept. Run the same command again to continue")
         sys.exit(130)
 
 

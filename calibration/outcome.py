@@ -46,7 +46,7 @@ class Summary:
     covered: float
 
     def cells(self) -> tuple[str, ...]:
-        """One row of a table."""
+        """The cells of the summary's row in `table`."""
         inside = "" if np.isnan(self.covered) else f"{self.covered:.0%}"
         return (
             self.group,
@@ -60,7 +60,7 @@ class Summary:
 
 
 def summarised(group: str, figure: str, each: Iterable[Outcome]) -> Summary:
-    """One summary of outcomes of one kind."""
+    """Summarise outcomes of one kind."""
     each = list(each)
     inside = [o.covered for o in each if o.covered is not None]
     off = [o.error for o in each]
@@ -84,7 +84,7 @@ def summary(outcomes: Iterable[Outcome]) -> list[Summary]:
 
 
 def table(summaries: Iterable[Summary]) -> str:
-    """Summaries in Markdown."""
+    """Summaries as a Markdown table."""
     head = ("what", "figure", "cases", "median error", "p90", "bias", "in the 80% interval")
     rows = [head, ("---",) * len(head), *(each.cells() for each in summaries)]
     return "\n".join(f"| {' | '.join(row)} |".replace("| --- ", "|---") for row in rows).replace(

@@ -1,4 +1,4 @@
-"""Folders and files stay small enough to be read at a glance, and test files have one name each."""
+"""Folders and files stay small enough to read at a glance, and names of test files are unique."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Calls that no fit uses: shapes drawn at random, including odd sizes and views.
 
-Importing the package registers them all, kind "blind". `ridgepoint calibrate measure` measures them
-only with `--kind blind`. May import sweeps.
+Importing the package registers them all as kind "blind". `ridgepoint calibrate measure` measures
+them only with `--kind blind`. May import sweeps.
 """
 
 from calibration.blind import (

@@ -78,8 +78,8 @@ def _call(point: Params, grad: bool) -> tuple[Callable[[], Tensor], list[Tensor]
 
 @blind(36, _attention)
 def blind_attention(**point: Any) -> Call:
-    """An attention call with the arguments that `_attention` draws: a number of heads, `shared` of
-    them for each head of keys; with `interleaved`, the heads of a token are contiguous."""
+    """An attention call with arguments drawn by `_attention`. Each key head serves `shared` query
+    heads; with `interleaved`, the heads of a token are contiguous."""
     return _call(point, grad=False)[0]
 
 

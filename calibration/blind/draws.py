@@ -14,7 +14,7 @@ from calibration.sweeps.registry import Call, operation
 from calibration.sweeps.shapes import ITEM_BYTES, LARGEST_BYTES, Draw, real, sweep, whole
 
 LAYOUTS = {"contiguous": 5.0, "transposed": 2.0, "slice": 2.0, "offset": 1.0}
-"""Weights of the memory layouts of operands with two or more dimensions, for `laid`."""
+"""Sampling weights of the memory layouts (see `laid`) for operands with two or more dimensions."""
 
 
 def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
@@ -27,15 +27,15 @@ def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..
 
 
 def size(rng: Random, low: int, high: int) -> int:
-    """A log-uniform size. Of the sizes that are large enough, a third are any number, a third are
-    multiples of 8, and a third are multiples of 64."""
+    """A log-uniform size, left as it is or rounded to a multiple of 8 or 64, with equal
+    probability. Sizes below the multiple are left as they are."""
     number, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return max(step, round(number / step) * step) if number >= step else number
 
 
 def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] | None:
     """`dims` sizes whose product is log-uniform from `least` to half the largest tensor; None if
-    they are too large."""
+    the draw exceeds the largest tensor."""
     total = real(rng, least, LARGEST_BYTES / 2 / ITEM_BYTES[dtype])
     logs = [rng.expovariate(1) for _ in range(dims)]
     sizes = [max(1, round(total ** (each / sum(logs)))) for each in logs]
@@ -44,9 +44,9 @@ def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] |
 
 
 def laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
-    """Random numbers as a leaf, in a layout: "contiguous", "channels_last" or "transposed" (the
-    last two dimensions are swapped in memory). "slice" is the first half of rows that are twice as
-    wide; "offset" is all except the first number of rows that are wider by one."""
+    """A leaf tensor of random numbers in a memory layout: "contiguous", "channels_last" or
+    "transposed" (the last two dimensions are swapped in memory). "slice" takes the first half of
+    rows twice as wide; "offset" skips the first number of rows one number wider."""
     *outer, last = sizes
     make: Callable[..., Tensor] = partial(random, dtype=dtype)
     if layout == "transposed":

@@ -45,7 +45,7 @@ def _of(names: list[str]) -> Callable[[Random], Params | None]:
 
 @blind(32, _of(list(UNARY)))
 def blind_unary(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
-    """An op of one operand."""
+    """An op with one operand."""
     x, function = laid(sizes, dtype, layout), UNARY[name]
     return lambda: function(x)
 
@@ -70,8 +70,8 @@ def _pair(rng: Random) -> Params | None:
 def blind_binary(
     name: str, dtype: str, sizes: list[int], layout: str, other: list[int], mixed: bool
 ) -> Call:
-    """An op of two operands. The second is broadcast along its dimensions of size 1, and is in fp32
-    if `mixed`."""
+    """An op with two operands. The second is broadcast along its dimensions of size 1, and is in
+    fp32 if `mixed`."""
     x, y = laid(sizes, dtype, layout), random(*other, dtype="fp32" if mixed else dtype)
     function = BINARY[name]
     return lambda: function(x, y)
@@ -87,7 +87,7 @@ TERNARY: dict[str, Callable[[Any, Any, Any], Tensor]] = {
 
 @blind(14, _of(list(TERNARY)))
 def blind_ternary(name: str, dtype: str, sizes: list[int], layout: str) -> Call:
-    """An op of three operands; the third is one row."""
+    """An op with three operands; the third is one row."""
     x, y = laid(sizes, dtype, layout), random(*sizes, dtype=dtype)
     z, function = random(sizes[-1], dtype=dtype), TERNARY[name]
     return lambda: function(x, y, z)

@@ -1,4 +1,4 @@
-"""Rows and elements selected and added by random indices."""
+"""Select and add rows and elements by random indices."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def blind_gather(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(12, _rows)
 def blind_scatter_add(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Add every element to a row of its column."""
+    """Add each element to a random row of its column."""
     x, at = random(table, width, dtype=dtype), indices(picked, width, below=table)
     source = random(picked, width, dtype=dtype)
     return lambda: x.scatter_add(0, at, source)
@@ -66,7 +66,7 @@ def blind_scatter_add(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(12, _rows)
 def blind_index_add(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Add rows to rows of a table, in place, like messages to the nodes of a graph."""
+    """Add rows to random rows of a table in place, as messages are added to graph nodes."""
     x, at = random(table, width, dtype=dtype), indices(picked, below=table)
     source = 1e-3 * random(picked, width, dtype=dtype)
     return lambda: x.index_add_(0, at, source)
@@ -74,6 +74,6 @@ def blind_index_add(dtype: str, table: int, width: int, picked: int) -> Call:
 
 @blind(6, _rows)
 def blind_one_hot(dtype: str, table: int, width: int, picked: int) -> Call:
-    """Compare each element of an index with all values of a short range."""
+    """One-hot encode an index: compare each element with all values of a short range."""
     at, classes = indices(picked, below=width), torch.arange(width)
     return lambda: at[:, None] == classes

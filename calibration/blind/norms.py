@@ -1,4 +1,4 @@
-"""Norms and softmaxes of shapes drawn at random, forward and backward."""
+"""Norms and softmaxes of random shapes, forward and backward."""
 
 from __future__ import annotations
 

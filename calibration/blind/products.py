@@ -1,4 +1,4 @@
-"""Products of matrices, their sizes and layouts drawn at random."""
+"""Matrix products with random sizes and layouts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def blind_mm(dtype: str, m: int, k: int, n: int, left: str, right: str) -> Call:
 
 @blind(20, _added)
 def blind_addmm(dtype: str, m: int, k: int, n: int, left: str, right: str, rows: int) -> Call:
-    """[m, k] times [k, n], plus one row or all rows."""
+    """[m, k] times [k, n], plus a row [n] or a matrix [m, n]."""
     a, b, c = laid([m, k], dtype, left), laid([k, n], dtype, right), random(rows, n, dtype=dtype)
     c = c[0] if rows == 1 else c
     return lambda: torch.addmm(c, a, b)

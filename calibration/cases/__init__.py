@@ -1,4 +1,4 @@
 """The networks, calls and steps to measure, each a function without arguments.
 
-Imports nothing else of calibration, since a measuring machine has only PyTorch and numpy.
+Imports no other package of calibration, since a measuring machine has only PyTorch and numpy.
 """

@@ -69,7 +69,7 @@ TORCH_MODES = {
     "compiled_graphs": "reduce-overhead",
     "compiled_autotuned": "max-autotune",
 }
-"""The name that torch.compile gives to each of the modes of a case."""
+"""The name of each mode in torch.compile."""
 
 COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another

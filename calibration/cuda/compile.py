@@ -57,8 +57,7 @@ def _nvrtc() -> ctypes.CDLL:
         except OSError:
             continue
     raise InputError(
-        f"{name} was found neither by the loader nor under {wheels}: "
-        "put the folder that holds it on LD_LIBRARY_PATH"
+        f"neither the loader nor {wheels} has {name}: add its folder to LD_LIBRARY_PATH"
     )
 
 
@@ -123,8 +122,9 @@ class Kernel:
         _must(status, f"looking for {name}")
 
     def prepare(self, blocks: int, threads: int, *arguments: Argument) -> Launch:
-        """A call that launches the kernel on the stream that is then current, even during graph
-        capture, and returns the tensors among its arguments. Integers are passed as C `int`."""
+        """A call that launches the kernel on the stream current at the time of the call, also
+        during graph capture, and returns the tensors among its arguments. Integers are passed as C
+        `int`."""
         if not (0 < blocks <= MAX_GRID and 0 < threads <= MAX_THREADS):
             raise InputError(
                 f"{self.name}: a grid of {blocks} blocks of {threads} threads; "

@@ -110,8 +110,8 @@ def cuda_warpgroup_mma(dtype: str, columns: int, blocks_per_sm: int, repeats: in
     any GPU except Hopper, the only one with the instruction."""
     if architecture() != "sm_90a":
         raise InputError(
-            f"wgmma exists only on compute capability 9.0, and this GPU is {architecture()}: "
-            "leave cuda_warpgroup_mma out here; cuda_warp_mma runs on it"
+            f"wgmma needs compute capability 9.0, but this GPU is {architecture()}. Leave out "
+            "cuda_warpgroup_mma; use cuda_warp_mma instead"
         )
     itemsize, _, _, _, accumulator = FORMS[dtype]
     blocks = multiprocessors() * blocks_per_sm

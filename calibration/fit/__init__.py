@@ -1,4 +1,4 @@
-"""From recordings to the profiles that the simulator reads.
+"""Fits the profiles that the simulator reads to recordings.
 
 May import all of calibration, and the simulator.
 """

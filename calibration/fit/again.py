@@ -45,9 +45,9 @@ _MOST = {
     "padding": 600,
     "layout": 600,
 }
-"""Maximum number of samples of a curve, by the beginning of its name. Libraries choose among many
+"""Maximum number of samples of a curve, by the prefix of its name. Libraries choose among many
 kernels for products and convolutions, most of all for products in single precision; fills behave
-equally at any size."""
+the same at any size."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
 """Curves that are not fitted again. If `gemv` were fitted again, its residual would make

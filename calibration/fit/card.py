@@ -1,8 +1,8 @@
 """Fit the figures of a card that differ from a fully measured card of the same architecture.
 
 `python -m calibration.fit.card` writes `simulator/timing/profiles/cards/h100.json` from the H100's
-calls and networks (some from transformers and timm, which must be installed). Next to the
-measurements it writes `alone.json.gz`, a profile that is fitted only to the H100 and uses no
+calls and networks (some from transformers and timm, which must be installed). Into the folder of
+the measurements it writes `alone.json.gz`, a profile that is fitted only to the H100 and uses no
 measurement of the H200. The accuracy table predicts the H200 by this profile.
 """
 
@@ -33,8 +33,8 @@ from its rates."""
 
 
 def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
-    """Median of the additional seconds of short kernels without tiles, relative to transferred
-    times."""
+    """The median time, in seconds, by which short kernels without tiles exceed the prediction by
+    the transferred profile `known`."""
     untiled = [s for s in samples if curve(s.work) in known.traffic]
     hot, dirty = (np.array([getattr(s, name) for s in untiled]) for name in ("hot", "dirty"))
     compute, memory, fixed = roofs([s.work for s in untiled], gpu, known).parts(hot, dirty)
@@ -44,8 +44,9 @@ def kernel_s(samples: Sequence[Sample], gpu: GPU, known: Profile) -> float:
 
 
 def longer_gap_s(recordings: Iterable[Recording], others: Iterable[Recording]) -> float:
-    """The additional seconds of the gap between kernels of a graph, as the median over the steps
-    that were recorded on both GPUs. Gaps of a stream depend on the host as much as on the GPU."""
+    """The seconds by which a gap between kernels of a graph in `recordings` exceeds that in
+    `others`, as the median over the steps recorded on both GPUs. Gaps of a stream depend on the
+    host as much as on the GPU."""
     by_name = {recording.name: recording for recording in others}
     pairs = [
         (recording, by_name[recording.name])

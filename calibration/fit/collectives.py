@@ -1,14 +1,14 @@
-"""Fit NVLink 4's constants of collectives to those measured on H200s and H100s of one host.
+"""Fit NVLink 4's constants of collectives to measurements on H200s and H100s of one host.
 
 `python -m calibration.fit.collectives --public FILE` prints the errors by machine, with that
 machine in the fit and left out of it, and writes `simulator/collectives/profiles/collectives.json`.
 FILE holds public nccl-tests as a gzipped CSV with the columns gpu, n_gpus, collective, dtype,
 message_bytes, latency_us and library. Only this file has 8 GPUs and reductions in the switch;
-without it, their constants stay as they are. NVLink 5 takes the constants with bandwidths twice as
-large.
+without it, their constants stay as they are. NVLink 5 gets the same constants with twice the
+bandwidths.
 
 The fit is by least squares of ln(predicted/measured). Public all-to-alls below 4 MiB are left out:
-nccl-tests calls them in another way than torch.
+nccl-tests calls them differently from torch.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def measured() -> Iterator[Row]:
-    """The collectives that were measured here, in CUDA graphs where they were captured."""
+    """The collectives of `calibration/measurements`, in CUDA graphs where they were captured."""
     for machine, (folder, ranks) in MACHINES.items():
         path = MEASUREMENTS / folder / "collectives.jsonl.gz"
         with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -118,7 +118,7 @@ def log_errors(rows: Sequence[Row], fabric: Fabric) -> np.ndarray:
 
 
 def fitted(rows: Sequence[Row], start: Fabric) -> Fabric:
-    """The constants with the smallest squares of the logarithmic errors."""
+    """The constants with the smallest sum of squared logarithmic errors."""
     scalars = SCALARS + (IN_SWITCH if any(row.machine == PUBLIC for row in rows) else ())
     values: dict[str, Any] = msgspec.structs.asdict(start)
     keys = [(name, "") for name in scalars]

@@ -1,9 +1,9 @@
 """Fit the host's time for compiled steps: `python -m calibration.fit.compiled_host`.
 
-Prints each step's predicted over measured time, fitted and with its family left out, and writes
-`simulator/fusion/host/profiles`. Costs are in seconds of the default host. The speed of the host
-that ran a step, and whether PyTorch's profiler lengthened its launches, come with the step
-(`calibration.fit.compiled_steps`).
+It prints each step's ratio of predicted to measured time, with the step in the fit and with its
+family left out, and writes `simulator/fusion/host/profiles`. Costs are in seconds of the default
+host. The speed of the host that ran a step, and whether PyTorch's profiler lengthened its launches,
+come with the step (`calibration.fit.compiled_steps`).
 """
 
 from __future__ import annotations

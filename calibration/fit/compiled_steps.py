@@ -76,9 +76,9 @@ def compiled_steps() -> Iterator[Compiled]:
 
 
 def small(suite: str = "compiled_host") -> Iterator[Compiled]:
-    """The small steps. The speed of their host is taken between two measurements. The loops of the
-    host's index, over one op, have warmer caches than networks; the caches of the eager twins are
-    nearly as warm as those of the steps."""
+    """The small steps. The speed of their host is the geometric mean of two measurements: the loops
+    of the host's index, which run one op with warmer caches than networks, and the same steps in
+    eager mode, whose caches are nearly as warm as those of the compiled steps."""
     ruled = [step for step in _ruled(suite) if step.case["mode"] == "compiled"]
     host = _beside(ruled[0].host_index)
     twins = [
@@ -136,7 +136,7 @@ def in_rounds(machine: str) -> Iterator[Compiled]:
     for step in steps(machine, "compiled"):
         ordered = sorted(step.rounds, key=_work)
         middle = ordered[len(ordered) // 2]
-        name = f"{step.name} beside {machine}"
+        name = f"{step.name} on {machine}"
         yield Compiled(name, retrace(step.case), middle.seconds, as_fast(middle.host))
 
 

@@ -147,8 +147,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """The profile, in which those figures of a curve that the works in `of` do not determine are 0:
-    the curve also predicts kernels of kinds that have no curve."""
+    """The profile with the figures of a curve set to 0 that the works in `of` do not determine,
+    because the curve also predicts kinds of kernels without their own curve."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0

@@ -44,8 +44,8 @@ _PRIOR = 0.03
 """Weight of a logarithm's distance from the start: energies that no case distinguishes stay at the
 start."""
 IDLE_W = 75.0
-"""Watts without a process: 74 to 76 W in public listings of nvidia-smi for H200s, 64 W for an
-H100."""
+"""Idle power without a process, in watts: 74 to 76 W in public listings of nvidia-smi for H200s, 64
+W for an H100."""
 INTERVAL = (0.94, 1.15)
 """80% interval of measured over predicted joules at a known period. The 10th and 90th percentile of
 the fitted half of the steps were 0.96 and 1.13 when the interval was chosen, and are 0.94 and 1.11
@@ -62,7 +62,7 @@ of limited products. A bf16 product of 4,096³ takes 177 µs at first, 195 µs a
 205 µs at 0.77 (138.9 mJ at first, between pauses, and 117 mJ later)."""
 _NEAR_LIMIT_W = 660.0
 _STREAM_BYTES_PER_S = 2e12
-"""Kernels that move this many bytes per second wait for DRAM, also at the lower clock under the
+"""Kernels that move this many bytes per second wait for DRAM, even at the lower clock under the
 power limit."""
 
 

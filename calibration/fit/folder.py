@@ -33,8 +33,8 @@ def gpu_profile(measured: Measurements, path: Path) -> Profile:
     sweeps = list(swept(card, path))
     if not sweeps:
         raise InputError(
-            f"{path} holds no measured kernels of the libraries: expected a folder that "
-            "`ridgepoint calibrate measure` filled without --kind"
+            f"{path} holds no measured library kernels: expected a folder that "
+            "`ridgepoint calibrate measure` filled without --kind. Measure again without it"
         )
     start = msgspec.structs.replace(
         base(known.gap_s, graph_gap(measured) or known.graph_gap_s, known.graph_launch_s),
@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
     parser.add_argument("folder", type=Path, help="the folder that `measure` filled")
     parser.add_argument(
-        "--install", action="store_true", help="use the GPU's profile in predictions"
+        "--install", action="store_true", help="use the GPU's profile for predictions"
     )
     options = parser.parse_args()
     folder: Path = options.folder
@@ -97,7 +97,7 @@ def main() -> None:
     if not logs:
         raise InputError(
             f"{folder} holds neither samples.jsonl nor host.jsonl: expected a folder that "
-            "`ridgepoint calibrate measure` filled; measure first, or name another folder"
+            "`ridgepoint calibrate measure` filled. Measure first or name another folder"
         )
     for path in logs:
         measured = read(path)

@@ -247,7 +247,7 @@ def refit(pairs: Sequence[Pair], ops: Sequence[Swept], fused: Sequence[Sample]) 
 
 
 def judge(fitted: Profile) -> None:
-    """Compute the intervals of a profile from steps that were never fitted, and write the profile.
+    """Compute the intervals of a profile from steps that no fit uses, and write the profile.
     The interval of the GPU's work comes from CUDA graphs of packages' networks."""
     write(fitted)
     low, high = np.quantile([*on_packages(find_gpu(fitted.gpu))], [0.1, 0.9]).tolist()

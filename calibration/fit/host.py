@@ -48,7 +48,7 @@ def fit(of: Sequence[Row]) -> Floats:
 
 
 def levelled(of: Sequence[Row]) -> list[Row]:
-    """The rows, with the phases of all processes at their mean level. The neighbours of a machine
+    """The rows, with the phases of all processes at their mean level. Other tenants of a machine
     slow its work by more than the fixed steps show, by the same factor in all phases. Each process
     has one factor, from the median of predicted over measured time."""
     rows = list(of)

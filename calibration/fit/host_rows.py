@@ -5,8 +5,8 @@ phases   the forward pass, the backward pass and the update of training steps, t
          (`calibration.measure.host_phases`). Whole steps alone cannot separate the optimizer's
          work from autograd's: both grow with the number of weights.
 threads  the same phases of steps whose threads were timed too, each on its own processor
-         (`calibration.measure.host_threads`). The backward pass runs in another thread than the
-         rest, and that thread's core may be shared with other processes.
+         (`calibration.measure.host_threads`). The backward pass runs in a separate
+         thread, whose core may be shared with other processes.
 layers   calls of recurrent layers (`calibration.measure.recurrent_calls`)
 on CPU   the fixed steps of the host index on small CPU tensors. In other rows, only the step counts
          of AdamW are on the CPU.

@@ -1,4 +1,4 @@
-"""The speed of each host next to the steps that it measured, process by process.
+"""The speed of each host while it measured its steps, process by process.
 
 `python -m calibration.fit.hosts_seen` lists them.
 """
@@ -18,7 +18,7 @@ from calibration.record.read import MEASUREMENTS
 from simulator.hardware.host import Parts
 
 MODEL = 0.25
-"""The prediction errors if the host's speed is known, from the probes next to each step: 80% of 511
+"""The prediction errors if the host's speed is known from the probes around each step: 80% of 511
 host-bound steps from transformers, timm and networks in users' style are within this factor
 (`calibration.validate.packages`). Each of 12 processes has the same weight."""
 STEPS = 10
@@ -158,7 +158,7 @@ def main() -> None:
     for process in processes():
         times = process.speed
         steps = len(process.beside)
-        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, beside {steps} steps")
+        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, during {steps} steps")
     print(measured_hosts())
 
 

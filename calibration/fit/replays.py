@@ -48,8 +48,8 @@ class Measured:
 
 
 def measured(host: Host) -> Iterator[Measured]:
-    """The host-bound steps of each file, each with its host. The twins of these steps were timed
-    after the profiler had run."""
+    """The host-bound steps of each file, each with its host. The eager versions of these steps were
+    timed after the profiler had run."""
     for file in FILES:
         rows = _rows(MEASUREMENTS / "h200_sxm" / f"{file}.jsonl.gz")
         yield from _beside(
@@ -66,7 +66,7 @@ def measured(host: Host) -> Iterator[Measured]:
 
 def further(host: Host) -> Iterator[Measured]:
     """The steps of `calibration.measure.compile_modes` without graph breaks. Steps with breaks are
-    left out: no eager twin gives the speed of their host, and each graph after a break is a
+    left out: no eager step gives the speed of their host, and each graph after a break is a
     separate call."""
     rows = _rows(FURTHER)
     yield from _beside(
@@ -85,8 +85,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _beside(host: Host, steps: list[tuple[dict[str, Any], float, float]]) -> Iterator[Measured]:
-    """Steps with their seconds and those of their eager twins, which give the speed of the host,
-    since the speed-up of a mode is what matters. `host` is the host of the twins."""
+    """Replayed steps from (case, seconds, seconds in eager mode) on `host`. The eager steps give
+    the speed of the host, since the speed-up of a mode is what matters."""
     for case, period_s, eager_s in steps:
         twin = predict_trace(retrace({**case, "mode": "eager"}), host=host)
         yield Measured(case["name"], retrace(case), period_s, eager_s / twin.period_s)

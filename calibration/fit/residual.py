@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 LEAST = 8  # minimum number of samples for a residual
 _JUDGED = 800  # maximum number of samples for the fit of lengths
 _PENALTY = 0.05  # weight of the squared log lengths, which keeps irrelevant lengths large
-_MOST = 1.2  # limit of a log ratio: beyond it, another kernel ran than the lowered one
+_MOST = 1.2  # largest log ratio of a sample; beyond it, the kernel that ran was not the lowered one
 
 
 def fit_residual(

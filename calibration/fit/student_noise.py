@@ -1,11 +1,11 @@
 """Solve the residual of a curve: the noise of each measured kernel, and the local experts.
 
-If a library uses another kernel for one shape, its value is far from those around it. So the noise
-is Student's t with few degrees of freedom: normal with a separate deviation for each value. The
-deviations are computed by expectation and maximisation (Lange, Little and Taylor, "Robust
-statistical modeling using the t distribution", 1989). For 900 calls of random shapes on an H200
-that no fit uses, the median error is 5.4% instead of 5.5% with normal noise. For 560 such calls on
-an H100, median and 90th percentile are 6.4% and 28.8% instead of 6.4% and 29.3%.
+If a library uses a different kernel for one shape, its value is far from its neighbours. The noise
+is therefore Student's t with few degrees of freedom: normal with a separate deviation for each
+value. The deviations are computed by expectation and maximisation (Lange, Little and Taylor,
+"Robust statistical modeling using the t distribution", 1989). For 900 calls of random shapes on an
+H200 that no fit uses, the median error is 5.4% instead of 5.5% with normal noise. For 560 such
+calls on an H100, median and 90th percentile are 6.4% and 28.8% instead of 6.4% and 29.3%.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""`python -m calibration.fused.check [VARIANT …]` compares every kernel with its reference.
-
-Checks irregular sizes and prints a line of JSON for each; exits with 1 if a kernel is wrong. Runs
-on a GPU, or with TRITON_INTERPRET=1 on any machine, but without bf16, whose products are wrong in
+"""`python -m calibration.fused.check [VARIANT …]` compares every kernel with its reference at
+irregular sizes. It prints a line of JSON for each and exits with 1 if a kernel is wrong. It runs on
+a GPU, or with TRITON_INTERPRET=1 on any machine, there without bf16, whose products are wrong in
 the interpreter. Results are initialised with NaN to detect elements that no program writes.
 """
 

@@ -1,4 +1,5 @@
-"""Time generated kernels and the host of compiled steps: `python -m calibration.generated FOLDER`.
+"""Time generated kernels and the host work of compiled steps: `python -m calibration.generated
+FOLDER`.
 
 Needs a CUDA GPU, PyTorch and Triton. First everything is compiled, by one process per core; then
 the host's cases are timed into `FOLDER/compiled_host.jsonl`, and each function alone into

@@ -1,4 +1,4 @@
-"""The bench for generated kernels: besides times, their configurations and code."""
+"""A bench for generated kernels that also records their configurations and code."""
 
 from __future__ import annotations
 

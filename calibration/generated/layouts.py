@@ -115,7 +115,7 @@ def generated_to_channels_last(dtype: str, batch: int, channels: int, side: int)
 
 @generated(_pictures)
 def generated_batch_norm_relu(dtype: str, batch: int, channels: int, side: int) -> Call:
-    """Inference's batch norm with a residual, channels last."""
+    """Batch norm in inference, with a residual, channels last."""
     x, y = (channels_last(random(batch, channels, side, side, dtype=dtype)) for _ in range(2))
     mean, weight, bias = (random(channels, dtype=dtype) for _ in range(3))
 

@@ -35,7 +35,7 @@ def _with_weights(dtype: str, rows: int, cols: int, weights: int) -> list[Tensor
 
 @generated(_matrices)
 def generated_column_sums(dtype: str, rows: int, cols: int) -> Call:
-    """The gradient of a bias, from a product's gradient."""
+    """Sum an elementwise product over the rows, as in the gradient of a bias."""
     operands = [random(rows, cols, dtype=dtype) for _ in range(2)]
     return compiled(lambda x, y: (x * y).sum(0), operands)
 

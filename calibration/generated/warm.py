@@ -1,8 +1,8 @@
 """Compile a share of the functions into Inductor's cache, so that they can be timed in one process.
 
-`python -m calibration.generated.warm SHARE OF --seconds N [--limit N]`: of every `OF` points and
-host cases this process compiles number `SHARE`. Nothing is timed here, since many processes share
-one GPU.
+`python -m calibration.generated.warm SHARE OF --seconds N [--limit N]`: this process compiles every
+`OF`-th host case and point, from number `SHARE` on. Nothing is timed here, since many processes
+share one GPU.
 """
 
 from __future__ import annotations

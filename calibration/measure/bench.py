@@ -40,7 +40,8 @@ class GpuBench:
             return point.make()
 
     def time(self, point: Point) -> dict[str, Any]:
-        """The fields of a sample that timing gives. Raises the errors of the call."""
+        """Time a point and return the timing fields of its sample. Raises the errors of the
+        call."""
         call = self.held[point.name][1] if point.name in self.held else self._make(point)
         reading: dict[str, Any] = {}
         timing = asdict(replayed(call, during=lambda: reading.update(self.watch.reading())))

@@ -1,4 +1,4 @@
-"""Time NCCL's collectives over GPUs of this machine, alone and next to kernels.
+"""Time NCCL's collectives over GPUs of this machine, alone and at the same time as kernels.
 
 `python -m calibration.measure.collectives FILE --seconds 100 --ranks 4 2` writes JSON lines: the
 machine, then one line per point, for each number of GPUs. Each protocol is forced by `NCCL_PROTO`
@@ -144,7 +144,7 @@ def points(protocol: str, odd: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def kernels() -> dict[str, Call]:
-    """Kernels of each kind to run next to a collective."""
+    """Kernels of each kind, to run at the same time as a collective."""
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     small = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
     tiny = small[:1024, :1024].contiguous()
@@ -161,8 +161,7 @@ def kernels() -> dict[str, Call]:
 
 
 def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> None:
-    """Time each kernel alone and next to a collective on another stream, and the collective alone
-    and next to the kernel."""
+    """Time each kernel and a collective, alone and at the same time on two streams."""
     side = torch.cuda.Stream()
     for name, size in (("all_reduce", 2**28), ("all_gather", 2**28), ("reduce_scatter", 2**26)):
         call = calls(name, size, rank, ranks)
@@ -204,7 +203,7 @@ def overlaps(say: Callable[[dict[str, Any]], None], rank: int, ranks: int) -> No
 
 
 def measure(rank: int, ranks: int, protocol: str, path: str, until: float, odd: bool) -> None:
-    """Run as one process, which holds one GPU and one rank."""
+    """Run the measurement of one rank, on one GPU."""
     if protocol != "auto":
         os.environ["NCCL_PROTO"] = protocol
     join(rank, ranks, PORT, timeout_s=40)
@@ -247,7 +246,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)
     parser.add_argument(
-        "--ranks", type=int, nargs="*", help="numbers of GPUs, one after another; default: all"
+        "--ranks", type=int, nargs="*", help="numbers of GPUs to measure in turn; default: all"
     )
     parser.add_argument("--odd", action="store_true", help="sizes drawn by hash")
     arguments = parser.parse_args()

@@ -2,8 +2,9 @@
 calibration.measure.compile_modes FILE` on a machine with a GPU, about 90 s.
 
 Writes lines of JSON: the host's speed, the allocator's pools after a step (CUDA graphs have their
-own), periods of host-bound steps and their eager twins, and of replayed steps with breaks.
-`measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 lines that follow the host's line.
+own), periods of host-bound steps and of the same steps in eager mode, and of replayed steps with
+breaks. `measurements/<gpu>/further_modes.jsonl.gz` holds 13 of the 19 lines that follow the host's
+line.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def memory_of(case: Case) -> Row:
 
 
 def timed(case: Case) -> Row:
-    """Periods of a step and of its eager twin."""
+    """Periods of a step and of the same step in eager mode."""
     row: Row = {}
     for mode in ("eager", case.mode):
         step = ready(replace(case, mode=mode))

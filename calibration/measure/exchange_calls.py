@@ -2,7 +2,7 @@
 
 `python -m calibration.measure.exchange_calls FILE.jsonl.gz --seconds 200` writes compressed JSON
 lines: the machine and how its processors sleep, then one line per case. Each of `RUNS` has separate
-processes, with other settings. All ranks' clocks count the nanoseconds of one clock.
+processes, with other settings. All ranks read the same clock, in nanoseconds.
 
     part      "step": a step with tensor parallelism, whose all-reduce is one of
               `calibration.measure.programs.exchanges`; "loop": up to 60 all-reduces a block, with
@@ -231,7 +231,7 @@ def profiled(call: Callable[[], Any]) -> dict[str, Any]:
 
 
 def measure(rank: int, ranks: int, run: Run, path: str, until: float, port: int) -> None:
-    """Run as one process, which holds one GPU and one rank."""
+    """Run the measurement of one rank, on one GPU."""
     if run.processors:
         apart = (os.cpu_count() or 1) // ranks
         allowed = range(rank * apart, rank * apart + run.processors)

@@ -1,4 +1,4 @@
-"""Measure the kernels of many further points of the sweeps' draws.
+"""Measure the kernels of many more points, drawn as those of the sweeps.
 
 `python -m calibration.measure.further FILE --kind blind --times 30 --seconds 300` draws 30 times as
 many points as the sweeps have, all different from theirs. It writes a log with the kernels of each
@@ -38,7 +38,8 @@ _RUNS = 3
 def drawn(
     operations: Iterable[Operation], times: float, only: str, word: str = "further"
 ) -> list[Point]:
-    """Further points, all operations at an even pace, so that every prefix covers them all."""
+    """Further points, with all operations interleaved evenly, so that every prefix covers them
+    all."""
     rng = random.Random(0)
     placed: list[tuple[float, Point]] = []
     for each in operations:
@@ -101,7 +102,7 @@ class Sessions:
 
 
 def main() -> int:
-    """Measure until the time is over. Returns exit status 3 if CUDA became unusable."""
+    """Measure until the time is up. Returns exit status 3 if CUDA became unusable."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--kind", choices=("library", "blind"), default="library")
@@ -116,7 +117,7 @@ def main() -> int:
 
 
 def measure(points: Iterable[Point], path: Path, until_s: float) -> int:
-    """Measure the points that the log does not have yet, in order, until the time is over. Returns
+    """Measure the points that the log does not have yet, in order, until the time is up. Returns
     exit status 3 if CUDA became unusable."""
     device = find()
     header = {"gpu": device.name, "sheet": device.sheet, **versions()}

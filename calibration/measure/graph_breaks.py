@@ -1,4 +1,4 @@
-"""The cost of a break in the graph of a compiled step.
+"""Measure the cost of a graph break in a compiled step.
 
 `python -m calibration.measure.graph_breaks FILE` measures it on a machine with a GPU; without FILE,
 the predictions are compared with the packaged measurement. A small network has a break after some

@@ -57,8 +57,8 @@ STACKED: tuple[Case, ...] = tuple(
         *infer(f"stack-{kind}", precision, 4),
     )
 )
-"""Stacks of equal layers, timed with all threads on one processor. Those of `nn.ReLU(inplace=True)`
-cannot be trained: each overwrites a tensor that the one before it needs."""
+"""Stacks of identical layers, timed with all threads on one processor. Those of
+`nn.ReLU(inplace=True)` cannot be trained: each overwrites a tensor that the one before it needs."""
 
 _C = ctypes.CDLL(None)
 
@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--stacks", action="store_true", help="stacks of equal layers instead")
+    parser.add_argument("--stacks", action="store_true", help="stacks of identical layers instead")
     parser.add_argument("--suite", choices=SUITES, help="training steps of a suite instead")
     parser.add_argument("--only", default="", help="regular expression on names")
     options = parser.parse_args()

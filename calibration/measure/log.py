@@ -111,13 +111,13 @@ def _parsed(path: Path, raw: bytes) -> Measurements:
             if row is None or "header" not in row:
                 raise InputError(
                     f"{path}: line 1 is not a header: expected a file that `calibrate measure` "
-                    "wrote, its first line unchanged; move the file away, or measure elsewhere"
+                    "wrote, its first line unchanged. Move the file away or name another folder"
                 )
             measurements = Measurements(row["header"])
             if measurements.header.get("version") != VERSION:
                 raise InputError(
                     f"{path}: format {measurements.header.get('version')!r}, expected {VERSION}: "
-                    "another version of Ridgepoint wrote it; measure into another folder"
+                    "another version of Ridgepoint wrote it. Name another folder"
                 )
         elif row is None:
             measurements.corrupt_lines.append(number)
@@ -186,8 +186,8 @@ class Log:
             if old.get(key) != header.get(key):
                 raise InputError(
                     f"{self.path}: measured with {key} {old.get(key)!r}, but this process "
-                    f"has {header.get(key)!r}: expected one {key} a file; name another folder, or "
-                    "move this file away"
+                    f"has {header.get(key)!r}: expected one {key} per file. Name another folder "
+                    "or move this file away"
                 )
 
     def write(self, row: Row) -> None:
@@ -202,8 +202,8 @@ class Log:
             self._cut()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise InputError(
-                    f"{self.path}: the disk is full: expected {len(line)} free bytes; all "
-                    "samples so far are kept; free space and run the same command again"
+                    f"{self.path}: the disk is full: expected {len(line)} free bytes. All "
+                    "samples so far are kept. Free space and run the same command again"
                 ) from None
             raise InputError(
                 f"{self.path}: cannot be written: {error}; all samples so far are kept"
@@ -216,7 +216,10 @@ class Log:
         try:
             self.file.truncate(self._end)
         except OSError:
-            print(f"{self.path}: its last line is incomplete and will be dropped", file=sys.stderr)
+            print(
+                f"{self.path}: the incomplete last line will be dropped when it is next opened",
+                file=sys.stderr,
+            )
 
     def close(self) -> None:
         self.file.close()
@@ -244,5 +247,5 @@ def _lock(file: BinaryIO, path: Path) -> None:
     except OSError:
         file.close()
         raise InputError(
-            f"{path}: another process measures into it; wait for it, or name another folder"
+            f"{path}: another process measures into it. Wait for it or name another folder"
         ) from None

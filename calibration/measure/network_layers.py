@@ -1,4 +1,4 @@
-"""Measure convolutions with the sizes that layers of networks have.
+"""Measure convolutions with the sizes of layers of networks.
 
 `python -m calibration.measure.network_layers FILE --draw` writes the layers of networks from timm
 that no suite of cases contains, and of speech networks from transformers, as JSON lines: the points

@@ -1,4 +1,4 @@
-"""Measure products with the sizes that layers of networks have.
+"""Measure products with the sizes of layers of networks.
 
 `python -m calibration.measure.network_products FILE` writes the linear layers of networks
 from transformers and timm as JSON lines: points of the sweeps `linear`, `product` (gradients) and

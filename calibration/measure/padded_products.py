@@ -3,8 +3,8 @@
 `python -m calibration.measure.padded_products FILE` on a machine with a GPU writes a line of JSON
 per dtype and shape. The second operand is a transposed weight (`mm_us`, `cat_turned_us`) or a
 matrix of contiguous rows (`mm_nn_us`, `cat_us`); `cat_a_us` pads the first operand. Times are
-medians in microseconds, each launch with an L2 that holds other data. 1.3 µs stand for an operand
-that needs no padding.
+medians in microseconds, each launch with an L2 that holds other data. A padding time of 1.3 µs
+means that the operand needs no padding.
 """
 
 from __future__ import annotations

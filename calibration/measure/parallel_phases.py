@@ -2,7 +2,7 @@
 GPU.
 
 `python -m calibration.measure.parallel_phases FILE --seconds 150` writes JSON lines: the machine,
-then one line per step of rank 0. The batches are so small that the host decides the time.
+then one line per step of rank 0. The batches are so small that the steps are host-bound.
 
     forward_s, backward_s, update_s, clear_s, done_s
              as in `calibration.measure.host_phases`; only `forward_s` and `done_s` in inference
@@ -120,7 +120,7 @@ def figures(step: Step) -> dict[str, float]:
 
 
 def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
-    """The phases of a step and of its twin, and the methods of FSDP2."""
+    """The phases of a step and of the same step on one GPU, and the methods of FSDP2."""
     probes = Probes("cuda")
     before = probes.seconds()
     alone: Any = twin(split_step)
@@ -142,7 +142,7 @@ def measured(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
 
 
 def measure(rank: int, ranks: int, path: str, until: float) -> None:
-    """Run as one process, which holds one GPU and one rank."""
+    """Run the measurement of one rank, on one GPU."""
     join(rank, ranks, PORT)
     row: dict[str, Any] = {"calls": calls_s(ranks), "ranks": ranks}
     for place in range(-1, len(STEPS)):

@@ -182,7 +182,7 @@ def measure(
     warm_s: float,
     port: int,
 ) -> None:
-    """Run as one process, which holds one GPU and one rank."""
+    """Run the measurement of one rank, on one GPU."""
     join(rank, ranks, port, HUNG_S)
     runs = ((partial(measured, warm_s=warm_s), places), (profiled, profiled_places))
     for figures, those in runs:

@@ -25,8 +25,8 @@ PACKAGES: dict[str, str] = {
     "blind": "calibration.blind",
 }
 APART = ("generated", "blind")
-"""Kinds that are measured only if they are named: generated kernels take minutes to compile, and
-blind calls are in no fit."""
+"""Kinds that are measured only if they are named: generated kernels take minutes to compile, and no
+fit uses blind calls."""
 BLOCK = 20
 """Points between two timings of the reference."""
 
@@ -46,14 +46,14 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
         try:
             importlib.import_module(package)
         except ImportError as error:
-            say(f"{each} points are left out: {error}")
+            say(f"{each} points are skipped: {error}")
     every = [each for each in get_args(Kind) if each not in APART]
     kinds = {"triton": ("triton", "chain"), None: every}.get(kind, (kind,))
     operations = [each for each in OPERATIONS.values() if each.kind in kinds]
     if not operations:
         raise InputError(
             f"there is nothing to measure: expected {kind or 'library, cuda or triton'} points, "
-            "but none could be imported; install what is missing (printed above), or ask for "
+            "but none could be imported. Install the missing packages (printed above) or choose "
             "another --kind"
         )
     return operations
@@ -62,14 +62,14 @@ def load(kind: Kind | None, say: Callable[[str], None]) -> list[Operation]:
 def planned(
     operations: Iterable[Operation], quick: bool = False, only: str = "", seed: int = 0
 ) -> list[Point]:
-    """Points in the order of measurement: one of each operation, then all operations at an even
-    pace, so that every prefix covers them all. `only` is a regular expression on the point's
+    """Points in the order of measurement: one of each operation, then all operations interleaved
+    evenly, so that every prefix covers them all. `only` is a regular expression on the point's
     name; `quick` thins each sweep evenly. The same arguments give the same order."""
     try:
         pattern = re.compile(only)
     except re.error as error:
         raise InputError(
-            f"--only {only!r}: not a regular expression ({error}); expected one on a point's name, "
+            f"--only {only!r}: not a regular expression ({error}); expected a pattern for names, "
             "such as 'softmax.*bf16'"
         ) from None
     order = list(operations)
@@ -85,8 +85,8 @@ def planned(
             keyed.append((place - 1 if i == 0 else place, point))
     if not keyed:
         raise InputError(
-            f"--only {only!r} leaves no point of {sum(len(each.points) for each in order)}: "
-            f"expected a part of a name such as {order[0].points[0].name!r}; change it"
+            f"--only {only!r} matches none of {sum(len(each.points) for each in order)} points: "
+            f"expected part of a name such as {order[0].points[0].name!r}. Change the pattern"
         )
     return [point for _, point in sorted(keyed, key=lambda pair: pair[0])]
 
@@ -217,8 +217,7 @@ class Sweep:
         return not (failure or timed_before)
 
     def _time(self, point: Point) -> tuple[str, bool]:
-        """The reason why a point could not be timed ("" if it was), and whether memory was too
-        small."""
+        """The reason why a point could not be timed ("" if it was), and whether memory ran out."""
         try:
             sample = self.bench.time(point)
         except Exception as error:  # a sweep's call may raise any error
@@ -236,8 +235,8 @@ class Sweep:
     def _go_on(self, point: Point, failure: str) -> None:
         if not self.bench.works():
             raise RidgepointError(
-                f"{point.name} left CUDA unusable in this process ({failure}): it is marked as "
-                "failed and all samples are kept; run the same command again to continue"
+                f"{point.name} left CUDA unusable in this process ({failure}). It is marked as "
+                "failed, and all samples are kept. To continue, run the same command again"
             )
 
     def _write(self, point: Point, what: dict[str, Any]) -> None:

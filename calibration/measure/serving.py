@@ -207,7 +207,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
 
         def at_share(share: float, engine: str = engine, rates: list[float] = rates) -> Row:
             if not rates:
-                raise RuntimeError("the largest rate is not known: the run that measures it failed")
+                raise RuntimeError("unknown largest rate: the run that measures it failed")
             rate = share * rates[0]
             load = loads.poisson(rate, suite.load_s, measuring.shrink)
             return {"rate_per_s": rate, **measuring.served(engine, load, suite.load_s + 6)}

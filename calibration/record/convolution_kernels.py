@@ -1,8 +1,6 @@
-"""The algorithm of a convolution from a kernel's name, compared with the lowered one.
-
-cuDNN selects by heuristics, and for one convolution in seven it runs another algorithm than the
-lowered one. The time of such a kernel does not describe the predicted one, so that the sample is
-left out of the fit.
+"""The algorithm of a convolution from a kernel's name, compared with the lowered one. cuDNN selects
+by heuristics, and for one convolution in seven its algorithm is not the lowered one. The time of
+such a kernel does not describe the predicted one, so the sample is left out of the fit.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The gain of fusing a chain, predicted from the chain alone, compared with the fused Triton
-kernel.
+"""The speed-up from fusing a chain: predicted from the chain alone, and measured with a fused
+Triton kernel.
 
 A fused kernel is one launch that moves the chain's outer bytes and executes all its instructions.
 Its curve is fitted to the points that are not held out, without knowledge of the kernel's name.

@@ -96,16 +96,16 @@ def speed(probes: Mapping[str, list[float]], reference: Mapping[str, float]) -> 
 
 
 def sharing(bytecode_s: float) -> Parts:
-    """The times of the parts relative to the reference, from the time of the probe `bytecode`
-    alone: a thread is slower if another process runs on the same core."""
+    """The times of the parts relative to the reference, for a thread that shares its core with
+    another process, from the time of the probe `bytecode` alone."""
     ratio = bytecode_s / quiet()["bytecode"]
     ops = ratio**_OPS
     return Parts(sqrt(ratio * ops), ops, ops)
 
 
 def as_fast(times: Parts) -> Host:
-    """The default host at the speed of one that takes `times` as long as the reference, timed next
-    to the step that it is to predict."""
+    """The default host at the speed of a host that took `times` as long as the reference while it
+    ran the step to predict."""
     default = parts(find_host().reference, reference_index())
     host = find_host().slower(Parts(*(a / b for a, b in zip(times, default, strict=True))))
     return msgspec.structs.replace(host, training=1.0)

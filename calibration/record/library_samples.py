@@ -78,7 +78,7 @@ FURTHER = (
     "grouped",
     "resized",
 )
-"""Further points of the draws of sweeps and of blind calls."""
+"""Further points, drawn as in the sweeps and blind calls."""
 LAYERS = ("network_layers", "network_products")
 """Convolutions and products with the sizes of networks' layers. They come before further points
 where a curve has more samples than its fit uses, since people run these sizes."""
@@ -208,7 +208,6 @@ def matched(each: Swept) -> Iterator[Sample]:
 
 
 def _runs_as_lowered(each: Swept) -> bool:
-    """Whether the measured kernels use the lowered units: vector lanes in at least one kernel, or
-    in none."""
+    """Whether measured and lowered kernels agree on whether any of them runs on vector lanes."""
     lanes = [work.engine == "vector" for work, _, _ in each.launches if work.family == "conv"]
     return any(lanes) == any(_ON_LANES.search(name) for name, _, _ in each.kernels)

@@ -109,7 +109,7 @@ def captured(step: Callable[[], object]) -> torch.cuda.CUDAGraph:
 
 
 def profiled(row: dict[str, Any], case: Case) -> dict[str, Any]:
-    """The row of a timed case, with the profiles of the step, its graph and its twin."""
+    """The row of a timed case, with the profiles of the step, its graph and its eager version."""
     step = Step(case, "cuda")
     for _ in range(3):
         step()

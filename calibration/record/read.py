@@ -50,11 +50,12 @@ class Recording(msgspec.Struct, frozen=True):
 
 class Timed(msgspec.Struct, frozen=True):
     """One case whose ops were not recorded; `launches` are (kernel, nanoseconds), `eager_s` is the
-    period of a compiled step's eager twin in the same process. `host_index` holds the times of the
+    period of the same step in eager mode in the same process. `host_index` holds the times of the
     fixed host suite in that process; `rounds` are (fixed host work, compiled, eager), in seconds.
     `gpu_busy_s` and `kernel_count` are NaN if the case was not profiled. `profiled` is true if
     PyTorch's profiler had run in the process before the step was timed, and `twin_profiled` if it
-    had run before the twin and the rounds were timed (`calibration.record.profiler_hooks`)."""
+    had run before the eager step and the rounds were timed
+    (`calibration.record.profiler_hooks`)."""
 
     case: dict[str, Any]
     period_s: float

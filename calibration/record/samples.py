@@ -130,14 +130,14 @@ _Roles = dict[str, tuple[list[Work], list[tuple[str, float]]]]
 def match(works: Sequence[Work], kernels: Sequence[tuple[str, float]]) -> list[tuple[Work, float]]:
     """Match each work with the seconds of its kernel.
 
-    A library may launch its conversions and fills in another order than they are lowered: they are
-    matched by name, and among equal names by instructions, since more instructions take longer.
+    A library may launch its conversions and fills in a different order from the lowered one: they
+    are matched by name, and among equal names by instructions, since more instructions take longer.
     Around a convolution or a recurrence each role is matched if it has as many kernels as works. A
-    convolution that ran by another algorithm than the lowered one is left out. A single convolution
-    with more auxiliary kernels than were lowered is left out too, unless any algorithm may run it;
-    then these kernels are part of it. ATen's own kernels are matched in order. Otherwise each work
-    except the only one of a library's algorithm is matched with one of the shortest kernels, and
-    that one gets the remaining seconds. Without such a work, nothing is matched.
+    convolution that did not run the lowered algorithm is left out. A single convolution with more
+    auxiliary kernels than were lowered is left out too, unless any algorithm may run it; then these
+    kernels are part of it. ATen's own kernels are matched in order. Otherwise each work except the
+    only one of a library's algorithm is matched with one of the shortest kernels, and that one gets
+    the remaining seconds. Without such a work, nothing is matched.
     """
     by_role = _by_role(works, kernels)
     if all(len(group) == len(timed) for group, timed in by_role.values()):

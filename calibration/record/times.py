@@ -15,7 +15,7 @@ from calibration.measure.instruments.timing import latency, period
 from calibration.record.profiled import OpLog, captured
 
 ROUNDS = 15
-"""Rounds of a compiled step and its eager twin; the median removes the influence of a busy
+"""Rounds of a compiled step and its eager version; the median removes the influence of a busy
 second."""
 _FEWEST_ROUNDS = 5
 

@@ -6,9 +6,9 @@ of a step.
 GPU-busy time and peak memory. It needs a CUDA GPU and PyTorch, nothing else. All cases are timed
 before any is profiled, since the profiler's hooks permanently lengthen the launches of a process.
 Until then the times are in `FOLDER/NAME.timed.jsonl`. Cases that are already in a file are not run
-again, so the same command continues where it was stopped. On a GPU with little time, `--spread`
-orders the suite so that every prefix covers all kinds, and `--budget 0.4` times each case for 0.4
-times as long.
+again, so the same command continues where it was stopped. If GPU time is short, `--spread` orders
+the suite so that every prefix covers all kinds, and `--budget 0.4` times each case for 0.4 times as
+long.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def times_of(path: Path) -> Path:
 
 
 def planned(suite: str, path: Path, only: str = "", spread: bool = False) -> list[Case]:
-    """The cases that are left to time: those with names that match `only` and that the files
+    """The cases that remain to be timed: those with names that match `only` and that the files
     lack."""
     cases = list(SUITES[suite])
     if spread:

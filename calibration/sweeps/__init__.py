@@ -1,7 +1,7 @@
-"""The calls on which the libraries' kernels are timed; importing this package registers all sweeps.
+"""Calls that time library kernels; importing this package registers all sweeps.
 
-A point is one call as in networks. Our own kernels are in other packages and register by the same
-decorator. Imports nothing else of calibration.
+A point is one call with arguments as in networks. Our own kernels are in other packages and use the
+same decorator. Imports no other package of calibration.
 """
 
 from calibration.sweeps import (

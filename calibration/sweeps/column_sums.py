@@ -42,7 +42,7 @@ def _picture(rng: Random) -> Params | None:
 
 @operation(sweep("channel_sum", 80, _picture))
 def channel_sum(dtype: str, last: bool, batch: int, channels: int, side: int) -> Call:
-    """Sum [batch, channels, side, side] to [channels]; `last` is channels last in memory."""
+    """Sum [batch, channels, side, side] to [channels]; `last` means channels last in memory."""
     x = random(batch, channels, side, side, dtype=dtype)
     x = channels_last(x) if last else x
     return lambda: torch.sum(x, (0, 2, 3))

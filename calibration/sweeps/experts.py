@@ -45,7 +45,7 @@ def _half(rng: Random) -> Params | None:
 
 def group_ends(experts: int, tokens: int, top: int, multiple: int = 1) -> Tensor:
     """The last row of each expert plus one, [experts], for tokens that pick `top` different experts
-    at random; with a `multiple`, the rows of each expert are filled up to a multiple of it."""
+    at random; with a `multiple`, the rows of each expert are padded to a multiple of it."""
     rng = Random(tokens)
     rows = [0] * experts
     for _ in range(tokens):

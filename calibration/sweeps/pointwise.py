@@ -74,21 +74,21 @@ def _of(names: dict[str, Any] | tuple[str, ...]) -> Callable[[Random], Params]:
 
 @operation(sweep("unary", 180, _of(UNARY)))
 def unary(name: str, dtype: str, elements: int) -> Call:
-    """An op of one operand."""
+    """An op with one operand."""
     x, function = random(elements, dtype=dtype), UNARY[name]
     return lambda: function(x)
 
 
 @operation(sweep("binary", 120, _of(BINARY)))
 def binary(name: str, dtype: str, elements: int) -> Call:
-    """An op of two operands of one shape."""
+    """An op with two operands of one shape."""
     x, y, function = random(elements, dtype=dtype), random(elements, dtype=dtype), BINARY[name]
     return lambda: function(x, y)
 
 
 @operation(sweep("with_scalar", 72, _of(SCALAR)))
 def with_scalar(name: str, dtype: str, elements: int) -> Call:
-    """An op of a tensor and a Python number."""
+    """An op with a tensor and a Python number."""
     x, function = random(elements, dtype=dtype), SCALAR[name]
     return lambda: function(x)
 
@@ -102,7 +102,7 @@ def in_place(name: str, dtype: str, elements: int) -> Call:
 
 @operation(sweep("ternary", 90, _of(TERNARY)))
 def ternary(name: str, dtype: str, elements: int) -> Call:
-    """An op of three operands of one shape."""
+    """An op with three operands of one shape."""
     x, y, z = (random(elements, dtype=dtype) for _ in range(3))
     function = TERNARY[name]
     return lambda: function(x, y, z)

@@ -1,4 +1,4 @@
-"""Causal attention whose queries and keys differ in number: the mask starts at the top left."""
+"""Causal attention with different numbers of queries and keys: the mask starts at the top left."""
 
 from __future__ import annotations
 

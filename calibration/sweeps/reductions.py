@@ -1,4 +1,4 @@
-"""Sums, means, extremes, norms and variances by axis, and of whole tensors."""
+"""Sums, means, maxima, norms and variances along an axis, and of whole tensors."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Point:
 @dataclass(frozen=True)
 class Operation:
     """A kind of call. `make(**params)` allocates random operands on torch's default device and
-    returns the call. Calls of the kinds "library", "blind" (in no fit) and "chain" (replaced by a
-    fused kernel) also run on meta tensors, so that they can be traced."""
+    returns the call. Calls of the kinds "library", "blind" (not used in any fit) and "chain"
+    (replaced by a fused kernel) also run on meta tensors, so that they can be traced."""
 
     name: str
     kind: Kind

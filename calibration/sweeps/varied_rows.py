@@ -17,8 +17,7 @@ _MOST_FLOPS = {"fp32": 5e10, "bf16": 1e12, "fp16": 1e12}
 
 def _laid(sizes: list[int], dtype: str, layout: str, grad: bool = False) -> Tensor:
     """Random numbers in a memory layout: dense; with the last two dimensions swapped in memory; the
-    first half of rows that are twice as wide; or all except the first element of rows that are
-    wider by one."""
+    first half of rows twice as wide; or all but the first element of rows one element wider."""
     *outer, last = sizes
     if layout == "swapped":
         x = random(*outer[:-1], last, outer[-1], dtype=dtype).transpose(-1, -2)

@@ -1,4 +1,4 @@
-"""Sweeps over the batch: compare the predicted regime, and its change, with the measured one.
+"""Sweeps over the batch: compare the predicted regime, and where it changes, with the measured one.
 
 A step is overhead-bound if it takes less than √2 times as long with twice the batch, since the GPU
 then has twice the work without being the bottleneck. This can be determined from measured and from

@@ -1,4 +1,4 @@
-"""Where the time of an all-reduce in a step goes, and its steps as measured against predicted.
+"""Show where the time of an all-reduce in a step goes, and compare such steps with predictions.
 
 `python -m calibration.validate.exchange_calls` prints two tables from
 `calibration.measure.exchange_calls`: the host's time of one all-reduce by run and kind, and the

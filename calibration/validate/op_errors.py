@@ -2,10 +2,10 @@
 calibration.validate.op_errors PATTERN`.
 
 Retraces the recorded networks of the suite `packages` whose names match, and aligns traced and
-recorded ops in order. For each network, prints the groups of equal ops (overload, shapes, dtype)
-whose predicted and recorded GPU time differ most, with the kernels that ran and the predicted ones.
-`--suite` chooses another suite of recordings, `--gpu` another GPU, and `--traces FOLDER` caches
-traces between runs.
+recorded ops in order. For each network, prints the groups of identical ops (overload, shapes,
+dtype) whose predicted and recorded GPU time differ most, with the kernels that ran and the
+predicted ones. `--suite` chooses another suite of recordings, `--gpu` another GPU, and `--traces
+FOLDER` caches traces between runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulator.records import Trace
 
 @dataclass
 class Group:
-    """Equal ops of a network: their number and their seconds on the GPU."""
+    """Identical ops of a network: their number and their seconds on the GPU."""
 
     count: int = 0
     recorded_s: float = 0.0
@@ -41,7 +41,7 @@ class Group:
 
 
 def aligned(recording: Recording, traced: Trace) -> list[tuple[int, int]]:
-    """Indices of equal ops, recorded and traced, in order."""
+    """Indices of matching ops, recorded and traced, in order."""
     names = [op.name for op in recording.ops], [op.name for op in traced.ops]
     if names[0] == names[1]:
         return [(place, place) for place in range(len(names[0]))]
@@ -54,7 +54,7 @@ def aligned(recording: Recording, traced: Trace) -> list[tuple[int, int]]:
 
 
 def groups(recording: Recording, p: Prediction) -> dict[str, Group]:
-    """Groups of equal ops by their text."""
+    """Groups of identical ops by their text."""
     seconds: dict[int, float] = defaultdict(float)
     families: dict[int, set[str]] = defaultdict(set)
     for kernel in p.kernels:

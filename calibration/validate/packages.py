@@ -92,7 +92,7 @@ def before(path: Path) -> dict[tuple[str, str], Before]:
         if "period_s" in row
     }
     if not stored:
-        raise InputError(f"{path}: no predicted step; expected a file written with --write")
+        raise InputError(f"{path}: holds no predicted step; expected a file written with --write")
     return stored
 
 

@@ -33,11 +33,11 @@ from simulator.parallel.prediction import ParallelPrediction
 SIZES = [1024 * 4**i for i in range(11)]
 """Bytes of a collective: 1 KiB to 1 GiB, each size four times the previous one."""
 
-HOST_DECIDES = 0.8  # smallest share of overhead in a step whose time the host decides
+HOST_DECIDES = 0.8  # smallest share of overhead in a host-bound step
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
-    """The measured step as an argument of `predict_step`; on one GPU, its `twin`."""
+    """The measured step as an argument of `predict_step`; on one GPU, that of `twin`."""
     plain = replace(step, graph=False)  # predict_step's `mode` captures the graph
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
@@ -49,15 +49,15 @@ def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
 def predicted(
     step: ParallelStep, where: Cluster | str, host: Host | None = None
 ) -> ParallelPrediction:
-    """The prediction of a step; on a cluster of one GPU that of its twin."""
+    """The prediction of a step; on a cluster of one GPU, that of the same step on one GPU."""
     mode = "cuda_graph" if step.graph else "eager"
     return predict_step(program(step), where, host=host, mode=mode)
 
 
 def host_of(twins: Mapping[int, float], gpu: str) -> Host:
-    """The default host at the speed of the same steps on one GPU, the twins; `twins` gives their
-    measured seconds by step. The speed is the median of measured over predicted time of those twins
-    that are host-bound on the default host.
+    """The default host at the speed shown by the same steps on one GPU, the twins; `twins` gives
+    their measured seconds by step. The speed is the median of measured over predicted time of the
+    twins that are host-bound on the default host.
 
     Fixed work on the CPU does not show this speed: on one machine it took 1 to 1.6 times as long
     while no kernel ran, whereas the twins always took 1.5 times as long as predicted."""
@@ -91,12 +91,12 @@ def figures(p: ParallelPrediction) -> dict[str, Any]:
 
 
 def predicted_row(place: int, machine: Cluster, host: Host | None = None) -> dict[str, Any]:
-    """The figures of a step and of its twin on one GPU, or the error."""
+    """The figures of a step and of the same step on one GPU, or the error."""
     step = STEPS[place]
     row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
     try:
         row |= figures(predicted(step, machine, host))
-        # the twins of all ranks are measured at the same time, and the slowest counts
+        # all ranks run the step on one GPU at the same time, and the slowest counts
         slowest = (host or find_host()).of_ranks(machine.gpus)
         row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}", slowest))
     except InputError as error:

@@ -52,7 +52,7 @@ _PROMPT, _ANSWER = 778, 128
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of a published run: its predicted value, the ends that follow from the step's
+    """A figure of a published run: its predicted value, the limits that follow from the step's
     interval, and its measured value. `case` is common to runs that differ only in their card;
     `split` is the number of GPUs that share a replica, `release` that of the engine."""
 

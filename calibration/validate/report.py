@@ -1,4 +1,4 @@
-"""Compare predictions with measurements, on steps and calls that were never fitted.
+"""Compare predictions with measurements of steps and calls that no fit uses.
 
 `python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
 the summary into `docs/accuracy.md` and its most important rows into the README; `--json FILE`
@@ -104,7 +104,7 @@ def _peak_ratio(recording: Recording, traced: Trace) -> float:
 
 def compiled(suite: str = "compiled_validation") -> list[Outcome]:
     """Every figure of every step that was timed in a mode of `torch.compile`, and its speed-up over
-    its eager twin."""
+    eager mode."""
     rows: list[Outcome] = []
     for step in timed(suite):
         traced = retrace(step.case)
@@ -203,7 +203,7 @@ def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summar
 
 
 def put(page: str, lines: str) -> str:
-    """A page with these lines between its accuracy marks."""
+    """The page's text with these lines between its accuracy marks."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
@@ -235,10 +235,10 @@ def calls(sweeps: Iterable[Swept]) -> list[Outcome]:
 
 
 def main() -> None:
-    """Print every case, then the table; with --write put it into the pages."""
+    """Print every case, then the table; with --write, also write the table into the pages."""
     parser = argparse.ArgumentParser(prog="validate", description=__doc__)
     parser.add_argument(
-        "--write", action="store_true", help="put the table into docs/accuracy.md and README.md"
+        "--write", action="store_true", help="write the table into docs/accuracy.md and README.md"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
     options = parser.parse_args()

@@ -4,7 +4,7 @@
 split, of the steps that were predicted before they were measured. It does so for the stored
 predictions, and for those of the current code, which traces each step. `--before` omits the current
 ones. `--machine 4xh100` compares four H100s instead of two H200s. `--beside` predicts with the
-speed of the machine's host, which the steps' twins on one GPU show. `--steps NAME` compares one by
+speed of the machine's host, which the same steps on one GPU show. `--steps NAME` compares one by
 one the steps of the first measurement whose names contain NAME.
 """
 
@@ -64,7 +64,7 @@ def collectives(machine: str) -> None:
 
 
 def steps(named: str, machine: str) -> None:
-    """Print the period, the slow-down over the twin on one GPU and the peak memory of each step."""
+    """Print the period, the slow-down over one GPU and the peak memory of each step."""
     print("| step | period, ms | measured | ratio | measured | peak, MB | measured |")
     print("|--|--|--|--|--|--|--|")
     one = f"1x{machine.partition('x')[2]}"
@@ -110,7 +110,7 @@ def blind(machine: str, before_alone: bool, beside: bool) -> None:
 
 
 def _host(machine: str) -> Host:
-    """The host of a machine, by the twins of its steps on one GPU."""
+    """The host of a machine, at the speed shown by its steps on one GPU."""
     each = rows(MACHINES[machine].steps, machine)
     twins = {row["step"]: row["one_gpu"]["period_s"] for row in each if "one_gpu" in row}
     host = host_of(twins, cluster(machine).gpu.id)

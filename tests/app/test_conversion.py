@@ -1,4 +1,4 @@
-"""Values are converted as typer alone would convert them, and as it would report them."""
+"""Values are converted, and errors reported, as by typer alone."""
 
 import subprocess
 import sys

@@ -42,7 +42,7 @@ def test_a_module_of_a_saved_trace_cannot_set_the_title(
     assert result.exit_code == 0 and "\x1b]" not in result.output
 
 
-def test_an_error_cannot_either(run: Run) -> None:
+def test_an_error_cannot_control_the_terminal(run: Run) -> None:
     result = run("predict", f"no{TITLE}")
     assert result.exit_code == 2 and "\x1b" not in result.stderr
 

@@ -1,4 +1,4 @@
-"""The tokens of pictures: contrast and the distance between regimes, computed."""
+"""The colours of pictures: computed contrast, and the distance between regimes."""
 
 from itertools import combinations
 
@@ -89,7 +89,7 @@ def oklab(light: Triple) -> Triple:
 
 
 def seen(colour: str, vision: str) -> Triple:
-    """A colour in OKLab as a kind of colour vision sees it."""
+    """A colour in OKLab, as seen with a kind of colour vision."""
     r, g, b = linear(colour)
     one, two, three = (
         min(1.0, max(0.0, row[0] * r + row[1] * g + row[2] * b)) for row in VISION[vision]

@@ -81,7 +81,7 @@ def test_a_slow_step_slows_the_estimate_instead_of_running_out(clock: Clock):
     assert left.seconds() == pytest.approx((3 + 6) / 4 * 2)
 
 
-def test_nothing_is_left_to_say_at_the_end_and_a_new_stage_starts_afresh(clock: Clock):
+def test_no_estimate_is_shown_at_the_end_and_a_new_stage_starts_anew(clock: Clock):
     left = TimeLeft(clock)
     for done in range(9):
         left.count(done, 8)

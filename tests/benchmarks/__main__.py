@@ -1,8 +1,8 @@
 """Measure the speed of answers: `python -m tests.benchmarks [NAME …] [--csv FILE] [--svg FILE]`.
 
-Prints medians of several runs, in wall and CPU seconds, beside the required time, with the load of
-the machine. None of this is a test: machines differ, and so does their load. Traces are stored in a
-separate folder, empty at first; "again" means with everything in memory.
+Prints medians of several runs in wall and CPU seconds, the required time, and the machine's load.
+These are not tests, because machines and their load differ. Traces are stored in a separate folder,
+empty at first; "again" means with everything in memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Processor time of whole commands in separate processes; other load hardly changes it. Beside the
-seconds is their ratio to `python -c "import numpy"`, which is nearly the same on every machine;
-tests bound it for some commands (`tests/app/commands/test_command_time.py`).
+"""Processor time of whole commands in separate processes; other load hardly changes it. It also
+prints their ratio to `python -c "import numpy"`, which is nearly the same on every machine; tests
+bound it for some commands (`tests/app/commands/test_command_time.py`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Time the real compiler (`--exact`), and its cancellation. Its results are not cached, and the
-network is traced before.
+network is traced beforehand.
 """
 
 from __future__ import annotations

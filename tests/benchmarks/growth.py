@@ -37,8 +37,8 @@ def axes(scenarios: int) -> dict[str, Any]:
 
 
 def growth(most: int = 100_000) -> Iterator[Row]:
-    """Time and memory of each size. The families of traces are fitted before, in a separate row.
-    Each size is predicted first by families without cached points, then again.
+    """Time and memory of each size. The families of traces are fitted first, in a separate row.
+    Each size is predicted twice: by families without cached points, then again.
     """
     trace_source.forget()
     name = f"{NETWORK.network} of {predict(NETWORK).kernel_count} kernels"

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.identity write before.json
     python -m tests.benchmarks.identity check before.json
 
-The whole catalogue, inference and training, eager, CUDA graph and compiled, on four GPUs. A
-refusal is part of the answer: its text is compared too.
+It compares the whole catalogue, inference and training, eager, CUDA graph and compiled, on four
+GPUs, including the texts of refusals.
 """
 
 from __future__ import annotations

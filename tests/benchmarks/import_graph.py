@@ -1,9 +1,9 @@
 """Count and draw the imports between packages: `python -m tests.benchmarks.import_graph [ROOT]`.
 
-For each top folder, its packages and modules with the imports between them, those inside functions
-and for type checks counted too: how many there are, the arrows, the floors (the longest way down)
-and the largest ring (packages that import each other in a circle). Then the arrows as a Mermaid
-flowchart, without those that a longer way implies.
+For each top folder, it counts packages and modules, the imports between them (also those inside
+functions and for type checks), the floors (the packages on the longest chain of imports) and the
+largest ring (packages that import each other in a circle). Then it prints the imports as a Mermaid
+flowchart, without those that a longer chain implies.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def graph(root: Path, top: str) -> Graph:
 
 
 def reachable(arrows: Graph, start: str, without: str = "") -> set[str]:
-    """The packages that a package imports directly or through others; `without` is a direct arrow
-    to leave out.
+    """The packages that a package imports directly or indirectly, except through the direct import
+    of `without`.
     """
     seen: set[str] = set()
     waiting = [other for other in arrows[start] if other != without]
@@ -71,7 +71,7 @@ def rings(arrows: Graph) -> list[set[str]]:
 
 
 def floors(arrows: Graph) -> int:
-    """Packages on the longest way down; a ring counts as one."""
+    """The number of packages on the longest chain of imports; a ring counts as one."""
     ring_of = {part: min(ring) for ring in rings(arrows) for part in ring}
     height: dict[str, int] = {}
 
@@ -86,7 +86,7 @@ def floors(arrows: Graph) -> int:
 
 
 def flowchart(arrows: Graph) -> str:
-    """The arrows in Mermaid, without those that a longer way implies."""
+    """The imports in Mermaid, without those that a longer chain implies."""
     lines = [
         f"  {part} --> {other}"
         for part in sorted(arrows)

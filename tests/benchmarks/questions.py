@@ -29,7 +29,7 @@ SLIDERS = {
 
 
 def whatifs() -> Iterator[Row]:
-    """Predict again after one what-if, the network traced before."""
+    """Predict again after one what-if on a traced network."""
     for base, required_s in ((BERT, 5e-3), (LLAMA, 20e-3)):
         predict(base)
         for name, arguments in SLIDERS.items():

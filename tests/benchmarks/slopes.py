@@ -1,7 +1,7 @@
 """Growth of time and memory with layers, with the size of a compiled graph, and with points.
 
-The slope beside a row is the slope of the logarithm of CPU time from the previous row: 1 is
-proportional growth, less means shared work. Memory is the increase of the process's peak.
+The slope of a row is the logarithmic growth of CPU time since the previous row: 1 is proportional
+growth, less means shared work. Memory is the increase of the process's peak.
 """
 
 from __future__ import annotations

@@ -70,7 +70,9 @@ def test_wrong_options(arguments: list[str], capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit) as caught:
         command.run(arguments)
     assert caught.value.code == 2
-    assert re.search(r"unknown: --speed|expected seconds above 0|COMMAND", capsys.readouterr().err)
+    assert re.search(
+        r"unknown: --speed|expected a number of seconds above 0|COMMAND", capsys.readouterr().err
+    )
 
 
 INTERRUPTED = """

@@ -1,5 +1,5 @@
-"""Mutants that change no result, each with its proof: no test can kill them, and the figure of the
-mutants says how many of the survivors they are."""
+"""Mutants that change no result, each with its proof: no test can kill them, and the summary of a
+run counts them among the survivors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutants of a file: one operator, number, condition or choice of two changed."""
+"""The mutants of a file: each changes one operator, number, condition or conditional expression."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
     lines = source.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
 
-    def offset(row: int, column: int) -> int:  # columns are of bytes
+    def offset(row: int, column: int) -> int:  # columns count bytes
         return starts[row - 1] + len(lines[row - 1].encode()[:column].decode())
 
     mutants: list[Mutant] = []

@@ -186,7 +186,7 @@ def run(mutant: Mutant, part: str, tree: Path, baseline: Baseline) -> dict[str, 
 def _left(
     path: Path, mutants: int, seed: int, parts: Sequence[str]
 ) -> Iterator[tuple[str, Mutant]]:
-    """The mutants that are still to run, one of each part by turns."""
+    """The mutants that are still to run, from each part in turn."""
     known = answered(path)
     each = math.ceil(mutants / len(PARTS))
     queues = {part: drawn(part, each, seed) for part in parts}

@@ -7,7 +7,7 @@ open.
 
 Resident memory and open files are read every ten seconds. The first half of a run is its warm-up:
 caches fill with events, not with time, and a busy computer takes longer for them; the heap grows to
-the largest peak so far, ever more seldom. Sweeps begin with one of each network on each card, since
+the largest peak so far, ever more rarely. Sweeps begin with one of each network on each card, since
 some caches keep values for each of these; the others keep the last values of all. The slope of
 memory is that of a line through the later samples, by least squares; the exit status is 1 if it
 exceeds twice its error by 1 MB an hour or more, or if files stay open. The explorer runs on Qt's
@@ -163,7 +163,7 @@ def observed(
     event: Callable[[], None], seconds: float, every_s: float, wait: Callable[[float], None]
 ) -> list[Sample]:
     """Repeat an event, and print a sample every ten seconds. An event that ends sooner than
-    `every_s` seconds after its begin is followed by a wait."""
+    `every_s` seconds after its start is followed by a wait."""
     began = time.monotonic()
     samples = [_sample(0.0, 0)]
     events = 0

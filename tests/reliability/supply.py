@@ -105,7 +105,7 @@ def _texts(database: Path) -> Iterator[bytes]:
 
 
 def vulnerable(pins: dict[str, Version], database: Path) -> list[str]:
-    """The advisories that apply to a pinned version, as "torch 2.13.0: GHSA-…"."""
+    """The advisories that apply to a pinned version, such as "torch 2.13.0: GHSA-…"."""
     return sorted(
         f"{name} {pins[name]}: {advisory['id']}"
         for advisory in advisories(database)

@@ -40,7 +40,7 @@ def test_the_choice_is_a_tenth_of_the_ops(chosen: list[opinfo.Case]) -> None:
     assert len(ops) > 500 and 0.07 < len({c.name for c in chosen}) / len(ops) < 0.13
 
 
-def test_answers_are_not_asked_again(tmp_path: Path) -> None:
+def test_answered_cases_are_not_run_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     first, second, *_ = opinfo.cases()
     path.write_text(json.dumps(opinfo.run(first, samples=1)._asdict()) + '\n{"key": "cut', "utf-8")

@@ -34,7 +34,7 @@ def test_a_small_configuration_is_predicted(phase: str) -> None:
     }
 
 
-def test_answers_are_not_asked_again(tmp_path: Path) -> None:
+def test_answered_cases_are_not_run_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     first, *_ = networks.cases()
     answer = {"key": first.key, "state": "predicted", "text": ""}

@@ -58,7 +58,7 @@ def advisory(name: str, *events: dict[str, str], **more: Any) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("zipped", [False, True])
-def test_a_pinned_version_is_held_against_advisories(
+def test_a_pinned_version_is_checked_against_advisories(
     found: dict[str, Any], known: list[str], zipped: bool, tmp_path: Path
 ) -> None:
     if zipped:

@@ -1,4 +1,4 @@
-"""The versions of Python, torch, transformers and timm with which a small set is predicted.
+"""Predict a small set of networks with other versions of Python, torch, transformers and timm.
 
     python -m tests.reliability.versions RESULTS.jsonl --torch 2.11 2.12 2.13 --record
     python -m tests.reliability.versions RESULTS.jsonl --python python3.13 --transformers 5.0.0
@@ -139,7 +139,7 @@ def run(stack: Stack, folder: Path) -> dict[str, Any]:
 
 
 def figure(answers: list[dict[str, Any]]) -> str:
-    """For each stack the predicted share of the set, and the largest difference to the first."""
+    """For each stack the predicted share of the set, and the largest difference from the first."""
     shown: list[str] = []
     for answer in answers:
         first, periods = answers[0]["periods_s"], answer["periods_s"]

@@ -190,7 +190,7 @@ def test_bert_has_99_8_percent_of_its_flops_in_tensor_contractions() -> None:
     contractions = flops["gemm"] + flops["attention"]
     assert contractions / flops.total() == pytest.approx(0.998, abs=0.003)
     assert 1 - contractions / flops.total() > 0.0005
-    # the products by hand: 3 passes, 2·m·n·k; a layer has 4 of 1024 and 2 of 4096 beside 1024;
+    # the products by hand: 3 passes, 2·m·n·k; a layer has 4 of 1024 by 1024 and 2 of 4096 by 1024;
     # the heads 1024·1024 and the vocabulary; 8·512 tokens
     layers = 24 * (4 * 1024 * 1024 + 2 * 1024 * 4096)
     heads = 1024 * 1024 + 1024 * 30522

@@ -1,4 +1,4 @@
-"""Calls of torch that are measured alone: attention, library calls, CUDA graph capture.
+"""Single torch calls to measure: attention, library calls, CUDA graph capture.
 
 Imports only torch.
 """

@@ -39,7 +39,7 @@ class Point:
     heads: str
     batch: int
     times: int = 1
-    """Factors of the lengths and of the number of heads."""
+    """Factor on the lengths and on the number of heads."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)

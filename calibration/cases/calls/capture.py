@@ -1,4 +1,4 @@
-"""Calls that a CUDA graph captures or refuses: some read data on the host, some only seem to."""
+"""Calls that a CUDA graph can or cannot capture: some read data on the host, some only seem to."""
 
 from __future__ import annotations
 

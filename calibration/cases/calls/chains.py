@@ -1,4 +1,5 @@
-"""Chains of one library call each: the slope over their length is the host's time for one call."""
+"""Chains that repeat one library call: the slope over the length is the host's time for one
+call."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ CALLS: dict[str, tuple[Run, tuple[int, ...], tuple[int, ...], str, SDPBackend | 
     "linear/bias/three": (biased, (4, 16, 64), (64, 64), "bf16", None),
     "conv3x3/fp32": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "fp32", None),
 }  # fmt: skip
-"""The chain, the shapes of its input and of each weight, the dtype, and attention's backend."""
+"""The chain, the shapes of its input and of each weight, the dtype, and the attention backend."""
 
 
 class Chain(nn.Module):
@@ -91,7 +92,7 @@ class Chain(nn.Module):
 
 
 def chain(name: str, length: int) -> tuple[Chain, Tensor]:
-    """A chain of `length` calls of a kind, and its input, without data."""
+    """A chain of `length` calls of a kind, and its input, both on the meta device."""
     run, shape, weight_shape, dtype_name, _ = CALLS[name]
     dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[dtype_name]
     weights = [torch.empty(weight_shape, device="meta", dtype=dtype) for _ in range(length)]

@@ -169,4 +169,4 @@ CASES: tuple[EnergyCase, ...] = (
     _product_case("bf16", 64, 28672, 4096),
     EnergyCase("attention/decode", decode, _bytes(256)),
 )  # fmt: skip
-"""In order of their value to the fit, so that a run that ends early has the most useful ones."""
+"""Most useful for the fit first, in case a run ends early."""

@@ -57,7 +57,7 @@ def copy(mib: int, shrink: int = 1) -> Call:
 
 
 def pointwise(function: Callable[[Tensor], object], mib: int, dtype: torch.dtype, rows: int = 1024):
-    """The `make` of a case: `function` of a matrix of this many MiB."""
+    """The `make` of a case: `function` applied to a matrix of this many MiB."""
 
     def make(_: str, shrink: int) -> Call:
         count = mib * MIB // dtype.itemsize // shrink**2
@@ -86,8 +86,8 @@ def cosines(count: int) -> Make:
 
 
 def decode(_: str, shrink: int) -> Call:
-    """The call of attention with one query for each of 64 sequences of 1,024 tokens, and with 8
-    heads of keys for 32 heads of queries."""
+    """An attention call with one query for each of 64 sequences of 1,024 tokens, and with 8 key
+    heads for 32 query heads."""
     q, k, v = (
         torch.randn(64 // shrink or 1, heads, tokens, 128, dtype=torch.bfloat16)
         for heads, tokens in ((32, 1), (8, 1024), (8, 1024))
@@ -145,7 +145,7 @@ def interleaved(product_n: int, copies_mib: int = 0, cycles: int = 0, dtype: str
 
 
 def by_turns(device: str, shrink: int) -> Call:
-    """The call of 0.13 s of products and then 0.13 s of copies, to see whether the clock follows
+    """A call that runs 0.13 s of products, then 0.13 s of copies, to see whether the clock follows
     the load."""
     first = product("bf16", 8192, 8192, 8192, shrink=shrink)
     second = copy(1024, shrink)

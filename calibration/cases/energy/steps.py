@@ -1,5 +1,5 @@
-"""Whole steps whose energy is measured: networks from transformers and timm, in the sizes in which
-their time was measured, and networks of the catalogue."""
+"""Whole steps whose energy is measured: networks from transformers and timm, in the sizes at which
+they were timed, and networks of the catalogue."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _digest(case: Case) -> bytes:
 
 
 _WAITING = ("hf-swinv2", "hf-bloom", "hf-deberta", "hf-bart", "timm:edgenext")
-"""Prefixes of the names of networks that wait for the GPU, which a graph cannot capture."""
+"""Name prefixes of networks that a graph cannot capture because they wait for the GPU."""
 
 
 def _captured(case: Case) -> bool:
@@ -67,8 +67,8 @@ def _captured(case: Case) -> bool:
 ENERGY_STEPS: tuple[EnergyCase, ...] = tuple(
     _energy_case(case, _captured(case)) for case in sorted([*PACKAGES, *_CATALOGUE], key=_digest)
 )
-"""Half of the inference steps run as a CUDA graph. The order is that of a hash, so that a run that
-ends early has a mixture of all steps."""
+"""Half of the inference steps run as CUDA graphs. The order comes from a hash, so a run that ends
+early has a mixture of all steps."""
 
 
 def is_fitted(name: str) -> bool:

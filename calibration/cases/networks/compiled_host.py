@@ -24,7 +24,7 @@ class AlternatingSums(Micro):
 
 
 class Layers(Micro):
-    """Calls of a library that alternate with generated kernels."""
+    """Library calls that alternate with generated kernels."""
 
     def body(self, x: Tensor) -> Tensor:
         for _ in range(self.count):

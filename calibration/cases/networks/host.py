@@ -16,7 +16,7 @@ WIDTH = 64
 
 
 class Micro(nn.Module):
-    """Run `body(self, x)` over a small tensor; with labels the loss is the mean of squares."""
+    """Run `body(self, x)` over a small tensor; with labels, the loss is the mean square."""
 
     def __init__(self, count: int = 100) -> None:
         super().__init__()

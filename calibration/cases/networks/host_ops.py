@@ -1,4 +1,4 @@
-"""Micro-networks of one op or one piece of Python each, to separate the costs of the host.
+"""Micro-networks of one op or one piece of Python each, to separate the host's costs.
 
 `ops-NAME` runs `OPS[NAME]` `count` times over small tensors, in a plain Python loop.
 """

@@ -1,5 +1,5 @@
-"""Stacks of equal layers, each with its own weights, over a small tensor: to separate the host's
-costs of each kind of layer in the phases of a training step."""
+"""Stacks of identical layers, each with its own weights, on a small tensor. They separate the
+host's cost of each kind of layer in each phase of a training step."""
 
 from __future__ import annotations
 

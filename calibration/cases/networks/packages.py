@@ -137,7 +137,7 @@ _PICTURES = {
     "maxvit_tiny_tf_224": 224, "coat_lite_small": 224, "edgenext_small": 256,
     "tf_efficientnetv2_s": 300, "mvitv2_tiny": 224,
 }  # fmt: skip
-"""timm's networks and the side of their images."""
+"""timm's networks and their image size in pixels."""
 
 
 def transformer(spec: Spec, **sizes: Any) -> nn.Module:
@@ -150,7 +150,7 @@ def transformer(spec: Spec, **sizes: Any) -> nn.Module:
 
 
 def picture_network(name: str, side: int, **sizes: Any) -> nn.Module:
-    """A network from timm and the side of its images. Raises ImportError if the package is not
+    """A network from timm and its image size in pixels. Raises ImportError if the package is not
     installed."""
     import timm  # pyright: ignore[reportMissingImports]  # an optional package
 

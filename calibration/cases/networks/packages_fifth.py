@@ -71,9 +71,9 @@ SIDES: dict[str, int] = {
     "eca_nfnet_l0": 256, "botnet26t_256": 256, "vit_medium_patch16_gap_240": 240,
     "efficientnet_b0": 224,
 }  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("llama", "biogpt")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 SIZED_FIFTH: dict[str, Callable[..., nn.Module]] = {
     **by_name(SPECS, SIDES),

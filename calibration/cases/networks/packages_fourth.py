@@ -59,9 +59,9 @@ SIDES: dict[str, int] = {
     ),
     "crossvit_small_240": 240, "inception_v4": 299, "mobilevitv2_100": 256,
 }  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("phi", "exaone4")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 SIZED_FOURTH: dict[str, Callable[..., nn.Module]] = {
     **by_name(SPECS, SIDES),

@@ -1,10 +1,10 @@
 """More networks from transformers and timm, chosen by a rule.
 
-transformers' model types of each task and timm's files of models are taken in the order of the
-sha256 of their names. A model is used if its default configuration runs on the plain inputs of its
-task, has 3 million parameters or more and fits into memory. It must be in no other suite and
-published before 2026. Networks above 1.6 billion parameters are cut to their first layers. From
-each of timm's files, the first model by sha256 with 4 to 100 million parameters is used.
+transformers' model types of each task and timm's model files are taken in the order of the sha256
+of their names. A model is used if its default configuration runs on the plain inputs of its task,
+has 3 million parameters or more and fits into memory. It must be in no other suite and published
+before 2026. Networks above 1.6 billion parameters are cut to their first layers. From each of
+timm's files, the first model by sha256 with 4 to 100 million parameters is used.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ SIDES = {
     "inception_resnet_v2": 299, "swiftformer_l3": 224, "dpn48b": 224, "volo_d1_384": 384,
     "efficientvit_m3": 224,
 }  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("deepseek-v3", "glm4", "vaultgemma")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 
 class Decoding(nn.Module):

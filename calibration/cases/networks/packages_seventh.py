@@ -73,9 +73,9 @@ SIDES: dict[str, int] = {
     ),
     "cs3sedarknet_xdw": 256, "fastvit_ma36": 256,
 }  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("hyperclovax", "ministral3", "nanochat")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 SIZED_SEVENTH: dict[str, Callable[..., nn.Module]] = {
     **by_name(SPECS, SIDES),

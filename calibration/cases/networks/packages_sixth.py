@@ -63,9 +63,9 @@ SIDES: dict[str, int] = {
     ),
     "gcresnet33ts": 256, "resnetrs50": 160, "flexivit_small": 240,
 }  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("xglm", "arcee")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 SIZED_SIXTH: dict[str, Callable[..., nn.Module]] = {
     **by_name(SPECS, SIDES),

@@ -1,7 +1,7 @@
 """Small networks from transformers and timm, as built by these packages, with random weights.
 
-Sizes are small, so that steps are host-bound: few tokens, narrow layers. Their steps have the
-Python and dispatch of users' networks, not of this repository's.
+Few tokens and narrow layers make the steps host-bound. They run the Python and dispatch of users'
+networks, not of this repository's.
 """
 
 from __future__ import annotations

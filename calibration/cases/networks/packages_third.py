@@ -65,9 +65,9 @@ SIDES: dict[str, int] = dict.fromkeys(
     ),
     224,
 )  # fmt: skip
-"""timm's networks and the side of their pictures."""
+"""timm's networks and their image size in pixels."""
 DECODERS = ("gemma3", "smollm3")
-"""Networks that are also run for one token per sequence, after `seq` tokens."""
+"""Networks that also decode one token per sequence after `seq` tokens."""
 
 SIZED_THIRD: dict[str, Callable[..., nn.Module]] = {
     **by_name(SPECS, SIDES),

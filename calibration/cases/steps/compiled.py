@@ -65,7 +65,8 @@ COMPILED_VALIDATION: tuple[Case, ...] = (
     *_compiled(train("convnext-t", "fp32", 8)),
     *_compiled(infer("mamba2-130m", "bf16", 8, 1024)),
 )
-"""Steps under `torch.compile` that are never fitted, each timed together with its eager twin."""
+"""Steps under `torch.compile` that no fit uses, each timed together with the same step in eager
+mode."""
 
 COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("vit-l16", "bf16", 8)),
@@ -96,8 +97,8 @@ COMPILED_BLIND: tuple[Case, ...] = (
     *_compiled(infer("gpt2", "fp16", 16, 512)),
     *_compiled(train("resnet18", "autocast", 128, 0, "sgd")),
 )
-"""Further compiled steps that are never fitted. They were predicted before they were measured, and
-have not been compared since."""
+"""Further compiled steps that no fit uses. They were predicted before they were measured, and have
+not been compared since."""
 
 _GRAPHS = "compiled_graphs"
 

@@ -21,7 +21,7 @@ class Draw(NamedTuple):
     """How the cases of one set of networks are drawn."""
 
     salt: str
-    """The text before a network's name when it is hashed."""
+    """Prefix of a network's name in the hashed text."""
     pictures: Collection[str]
     """Networks from transformers whose input is an image."""
     waves: Collection[str]
@@ -60,8 +60,8 @@ class Draw(NamedTuple):
         )
 
     def cases(self, networks: Iterable[str], trained: int) -> tuple[Case, ...]:
-        """An inference step of each network and, in turn with these, training steps of the first
-        `trained` networks that can be trained."""
+        """An inference step of each network, alternating with training steps of the first `trained`
+        networks that can be trained."""
         steps = sorted(map(self._inference, networks), key=lambda case: self._digest(case.network))
         trainable = [
             case

@@ -117,7 +117,7 @@ VALIDATION: tuple[Case, ...] = (
     *train("mlp-tiny", "fp32", 4096, 0, "adamw"),
     *train("mlp-wide", "bf16", 4096, 0, "adamw"),
 )
-"""Steps that are never fitted, on which accuracy is measured."""
+"""Steps that no fit uses, on which accuracy is measured."""
 
 _DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 

@@ -19,7 +19,7 @@ EXPERTS: tuple[Case, ...] = (
     *train("gpt-oss-20b", "bf16", 2, 1024, layers=4),
     *infer("gpt-oss-20b", "bf16", 4, 2048, layers=8),
 )
-"""In order of their value, so that a run that ends early has the most useful ones."""
+"""Most useful first, in case a run ends early."""
 
 MIXTURES: tuple[Case, ...] = (
     *infer("hf-qwen3-moe", "bf16", 1, 512),
@@ -41,4 +41,4 @@ MIXTURES: tuple[Case, ...] = (
     *infer("hf-deepseek-v3", "bf16", 2, 1024),
     *infer("hf-phimoe", "fp16", 1, 256),
 )
-"""Predicted before they were measured, and never fitted."""
+"""Predicted before they were measured; no fit uses them."""

@@ -1,4 +1,4 @@
-"""The cases of networks as users write them: never fitted."""
+"""Cases of networks as users write them; no fit uses them."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ OWN_COMPILED: tuple[Case, ...] = tuple(
         *infer("own-ppo", "fp32", 256),
     )
 )
-"""Compiled steps of some of them, each timed together with its eager twin."""
+"""Compiled steps of some of them, each timed together with the same step in eager mode."""

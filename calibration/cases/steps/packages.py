@@ -1,4 +1,4 @@
-"""The cases of networks as built by transformers and timm, which are never fitted."""
+"""Cases of networks as built by transformers and timm; no fit uses them."""
 
 from __future__ import annotations
 
@@ -98,4 +98,4 @@ PACKAGES_COMPILED: tuple[Case, ...] = tuple(
         *infer("hf-whisper-small", "fp16", 2, 64),
     )
 )
-"""Compiled steps of some of them, each timed together with its eager twin."""
+"""Compiled steps of some of them, each timed together with the same step in eager mode."""

@@ -1,5 +1,5 @@
-"""Cases of a fifth set of networks from transformers and timm, most of them trained: never fitted,
-and predicted before they were measured."""
+"""Cases of a fifth set of networks from transformers and timm, most of them trained. They were
+predicted before they were measured; no fit uses them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cases of a fourth set of networks from transformers and timm: never fitted, and predicted before
-they were measured."""
+"""Cases of a fourth set of networks from transformers and timm, predicted before they were
+measured; no fit uses them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cases of further networks from transformers and timm, drawn by the hash of their names: never
-fitted, and not examined before they were measured."""
+"""Cases of further networks from transformers and timm, drawn by the hash of their names. No fit
+uses them, and they were not examined before they were measured."""
 
 from __future__ import annotations
 
@@ -79,4 +79,4 @@ PACKAGES_SECOND_COMPILED: tuple[Case, ...] = tuple(
     for phase, count in _COMPILED.items()
     for case in [each for each in PACKAGES_SECOND if each.phase == phase][:count]
 )
-"""Compiled steps of the first of them, each timed together with its eager twin."""
+"""Compiled steps of the first of them, each timed together with the same step in eager mode."""

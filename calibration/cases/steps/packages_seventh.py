@@ -1,5 +1,5 @@
-"""Cases of a seventh set of networks from transformers and timm: never fitted, and predicted before
-they were measured."""
+"""Cases of a seventh set of networks from transformers and timm, predicted before they were
+measured; no fit uses them."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ PACKAGES_SEVENTH_COMPILED = tuple(
     for phase, count in _COMPILED.items()
     for case in [case for case in PACKAGES_SEVENTH if case.phase == phase][:count]
 )
-"""Compiled steps of some of them, each timed together with its eager twin."""
+"""Compiled steps of some of them, each timed together with the same step in eager mode."""

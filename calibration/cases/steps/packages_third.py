@@ -1,5 +1,6 @@
-"""Cases of popular networks from transformers and timm: never fitted, and not examined before they
-were measured. Precision, batch and length come from the hash of the network's name."""
+"""Cases of popular networks from transformers and timm. No fit uses them, and they were not
+examined before they were measured. Precision, batch and length come from the hash of the network's
+name."""
 
 from __future__ import annotations
 
@@ -64,14 +65,14 @@ PACKAGES_THIRD_COMPILED: tuple[Case, ...] = tuple(
     for phase, count in _COMPILED.items()
     for case in [each for each in PACKAGES_THIRD if each.phase == phase][-count:]
 )
-"""Compiled steps of some of them, each timed together with its eager twin."""
+"""Compiled steps of some of them, each timed together with the same step in eager mode."""
 
 _FURTHER_TRAINED, _FURTHER_COMPILED = 8, 14
 _MEASURED = {(case.network, case.phase) for case in (*PACKAGES_THIRD, *PACKAGES_THIRD_COMPILED)}
 
 
 def _small(case: Case) -> Case:
-    """A step of few tokens or images, which is host-bound in most cases."""
+    """A step with few tokens or images, host-bound in most cases."""
     return replace(case, batch=1 + _digest(case.network)[5] % 2, seq=min(case.seq, 128))
 
 

@@ -1,4 +1,4 @@
-"""The steps over several GPUs that are measured, each with its twin on one GPU.
+"""The measured steps over several GPUs, each compared with the same step on one GPU.
 
 Add steps only at the end, since a measurement refers to a step by its index.
 """
@@ -68,7 +68,7 @@ STEPS = (
     ParallelStep("ddp", Case("vit-b16", "autocast", "training", 64, 0, "adamw")),
     ParallelStep("ddp", Case("mlp-tiny", "fp32", "training", 32, 0, "sgd")),
     ParallelStep("tensor", Case("llama3-1b", "bf16", "inference", 1, 128)),
-    # steps from 12 on are never fitted
+    # no fit uses steps from 12 on
     ParallelStep("ddp", Case("bert-large", "autocast", "training", 8, 512, "adamw")),
     ParallelStep("fsdp", Case("llama3-1b", "bf16", "training", 1, 4096, "adamw")),
     ParallelStep("tensor", Case("llama3-8b", "bf16", "inference", 1, 2048)),

@@ -1,4 +1,4 @@
-"""Steps over several GPUs to draw from by hash, so that nobody chooses which of them are measured.
+"""A pool of steps over several GPUs. A hash draws the measured ones, so that nobody chooses them.
 
 The drawn steps are those of `calibration.cases.steps.parallel` from `FIRST_DRAWN` on.
 """

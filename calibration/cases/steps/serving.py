@@ -1,4 +1,4 @@
-"""Cases of a served Llama: single steps, loads of requests, and steps for their energy."""
+"""Cases of serving a Llama: single steps, loads of requests, and steps for their energy."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def sheet(name: str, units: int = 132, memory_bytes: int = 141 * 2**30) -> str:
         try:
             spellings = _spellings(path, path.stat().st_mtime_ns)
         except (OSError, ValueError) as error:
-            raise InputError(f"{path}: not TOML: {error}; correct or remove the file") from None
+            raise InputError(f"{path}: not TOML: {error}. Correct or remove the file") from None
         if spelling in spellings:
             return path.stem
     stem = re.sub(r"[^a-z0-9]+", "_", spelling).removeprefix("nvidia_")
@@ -184,7 +184,7 @@ class Watch:
                 "other processes stay unknown"
             )
             self._nvml = None
-        except Exception as error:  # NVML's errors have no common base before it is imported
+        except Exception as error:  # NVML's error class is known only after the import
             self._say(
                 f"NVML cannot find this GPU ({error}): clocks, power, throttling and other "
                 "processes stay unknown"
@@ -219,8 +219,8 @@ class Watch:
         for reason in names or ():
             if reason not in ("sw_power_cap", "sync_boost"):
                 self._say(
-                    f"the GPU throttles ({reason}): its samples are marked; cool or power it "
-                    "better and measure into another folder"
+                    f"the GPU throttles ({reason}), so its samples are marked. Improve its "
+                    "cooling or power supply and measure into another folder"
                 )
         return {
             "clock_hz": clock_mhz and clock_mhz * 1e6,
@@ -241,7 +241,7 @@ class Watch:
         if rest:
             self._say(
                 f"other processes use this GPU ({len(rest)}, with {share:.1%} of its memory): "
-                "samples are kept and marked, but may be slow; end them and measure into another "
+                "samples are marked and may be slow. End those processes and measure into another "
                 "folder",
                 "others",
             )

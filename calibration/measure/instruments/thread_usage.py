@@ -1,4 +1,4 @@
-"""What the system counts for the calling thread: processor time, sleeps, new threads."""
+"""The operating system's counters for the calling thread: processor time, sleeps, new threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TASKS = Path("/proc/self/task")
 
 
 def read_text(path: str) -> str:
-    """The text of a file of the system, or "" where the system has none."""
+    """The text of a system file, or "" if it does not exist."""
     try:
         return Path(path).read_text("utf-8").strip()
     except OSError:

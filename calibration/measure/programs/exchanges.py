@@ -1,4 +1,4 @@
-"""All-reduces of several kinds, which replace that of a step, with the host's time of each call."""
+"""Kinds of all-reduce that replace the one of a step, and the host's time for each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 Reduce = Callable[[torch.Tensor], object]
-_BFLOAT16, _SUM = 9, 0  # of nccl.h
+_BFLOAT16, _SUM = 9, 0  # from nccl.h
 _UNIQUE_BYTES = 128
 
 
@@ -56,8 +56,8 @@ class DirectNccl:
 
 
 class Timed:
-    """An all-reduce with the beginning and the nanoseconds of each call on the host. With `on_gpu`,
-    events of the GPU are recorded before and after each call."""
+    """An all-reduce that records the start and the duration of each call on the host, in
+    nanoseconds. With `on_gpu`, events of the GPU are recorded before and after each call."""
 
     def __init__(self, act: Reduce, on_gpu: bool = False) -> None:
         self.act = act
@@ -104,7 +104,7 @@ def exchanges(rank: int, ranks: int) -> dict[str, Reduce]:
     try:
         acts["direct"] = DirectNccl(rank, ranks)
     except (OSError, RuntimeError, AttributeError) as error:
-        print(f"no direct call of NCCL: {error}", flush=True)
+        print(f"NCCL cannot be called directly: {error}", flush=True)
     return acts
 
 

@@ -1,4 +1,5 @@
-"""One rank's program of each step over several GPUs, and its twin on one GPU."""
+"""One rank's program of each step over several GPUs, and the program of the same step on one
+GPU."""
 
 from __future__ import annotations
 

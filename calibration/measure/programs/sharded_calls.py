@@ -1,4 +1,4 @@
-"""Single calls on DTensors, streams and collectives, for the host's seconds of each."""
+"""Time the host in single calls on DTensors, streams and collectives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
 Call = Callable[[], object]
-private: Any = torch  # its functions on lists of tensors
+private: Any = torch  # its `_foreach_…` functions
 _SIZE = 64
 
 

@@ -73,7 +73,7 @@ def index_put(dtype: str, rows: int, cols: int, picked: int) -> Call:
 
 @operation(sweep("index_accumulate", 36, _added))
 def index_accumulate(dtype: str, rows: int, cols: int, picked: int) -> Call:
-    """Like `index_put`, but added in the order of the sorted indices: the gradient of x[where]."""
+    """Like `index_put`, but add, in the order of the sorted indices: the gradient of x[where]."""
     x, where = random(rows, cols, dtype=dtype), indices(picked, below=rows)
     more = random(picked, cols, dtype=dtype)
     return lambda: x.index_put_((where,), more, accumulate=True)

@@ -55,7 +55,7 @@ def layer_convolution(
     bias: bool,
 ) -> Call:
     """Convolve an image [batch, channels, *sides] with a weight [outputs, channels of a group,
-    *taps]; `last` is channels last in memory."""
+    *taps]; `last` means channels last in memory."""
     x, w, b = _operands(dtype, last, image, weight, bias, False)
     convolve = _CONVOLVE[len(image) - 2]
     return lambda: convolve(x, w, b, stride, padding, dilation, groups)

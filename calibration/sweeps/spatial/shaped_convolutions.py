@@ -1,5 +1,6 @@
 """Convolutions with the kernels of particular networks: one side of 1 (Inception), dilated
-(DeepLab), patches without overlap (ViT), over frames (video), and upwards by two (U-Net, GANs)."""
+(DeepLab), patches without overlap (ViT), over frames (video), and upsampling by two (U-Net,
+GANs)."""
 
 from __future__ import annotations
 

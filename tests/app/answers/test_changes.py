@@ -8,7 +8,7 @@ STEP = Scenario("bert-base", batch=16, seq=128, dtype="bf16")
 
 
 def test_what_ifs_that_set_a_field_become_the_field() -> None:
-    """The factory's "Larger orders" applied +batch=64, which no cluster takes."""
+    """Regression: the factory's "Larger orders" applied +batch=64, which no cluster accepts."""
     larger = apply(apply(STEP, "batch", {"samples": 64}), "seq", {"tokens": 256})
     assert as_fields(larger) == Scenario("bert-base", batch=64, seq=256, dtype="bf16")
     twice = apply(larger, "batch", {"samples": 32})

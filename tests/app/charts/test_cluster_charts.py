@@ -70,7 +70,7 @@ def test_the_bar_says_regime_shares_and_figures():
         "Compute-bound", "65% compute", "17% communication", "13% memory", "5% overhead",
         "Time per step", "100", "ms", "90 to 120", "Throughput", "320", "samples/s",
         "41,000 tokens/s", "Share of ideal", "90%", "", "of 4 × one replica", "Memory per rank",
-        # 32e9 / 2^30 = 29.8, in the unit of the other pages
+        # 32e9 / 2^30 = 29.8, in the same unit as on the other pages
         "29.8", "GiB", "fits, 37% of 80.0 GiB", "Exposed communication", "15.0", "ms",
         "of 20.0 ms in all",
     ]  # fmt: skip
@@ -145,7 +145,7 @@ def test_the_scaling_marks_the_count_and_where_communication_takes_over():
     assert words(scaling(ALONE, 400, 200)) == ["Only one number of GPUs: this split cannot scale."]
 
 
-def test_bubbles_are_waits_beside_which_no_kernel_runs():
+def test_bubbles_are_waits_while_no_kernel_runs():
     """Kernels run from 0 to 30 and from 32 to 90 ms; a wait from 25 to 40 ms is a bubble from 30 to
     32 ms.
     """

@@ -30,7 +30,7 @@ SIZES = ((218, 290), (300, 420), (400, 200), (428, 360), (460, 230), (620, 230),
 
 
 def of(machine: Cluster) -> ClusterAnswer:
-    """The answer of equal ranks over all GPUs of a cluster."""
+    """The answer of a cluster whose ranks, one on each GPU, are identical."""
     rank = replace(ANSWER.ranks[0], ranks=tuple(range(machine.gpus)))
     return replace(ANSWER, cluster=machine, layout=Layout(dp=machine.gpus), ranks=(rank,))
 

@@ -156,7 +156,7 @@ def test_a_value_on_the_line_of_the_limit_is_drawn_over_it():
     assert ground.box.right > box.right
 
 
-def test_of_two_ends_on_one_side_the_farther_one_is_named():
+def test_the_farther_of_two_ends_on_one_side_is_named():
     budget = Assumption("token budget", "512", "your spec", "256", "1024", 0.034, 0.040)
     scene = tornado_scene(read(SERVE), plan_of((budget,)))
     assert scene is not None

@@ -1,4 +1,4 @@
-"""The table of a plan's candidates: its heads, cells and short names."""
+"""The table of a plan's candidates: its column titles, cells and short names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_heads_of_the_table_do_not_touch(spec: dict[str, Any]):
         assert width + 4 <= column.brief.px, column.head
 
 
-def test_the_batch_is_shown_beside_its_time():
+def test_the_batch_is_shown_next_to_its_time():
     fitting = shown(columns(read(INFER)), 260)
     assert [c.head[0] for c in fitting] == ["USD per", "Batch", "A batch,"]
 
@@ -62,5 +62,5 @@ def test_a_narrow_table_keeps_the_main_columns():
     [(0.07, "0.070"), (0.0471, "0.047"), (0.0997, "0.10"), (1234.5, "1,234.50"), (0.004, "0.004")],
 )
 def test_prices_of_a_column_have_the_same_digits(usd: float, text: str):
-    """0.07 stood between 0.062 and 0.074."""
+    """Regression: 0.07 was shown between 0.062 and 0.074."""
     assert table._money(usd) == text

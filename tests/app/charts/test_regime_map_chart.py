@@ -53,7 +53,7 @@ def choices() -> Frame:
     return frame
 
 
-def test_points_stand_at_their_values_and_back(smooth: Frame) -> None:
+def test_points_are_drawn_at_their_values_and_read_back(smooth: Frame) -> None:
     area, last = smooth.plot, (8, 4)
     assert smooth.pixel((0, 0)) == pytest.approx((area.left, area.bottom))
     assert smooth.pixel(last) == pytest.approx((area.right, area.top))
@@ -101,7 +101,7 @@ def test_points_that_do_not_fit_are_hatched_and_labelled(smooth: Frame) -> None:
     assert words[:2] == ["Does not fit", "needs more than 141 GiB"]
 
 
-def test_names_stand_inside_their_regimes(smooth: Frame) -> None:
+def test_names_are_inside_their_regimes(smooth: Frame) -> None:
     items = names(smooth, TABULATED, Labels(smooth.plot))
     marks = [i for i in items if isinstance(i, Marker)]
     cards = [i.box for i in items if isinstance(i, Rectangle)]

@@ -40,7 +40,7 @@ def inside(drawing: Drawing) -> list[Item]:
     return list(group.items)
 
 
-def test_marks_stand_under_their_roof(tiny_prediction: Prediction) -> None:
+def test_marks_are_under_their_roof(tiny_prediction: Prediction) -> None:
     scene = scene_of(tiny_prediction)
     items = inside(drawn(scene)[0])
     (peak,) = (i for i in items if isinstance(i, Line) and (i.colour, i.width) == ("compute", 2.2))
@@ -97,7 +97,7 @@ def test_a_baseline_is_hollow(tiny_prediction: Prediction) -> None:
 
 
 @pytest.mark.parametrize("high", [20.0, 66.0, 85.0, 112.0, 300.0])
-def test_the_names_beside_the_overhead_do_not_overlap(
+def test_the_names_next_to_the_overhead_do_not_overlap(
     tiny_prediction: Prediction, high: float
 ) -> None:
     items = overhead_strip(Box(0, 40, 16, high), tiny_prediction)

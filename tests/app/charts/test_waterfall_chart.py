@@ -45,7 +45,7 @@ def words_of(items: list[Item] | tuple[Item, ...]) -> list[str]:
     return [text.words for text in texts if isinstance(text, Text)]
 
 
-def test_bars_stand_at_their_times(fall: Waterfall, frame: Frame) -> None:
+def test_bars_are_drawn_at_their_times(fall: Waterfall, frame: Frame) -> None:
     items = waterfall(frame, ENDS, TABULATED)
     bars = [i for i in items if isinstance(i, Rectangle) and isinstance(i.fill, Mix)]
     changes = [bar for bar in bars if bar.radius == 3]
@@ -64,7 +64,7 @@ def test_bars_stand_at_their_times(fall: Waterfall, frame: Frame) -> None:
     )
 
 
-def test_rings_stand_beside_the_labels_of_their_bars(fall: Waterfall, frame: Frame) -> None:
+def test_rings_are_next_to_the_labels_of_their_bars(fall: Waterfall, frame: Frame) -> None:
     items = waterfall(frame, ENDS, TABULATED)
     legend, *rings = (i for i in items if isinstance(i, Marker))
     assert legend.y < frame.plot.top

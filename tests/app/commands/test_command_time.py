@@ -1,7 +1,8 @@
 """Processor time of short commands over that of `python -c "import numpy"`.
 
 The ratio is nearly the same on every machine. It is measured up to six times, and one measurement
-within the bound is enough: a slower command is slow each time, the work of other processes is not.
+within the bound is enough: a slower command is slow every time, while the load from other processes
+varies.
 """
 
 import os
@@ -18,9 +19,7 @@ ROUNDS = 6
 
 @pytest.fixture(scope="module")
 def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for compiled modules, for environments that forbid Python to write them beside the
-    sources.
-    """
+    """A bytecode folder, since Python may not be allowed to write bytecode next to the sources."""
     return tmp_path_factory.mktemp("bytecode")
 
 

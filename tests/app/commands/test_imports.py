@@ -105,7 +105,7 @@ def test_importtime_lists_no_more_modules_than_the_budget(
     assert len(modules) <= most, own
 
 
-def test_a_bundle_does_not_ask_for_packages_that_it_cannot_take(tmp_path: Path) -> None:
+def test_a_bundle_does_not_suggest_packages_that_it_cannot_use(tmp_path: Path) -> None:
     program = "import sys; sys.modules['torch'] = None; sys.frozen = True; "
     ran = subprocess.run(
         [

@@ -94,7 +94,7 @@ def test_explore_opens_sessions_scenarios_plans_and_links() -> None:
     assert opened().file == "" and opened(network="gpt2").scenario.network == "gpt2"
 
 
-def test_options_beside_a_session_are_refused() -> None:
+def test_options_next_to_a_session_are_refused() -> None:
     for more, option in (({"gpu": "a100"}, "--gpu"), ({"whatifs": ["+cuda_graph"]}, "what-ifs")):
         with pytest.raises(InputError) as refused:
             opened(network="talk.ridge", **more)

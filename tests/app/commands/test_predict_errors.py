@@ -108,7 +108,7 @@ def test_a_saved_trace_fixes_its_options(run: Run, saved: Path) -> None:
     )
 
 
-def test_a_file_that_is_no_trace(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     result = run("predict", tmp_path / "x.json")
     assert result.exit_code == 2

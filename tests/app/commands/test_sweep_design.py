@@ -152,7 +152,7 @@ def test_an_unknown_axis_is_refused_with_the_known_ones(run: Run):
     assert "cuda_graph" not in names  # it has no value to vary
 
 
-def test_files_that_are_no_designs(run: Run, into: Path, tmp_path: Path):
+def test_files_that_are_not_designs(run: Run, into: Path, tmp_path: Path):
     design = tmp_path / "design.toml"
     assert "No such file" in message(run("sweep", design, "--into", into))
     design.write_text("[axes\n")
@@ -218,7 +218,7 @@ def test_a_seed_draws_nothing_without_a_sample(run: Run, into: Path, tmp_path: P
 def test_there_are_as_many_processes_as_the_container_allows(
     run: Run, into: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """joblib counts the cores of the process's affinity and of the container's share."""
+    """joblib counts the cores that the process's affinity and the container's share allow."""
     from simulator.analysis.design import engines
 
     started: list[int] = []

@@ -1,5 +1,5 @@
-"""Networks whose code reads the clock, random numbers or data files are not stored, and are named;
-a changed file of the cache is not believed."""
+"""Networks whose code reads the clock, random numbers or data files are not cached, and are
+reported; a changed cache file is not trusted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_network_that_differs_from_run_to_run_is_not_stored(
     )
     assert first.stderr.count(note) == 1
     assert not list(traces.glob("*"))
-    assert "note:" not in run("predict", network).stderr  # said once
+    assert "note:" not in run("predict", network).stderr  # reported once
 
 
 def test_a_network_that_reads_a_data_file_is_not_stored(

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 
 def right_click(widget: QWidget, at: QPointF | QPoint) -> None:
-    """Move to a point of a widget and click the right button. An open menu receives the click, as
-    it grabs the mouse."""
+    """Move to a point of a widget and click the right button. An open menu receives the click,
+    because it grabs the mouse."""
     QCoreApplication.processEvents()
     place = at if isinstance(at, QPoint) else at.toPoint()
     popup = QApplication.activePopupWidget()

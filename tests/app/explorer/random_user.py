@@ -102,7 +102,7 @@ class User:
             menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
     def act(self, kind: str = "") -> None:
-        """Perform one more action, of any kind by default."""
+        """Perform one action, of any kind by default."""
         kind = kind or self.chance.choice([*self.kinds, "control", "pointer", "drop"])
         self.done.append(kind)
         self.done[-1] = f"{kind}: {self.kinds[kind]()}"

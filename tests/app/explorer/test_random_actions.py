@@ -121,14 +121,14 @@ def test_random_users() -> None:
     """Run in a separate process with one window, as the explorer does: this process has partly
     deleted windows of other tests, which would disturb the result.
     """
-    inner = f"{__file__}::test_nothing_that_is_done_fails_and_all_is_undone"
+    inner = f"{__file__}::test_no_action_fails_and_all_can_be_undone"
     command = [sys.executable, "-m", "pytest", "-q", "-m", "slow", "-p", "no:cacheprovider", inner]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
 
 
 @pytest.mark.slow
-def test_nothing_that_is_done_fails_and_all_is_undone(
+def test_no_action_fails_and_all_can_be_undone(
     window: Window, faults: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     for seed in SEEDS:  # the second user begins where the first one undid everything
@@ -139,7 +139,7 @@ def test_nothing_that_is_done_fails_and_all_is_undone(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 8, 9, 10])
-def test_nothing_fails_in_ten_thousand_actions(
+def test_no_action_of_ten_thousand_fails(
     window: Window, faults: list[str], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     user = User(window, seed, tmp_path, monkeypatch)

@@ -88,7 +88,7 @@ def test_every_lesson_on_several_gpus_is_the_simulators_answer(lesson: Lesson):
 def test_claims_of_the_texts_on_several_gpus():
     twice, hidden, bubble = (simulated(lesson).sides for lesson in ON_SEVERAL.values())
     overhead, batch = WORDS["overhead"], WORDS["batch"]
-    assert twice["b"].period_s > 0.3 * twice["a"].period_s  # not a quarter
+    assert twice["b"].period_s > 0.3 * twice["a"].period_s  # more than a quarter
     assert overhead.of(twice["b"]) > overhead.of(twice["a"])
     assert batch.of(twice["a"]) == batch.of(twice["b"]) == 16
     exposed, moving = WORDS["exposed"], WORDS["moving"]

@@ -255,7 +255,8 @@ def test_a_users_folder_comes_last_and_its_errors_are_reported(
 
 
 def test_the_time_at_the_peak_is_that_of_the_written_flops():
-    """28.5 GFLOP at 989 TFLOP/s are 28.8 us; vector ops at their own peak made it 29.5 us."""
+    """28.5 GFLOP at 989 TFLOP/s are 28.8 us; with vector ops at their own peak it would be 29.5
+    us."""
     step = Scenario("bert-base", gpu="h200", batch=1, seq=128, dtype="bf16")
     p = predicted(step)
     assert WORDS["at_peak"].of(p) == pytest.approx(28.5e9 / 989.4e12, rel=2e-3)

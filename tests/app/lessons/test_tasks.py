@@ -1,4 +1,5 @@
-"""Tasks of lessons: how they are read, when they are reached, and that the shipped ones can be."""
+"""Tasks of lessons: how they are read, when they are reached, and that the packaged ones are
+reachable."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -80,7 +80,7 @@ def test_the_csv_rows(tiny_prediction: Prediction) -> None:
 
 
 @pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\t=1"])
-def test_no_cell_is_a_formula(
+def test_no_spreadsheet_reads_a_cell_as_a_formula(
     name: str, tiny_prediction: Prediction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     odd = msgspec.structs.replace(tiny_prediction.kernels[0], module=name, fixed_s=-1.0)

@@ -55,7 +55,7 @@ def test_columns_fit_with_their_gaps():
 
 
 def test_up_to_three_skipped_candidates_are_named():
-    """3 such as "P4, bf16" left out the names of two cards."""
+    """Regression: "3 such as P4, bf16" left out the names of two cards."""
     three: dict[str, str] = dict.fromkeys(
         ("P4, bf16", "Apple M3, bf16", "V100, bf16"), "no tensor peak"
     )

@@ -134,7 +134,9 @@ def test_dtypes_are_shortened() -> None:
     ]
 
 
-def test_an_unmodelled_op_stands_in_the_verdict(tiny_prediction: Prediction, tiny: Subject) -> None:
+def test_an_unmodelled_op_is_named_in_the_verdict(
+    tiny_prediction: Prediction, tiny: Subject
+) -> None:
     ops = len(tiny_prediction.trace.ops)
     one = replace(tiny_prediction, unmodelled={"aten.odd.default": 1})
     assert verdict(one, tiny).endswith(

@@ -1,4 +1,4 @@
-"""Cancelled questions end within 200 ms of processor time, wherever they are."""
+"""Cancelled questions end within 200 ms of processor time, at any stage."""
 
 import time
 from collections.abc import Callable
@@ -28,9 +28,9 @@ def bert() -> Side:
 
 
 @pytest.mark.parametrize("question", ["combinations", "map", "sweep"])
-def test_a_question_asks_whether_it_is_cancelled_in_time(bert: Side, question: str) -> None:
-    """The work between two checks is the work that is done after a cancel. A lane of the explorer
-    checks in the question's argument and from within the work."""
+def test_a_question_checks_for_cancellation_in_time(bert: Side, question: str) -> None:
+    """The work between two checks is the most that is done after a cancellation. The explorer
+    checks through the question's argument and from within the simulator's work."""
     pauses: list[float] = []
     before_s = time.thread_time()
 
@@ -55,8 +55,8 @@ def test_a_question_asks_whether_it_is_cancelled_in_time(bert: Side, question: s
 COMPILED = Scenario("bert-base", batch=8, seq=128, dtype="bf16", training=True, mode="compiled")
 
 
-def test_a_compiled_sweep_asks_while_it_fuses(bert: Side) -> None:
-    """To fuse one point of BERT training takes 0.4 s, of Llama-3-8B training 0.9 s."""
+def test_a_compiled_sweep_checks_for_cancellation_while_it_fuses(bert: Side) -> None:
+    """Fusing one point takes 0.4 s for BERT training and 0.9 s for Llama-3-8B training."""
     predict(COMPILED)  # its family, profile and compiled host are loaded once
     times_s: list[float] = []
     with checking(lambda: times_s.append(time.thread_time())):

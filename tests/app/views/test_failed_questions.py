@@ -1,4 +1,4 @@
-"""A question without an answer: the reason stands in place of another scenario's figures."""
+"""A question without an answer: the view shows the reason, not another scenario's figures."""
 
 from typing import Any
 

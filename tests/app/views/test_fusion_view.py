@@ -130,7 +130,7 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
 
 
 def test_the_sum_of_the_saved_bytes_is_the_figure_above_it(view: FusionView, bert: Side) -> None:
-    assert "through DRAM, with one kernel per op" in view.panel.details.text()  # said once
+    assert "through DRAM, with one kernel per op" in view.panel.details.text()  # shown once
     for names in (("up", "gelu"), ("add", "layer norm")):
         view.canvas.choose(frozenset(_op(view, name) for name in names))
         _answered(view, bert)
@@ -155,7 +155,7 @@ def test_ops_that_cannot_be_fused_say_why(view: FusionView, bert: Side) -> None:
     fill_menu(menu, view.entries(view.canvas))
     texts = [action.text() for action in menu.actions()]
     fuse = next(text for text in texts if text.startswith("Fuse the selected ops    Down reads"))
-    assert fuse.endswith("\tEnter")  # the key ends the entry: it had stood before the reason
+    assert fuse.endswith("\tEnter")  # the key comes last; it used to come before the reason
     QTest.keyClick(view.canvas, Qt.Key.Key_Return)
     assert not emitted
 

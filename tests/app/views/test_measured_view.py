@@ -1,4 +1,4 @@
-"""A measured step beside its prediction, as a picture and a table."""
+"""A measured step compared with its prediction, as a picture and a table."""
 
 from dataclasses import replace
 from pathlib import Path

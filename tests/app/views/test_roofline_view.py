@@ -63,7 +63,7 @@ def test_overhead_equals_that_of_the_prediction(tiny_prediction: Prediction) -> 
     assert sum(parts.values()) + moving == pytest.approx(p.period_s)
 
 
-def test_areas_are_shares_and_points_stand_where_they_should(shown: Any, side: Side) -> None:
+def test_areas_are_shares_and_points_are_at_their_values(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,))
     canvas = view.canvas
     frame = canvas.frame
@@ -165,7 +165,7 @@ def test_the_table_and_the_svg_say_the_same(shown: Any, side: Side, tmp_path: Pa
     assert "HBM 4.80 TB/s" in text and "Overhead" in text
 
 
-def test_another_theme_at_once(shown: Any, side: Side) -> None:
+def test_another_theme_applies_at_once(shown: Any, side: Side) -> None:
     view = shown(Roofline, (side,), theme=DARK)
     dark = picture(view)
     view.restyle(LIGHT)
@@ -174,7 +174,8 @@ def test_another_theme_at_once(shown: Any, side: Side) -> None:
 
 
 def test_only_the_left_button_moves_the_axes(shown: Any, side: Side) -> None:
-    """After a right click the axes followed the pointer, because its menu takes the release."""
+    """Regression: after a right click the axes followed the pointer, because the menu receives the
+    release."""
     view = shown(Roofline, (side,))
     canvas = view.canvas
     start, end = QPointF(canvas.width() / 2, 30.0), QPointF(canvas.width() / 2 + 40, 60.0)

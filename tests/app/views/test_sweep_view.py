@@ -58,7 +58,7 @@ def test_points_between_doublings_and_where_the_scenario_is() -> None:
     assert finer(replace(line, name="seq", values=(64, 128)), 64).values == (64, 96, 128)
 
 
-def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
+def test_keys_walk_the_points_and_enter_predicts(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
@@ -78,7 +78,7 @@ def test_keys_walk_the_points_and_enter_asks(shown: Any, side: Side) -> None:
     assert canvas.over is None
 
 
-def test_a_click_asks_for_the_batch_under_it(shown: Any, side: Side) -> None:
+def test_a_click_requests_the_batch_under_it(shown: Any, side: Side) -> None:
     view = shown(Sweep, (side,))
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
@@ -99,7 +99,9 @@ def test_a_batch_takes_the_place_of_the_one_before() -> None:
     assert predict(twice).trace.samples == 16
 
 
-def test_the_switch_asks_again_and_a_late_answer_is_dropped(shown: Any, side: Side) -> None:
+def test_the_switch_sends_a_new_request_and_a_late_answer_is_dropped(
+    shown: Any, side: Side
+) -> None:
     view = shown(Sweep, (side,))
     late = view.canvas.sweep
     emitted: list[str] = []
@@ -187,7 +189,7 @@ def test_values_that_do_not_fit_are_reported(shown: Any, side: Side) -> None:
     assert picture(view).pixelColor(300, 32).name().upper() == LIGHT.bg1 != DARK.bg1
 
 
-def test_measured_points_stand_where_they_were_timed(shown: Any, tmp_path: Path) -> None:
+def test_measured_points_are_drawn_where_they_were_timed(shown: Any, tmp_path: Path) -> None:
     scenario = Scenario("mlp-tiny", dtype="fp32", batch=1024)
     timed = {step.batch: step.period_s for step in alike(scenario) if step.seq is None}
     assert 1024 in timed

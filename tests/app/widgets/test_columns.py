@@ -7,7 +7,8 @@ from app.widgets.drawing import application
 
 
 def test_the_focus_stays_near_a_deleted_button() -> None:
-    """After Apply in the factory, the ring jumped to Explore in the header of the window."""
+    """Regression: after Apply in the factory, the focus jumped to Explore in the header of the
+    window."""
     running = application()
     window, view, row = QWidget(), QWidget(), QWidget()
     header, floor, apply = QPushButton("Explore"), QLineEdit(), QPushButton("Apply")

@@ -59,7 +59,7 @@ def at(image: QImage, x: float, y: float) -> str:
     return image.pixelColor(round(2 * x), round(2 * y)).name().upper()
 
 
-def test_items_are_painted_where_they_stand(application: Any, tmp_path: Path) -> None:
+def test_items_are_painted_at_their_places(application: Any, tmp_path: Path) -> None:
     image = painted(
         tmp_path,
         Rectangle(Box(0, 0, 20, 20), "a"),

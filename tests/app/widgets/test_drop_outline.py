@@ -20,8 +20,8 @@ def _text_columns(outline: Outline) -> tuple[int, int]:
     return drawn[0], drawn[-1]
 
 
-def test_the_text_of_a_flat_target_is_beside_the_dragged_card() -> None:
-    """The card covered the middle of the verdict bar, where the text stood."""
+def test_the_text_of_a_flat_target_is_next_to_the_dragged_card() -> None:
+    """Regression: the card covered the middle of the verdict bar, where the text was."""
     running = application()
     bar = QWidget()
     bar.resize(1200, 92)

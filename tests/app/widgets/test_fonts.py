@@ -19,7 +19,7 @@ def test_texts_are_set_in_the_fonts_of_the_app():
     del running
 
 
-def test_the_licence_lies_beside_the_fonts():
+def test_the_licence_is_next_to_the_fonts():
     text = (FOLDER / "OFL.txt").read_text(encoding="utf-8")
     assert "SIL OPEN FONT LICENSE Version 1.1" in text
     for path in (*FOLDER.glob("*.otf"), *FOLDER.glob("*.ttf")):

@@ -1,4 +1,4 @@
-"""A figure that changes often does not lay out the window."""
+"""A figure that changes often causes no new layout of the window."""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
@@ -11,7 +11,7 @@ from app.widgets.strip import Legend
 
 
 class Layouts(QObject):
-    """Counts the layouts that a widget is asked for."""
+    """Counts the layout requests of a widget."""
 
     def __init__(self, watched: QWidget) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ def _shown(label: QWidget) -> QWidget:
     return window
 
 
-def test_a_new_figure_of_the_same_length_asks_for_no_layout():
+def test_a_new_figure_of_the_same_length_requests_no_layout():
     running = application()
     label = Steady("Simulated in 9.1 ms")
     window = _shown(label)
@@ -50,7 +50,7 @@ def test_a_new_figure_of_the_same_length_asks_for_no_layout():
     del window
 
 
-def test_an_elided_text_asks_for_no_layout():
+def test_an_elided_text_requests_no_layout():
     running = application()
     label = Elided()
     label.say("GPU idle 1.2 ms")
@@ -64,7 +64,7 @@ def test_an_elided_text_asks_for_no_layout():
     del window
 
 
-def test_new_shares_of_the_same_length_ask_for_no_layout():
+def test_new_shares_of_the_same_length_request_no_layout():
     running = application()
     legend = Legend(DARK)
     legend.show_shares({"compute": 0.41, "memory": 0.39, "overhead": 0.2})
@@ -81,7 +81,7 @@ def test_new_shares_of_the_same_length_ask_for_no_layout():
     del window
 
 
-def test_dimming_a_panel_asks_for_no_layout_but_repaints_it():
+def test_dimming_a_panel_requests_no_layout_but_repaints_it():
     running = application()
     panel = Panel("Roofline", QLabel("123"), DARK)
     window = _shown(panel)

@@ -25,7 +25,7 @@ GRAPH = replace(FIRST, mode="cuda_graph")
 
 
 class _Known(Answering):
-    """Fixed answers, which are not requested."""
+    """Fixed answers; `request` does nothing."""
 
     def request(self) -> None: ...
 
@@ -151,7 +151,7 @@ def test_a_card_keeps_its_figures_dimmed_until_the_next_answer(strip: SideStrip)
     card.put(replace(answered, answer=None))
     assert card.painted == replace(answered, stale=True)  # each paint from now on is dimmed
     assert card.sentence() == "not predicted yet" and card.changed() == ""
-    card.put(replace(answered, answer=None))  # asked again before the answer came
+    card.put(replace(answered, answer=None))  # requested again before the answer came
     assert card.painted == replace(answered, stale=True)
     card.put(replace(answered, answer=None, reason="too large"))
     assert card.painted == card.shown
@@ -167,7 +167,7 @@ def test_an_outdated_card_dims_within_the_delay_of_the_verdict(strip: SideStrip)
     assert answered is not None
     until_passed(2 * GRACE_MS)
     paints = _Paints(card)
-    for _ in range(8):  # a drag without an answer does not put the dimming off
+    for _ in range(8):  # a drag without an answer does not postpone the dimming
         card.put(replace(answered, answer=None))
         until_passed(GRACE_MS // 4)
     assert (paints.lit, paints.dimmed) == (0, 1)

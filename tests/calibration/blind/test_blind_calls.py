@@ -1,4 +1,4 @@
-"""Calls of random shapes that are in no fit: they trace, lower and run, and stored predictions are
+"""Calls of random shapes that no fit uses: they trace, lower and run, and stored predictions are
 compared.
 """
 

@@ -169,7 +169,7 @@ def test_each_requested_entry_point_exists() -> None:
             assert re.search(rf"\b{name}\(", module.SOURCE), name
 
 
-def test_macros_stand_before_the_source() -> None:
+def test_macros_are_before_the_source() -> None:
     assert with_macros("x\n", dict(N=4, TEXT='"a, b"')) == '#define N 4\n#define TEXT "a, b"\nx\n'
 
 

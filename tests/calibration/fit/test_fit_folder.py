@@ -49,5 +49,5 @@ def test_an_empty_folder_is_refused_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["fit", str(tmp_path)])
-    with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*measure first"):
+    with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*Measure first"):
         main()

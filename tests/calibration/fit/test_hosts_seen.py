@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(
     folder: Path, name: str, processes: Sequence[Sequence[float | tuple[float, float]]]
 ) -> None:
-    """Write a file of processes, given the time factors of the host beside each of their steps: one
+    """Write a file of processes, given the time factors of the host around each of their steps: one
     of all its rounds, or one before and one after the step."""
     path = folder / f"{name}.jsonl.gz"
     path.parent.mkdir(exist_ok=True)
@@ -107,7 +107,7 @@ def test_the_slowest_of_several_ranks_follows_from_independent_draws(folder: Pat
 
 
 def test_ranks_of_one_machine_are_disturbed_independently(folder: Path) -> None:
-    # one moment in ten is disturbed; a quiet process beside it counts as much
+    # one moment in ten is disturbed; a quiet process counts as much
     write(folder, "h200_sxm/samples", [[1.0] * 9 + [3.0], [1.0] * STEPS])
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(1.1)  # of 1.2 and 1

@@ -118,7 +118,7 @@ def test_traffic_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_traffic_counts_no_byte_that_operands_and_results_lack(name: str) -> None:
+def test_traffic_is_that_of_operands_and_results(name: str) -> None:
     """At every point, the traffic is the operands that are read plus the results of the chain, as
     meta tensors.
     """

@@ -1,4 +1,4 @@
-"""Samples survive: torn lines, changed lines, killed processes, full disks, other GPUs."""
+"""Samples survive truncated and changed lines, killed processes, full disks and other GPUs."""
 
 import errno
 import gzip
@@ -139,7 +139,7 @@ def test_a_truncated_header_is_rewritten(tmp_path: Path) -> None:
 def test_another_file_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"line 1 is not a header: expected .* move the file away"):
+    with pytest.raises(InputError, match=r"line 1 is not a header: expected .* Move the file away"):
         Log(path, HEADER)
     assert path.read_text() == text
 
@@ -156,7 +156,7 @@ def test_another_gpu_or_version_is_refused(tmp_path: Path, key: str, value: Any)
         f"measured with {key} {HEADER[key]!r}, but this process has {value!r}: expected one"
         in str(caught.value)
     )
-    assert "name another folder" in str(caught.value)
+    assert "Name another folder" in str(caught.value)
 
 
 def test_another_cpu_matters_only_where_the_host_is_measured(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, room: int) -> None:
     before = path.read_bytes()
     file = log.file
     log.file = FullDisk(file, room)  # pyright: ignore
-    with pytest.raises(InputError, match=r"expected .* free bytes; .* free space and run"):
+    with pytest.raises(InputError, match=r"expected .* free bytes\. .* Free space and run"):
         log.write(row(2))
     assert path.read_bytes() == before
     assert log.measurements.measured == {"add(n=1)"}
@@ -284,5 +284,5 @@ def test_kill_9_loses_one_line_at_most(tmp_path: Path) -> None:
             ]  # none twice, none missing
             assert (
                 len(measurements.samples) >= len(lines) - 2 >= written_samples + 6
-            )  # a header and a torn end
+            )  # a header and a truncated last line
             written_samples = len(measurements.samples)

@@ -115,7 +115,7 @@ def test_blocks_hold_the_calls_of_the_last_block(monkeypatch: pytest.MonkeyPatch
     assert max(figures["done_s"]) >= max(figures["issued_s"])
 
 
-def test_events_stand_before_and_after_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_are_recorded_before_and_after_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "Event", MagicMock())
     timed = Timed(lambda x: None, on_gpu=True)
     for _ in range(3):

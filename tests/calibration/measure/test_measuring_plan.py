@@ -37,7 +37,7 @@ def test_only_some_names() -> None:
         "add(n=10)",
         "add(n=11)",
     }
-    with pytest.raises(InputError, match=r"leaves no point of 24: .* such as 'add\(n=0\)'"):
+    with pytest.raises(InputError, match=r"matches none of 24 points: .* such as 'add\(n=0\)'"):
         planned(operations, only="nothing")
     with pytest.raises(InputError, match=r"--only '\(': not a regular expression"):
         planned(operations, only="(")
@@ -48,7 +48,7 @@ def test_kernels_that_cannot_be_imported_are_reported(monkeypatch: pytest.Monkey
     monkeypatch.setattr(measure, "PACKAGES", {"library": "json", "triton": "no_such_package"})
     messages: list[str] = []
     assert [each.name for each in load(None, messages.append)] == ["add"]
-    assert messages == ["triton points are left out: No module named 'no_such_package'"]
+    assert messages == ["triton points are skipped: No module named 'no_such_package'"]
     with pytest.raises(InputError, match="nothing to measure: expected triton points"):
         load("triton", messages.append)
 

@@ -48,7 +48,8 @@ def test_profiled_places_are_steps_each_once():
 def test_a_replay_holds_its_step_whose_tensors_the_graph_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without it, another tensor took the place of a decode's token ids: the device asserted."""
+    """Regression: another tensor took the place of a decode's token ids, and the device
+    asserted."""
     graph, entered = MagicMock(), MagicMock()
     for name in ("Stream", "current_stream", "stream", "synchronize", "graph"):
         monkeypatch.setattr(torch.cuda, name, MagicMock(return_value=entered))

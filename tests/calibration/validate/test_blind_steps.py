@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "several-gpus.md"
 
 def test_the_table_of_the_docs_is_that_of_the_files() -> None:
     lines = list(table(predicted_before()))
-    assert len(lines) == 2 + 5 + 5  # five kinds, and their steps that the GPU decides
+    assert len(lines) == 2 + 5 + 5  # five kinds, and their GPU-bound steps
     assert "\n".join(lines) in DOCS.read_text("utf-8")
 
 

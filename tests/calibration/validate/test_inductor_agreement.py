@@ -22,7 +22,7 @@ def agreement_of(name: str) -> Agreement:
      "llama3-1b/bf16/inference", "dlrm/bf16/inference", "vit-b16/bf16/inference",
      "resnet18/bf16/inference", "convnext-t/bf16/inference", "dit-xl/bf16/inference"],
 )  # fmt: skip
-def test_these_are_cut_as_inductor_cuts_them(name: str) -> None:
+def test_networks_that_agree_completely(name: str) -> None:
     both = agreement_of(name)
     assert both.same == both.ops
     assert len(both.rules.ops) == len(both.real.ops)

@@ -99,4 +99,6 @@ def test_a_file_without_predictions_says_so(tmp_path: Path) -> None:
     write(path, [{"case": "b", "mode": "eager", "failed": "InputError"}])
     with pytest.raises(InputError) as raised:
         before(path)
-    assert str(raised.value) == (f"{path}: no predicted step; expected a file written with --write")
+    assert str(raised.value) == (
+        f"{path}: holds no predicted step; expected a file written with --write"
+    )

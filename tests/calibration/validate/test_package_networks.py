@@ -63,7 +63,7 @@ def test_a_graph_is_compared_with_its_own_times() -> None:
     ]
 
 
-def test_the_host_beside_a_step_lies_between_its_probes() -> None:
+def test_the_host_of_a_step_lies_between_its_probes() -> None:
     before = {name: [2 * s] for name, s in quiet().items()}
     after = {name: [8 * s, 9 * s, 7 * s] for name, s in quiet().items()}
     # √(2·8) = 4 times as long as the reference; the default host takes 1.547 times as long as the
@@ -74,7 +74,7 @@ def test_the_host_beside_a_step_lies_between_its_probes() -> None:
         assert slow.seconds[name] == pytest.approx(seconds * 4 / of_default, rel=1e-3)
 
 
-def test_measured_steps_have_the_probes_beside_them() -> None:
+def test_measured_steps_have_the_probes_around_them() -> None:
     bert = next(recordings("packages"))
     assert bert.name == "hf-bert-base/bf16/inference/b32s128" and bert.probes is not None
     before, after = bert.probes

@@ -35,7 +35,7 @@ from simulator.tracing import trace_call
 from tests.calibration.validate.known_traces import traced
 
 
-def test_the_table_stands_between_the_marks() -> None:
+def test_the_table_is_between_the_marks() -> None:
     text = "a\n<!-- accuracy -->\nold\n<!-- /accuracy -->\nb\n"
     assert put(text, "new") == "a\n<!-- accuracy -->\nnew\n<!-- /accuracy -->\nb\n"
 
@@ -93,7 +93,7 @@ def _some() -> Iterator[Swept]:
         yield lowered(point, trace_call(point.make), measured[point.name], card)
 
 
-def test_rounds_are_held_against_the_host_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_round_is_compared_with_its_own_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step twice as fast as predicted with any host, whose speed-up is 1.5 times the predicted
     one.
     """

@@ -1,4 +1,4 @@
-"""One command prints stored predictions beside the measurements that followed."""
+"""One command compares stored predictions with the later measurements."""
 
 from __future__ import annotations
 

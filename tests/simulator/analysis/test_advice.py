@@ -29,7 +29,7 @@ def test_stated_gains_are_those_of_a_new_prediction():
     assert gains == sorted(gains, reverse=True)
 
 
-def test_a_small_network_is_told_to_use_a_graph_and_hardware_is_said_to_do_nothing():
+def test_advice_for_a_small_network_is_a_graph_and_not_hardware():
     advised = advise(BASE)
     names = [a.whatif for a in advised.advice]
     assert "+cuda_graph" in names[:4]
@@ -39,7 +39,7 @@ def test_a_small_network_is_told_to_use_a_graph_and_hardware_is_said_to_do_nothi
     assert "+recompute=**.#" not in names and "+recompute" in advised.refused
 
 
-def test_a_gain_that_the_host_hides_is_warned_of():
+def test_a_warning_names_a_gain_that_the_host_hides():
     wide = small_scenario("mlp-tiny", sizes=dict(width=2048), dtype="fp16", batch=512)
     assert predict(wide).regime == "overhead"
     advice = advise(wide)

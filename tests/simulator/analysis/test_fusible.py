@@ -37,7 +37,7 @@ def tried(base: Scenario) -> list[str]:
 
 
 @pytest.mark.parametrize("base", NETWORKS, ids=lambda s: s.network)
-def test_a_handful_is_tried_all_of_it_legal_and_worth_it(base: Scenario) -> None:
+def test_the_few_tried_fusions_are_legal_and_worthwhile(base: Scenario) -> None:
     before, listed = predict(base), tried(base)
     assert 1 <= len(listed) <= 5
     for ops in listed:
@@ -85,7 +85,7 @@ def test_the_cause_is_the_saved_traffic_of_a_memory_bound_step() -> None:
     )
 
 
-def test_a_local_gain_that_the_host_hides_is_warned_of() -> None:
+def test_a_warning_names_a_local_gain_that_the_host_hides() -> None:
     """With many small ops and a loss over many words, fusion saves the host only a few ops."""
     words = small_scenario(
         "gpt2", seq=128, dtype="autocast", training=True, sizes=dict(vocab=50_000)

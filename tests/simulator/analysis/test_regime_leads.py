@@ -15,8 +15,8 @@ S_PER_TOKEN = 2e-6
 
 
 def world(compute: float, overhead: float, host: bool = True) -> RegimeMap:
-    """A map of steps whose GPU takes 2 µs a token and 1 ms of gaps, beside a host that takes 10 ms.
-    Where the GPU decides, the shares are as given; where the host does, overhead is 1."""
+    """A map of steps whose GPU takes 2 µs per token and 1 ms of gaps, while the host takes 10 ms.
+    If a step is GPU-bound, the shares are as given; if it is host-bound, overhead is 1."""
     y, x = np.meshgrid(np.array(LENGTHS, float), np.array(BATCHES, float), indexing="ij")
     busy = S_PER_TOKEN * x * y
     on_gpu = busy + GAPS_S

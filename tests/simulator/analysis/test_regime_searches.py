@@ -217,7 +217,7 @@ def test_a_map_is_the_grid_of_its_points() -> None:
         regime_map(BASE, "batch", batches, "bandwidth", [], predictor=world)
 
 
-def test_a_search_predicts_four_steps_at_once_and_then_beside_the_expected_end(
+def test_a_search_predicts_four_steps_at_once_and_then_around_the_expected_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Overhead leads by 1,428.5 of 10,572.5 at a batch of 3,072, and lags by 1,643.5 of 13,644.5 at

@@ -69,7 +69,7 @@ def test_axes_that_mean_nothing_are_refused():
     assert axis(BASE, "width").kind == "whole"
 
 
-def test_a_shift_of_a_network_is_seen_by_predictions_beside_it():
+def test_a_shift_of_a_network_is_confirmed_by_predictions_around_it():
     small = small_scenario("mlp-tiny", sizes=dict(width=3072), dtype="fp16", batch=512)
     shift = next_shift(small, "host_speed")
     assert shift.first is not None

@@ -97,7 +97,7 @@ def test_schedules():
 
 
 def duration(schedule, stages, microbatches, chunks):
-    """The time at which the last of equal stages ends, if a pass through a chunk takes 1 and
+    """The time at which the last of identical stages ends, if a pass through a chunk takes 1 and
     messages take 0.
     """
     orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]

@@ -1,4 +1,4 @@
-"""Sweeps collect garbage seldom, and leave Python's thresholds as they were."""
+"""Sweeps rarely collect garbage, and leave Python's thresholds as they were."""
 
 from __future__ import annotations
 

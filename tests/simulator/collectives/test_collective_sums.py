@@ -53,7 +53,7 @@ def test_ll_pays_steps_doublings_and_bytes() -> None:
     sent_us = 1.5 * 7168 / 10 / 1e3
     expected = 3 + 2 * 6 + (0.5 + 0.25 * 6) * 3 + sent_us * (1 + 0.5 * 2)
     assert within("all_reduce", 7168, "ring LL") == pytest.approx(expected)
-    # from 63 KiB on the doublings stay 6
+    # from 63 KiB on, the number of doublings stays 6
     sent_us = 1.5 * 2**20 / 10 / 1e3
     expected = 3 + 2 * 6 + (0.5 + 0.25 * 6) * 6 + sent_us * 2
     assert within("all_reduce", 2**20, "ring LL") == pytest.approx(expected)

@@ -10,7 +10,7 @@ from simulator.collectives import collective_time
 MEASURED = Path("calibration/measurements/h200_sxm_x2/collectives_odd.jsonl.gz")
 
 
-def test_parts_that_are_no_multiples_of_16_bytes_take_as_long_as_measured():
+def test_parts_that_are_not_multiples_of_16_bytes_take_as_long_as_measured():
     """23,535,472 B / 2 ranks = 11,767,736 B = 16 · 735,483 + 8 B; measured 1.2 to 2.1 times as long
     as parts of 16 · n bytes."""
     errors = []

@@ -1,4 +1,4 @@
-"""Signatures made by hand, so that a cost is tested without torch."""
+"""Signatures written by hand, so that costs are tested without torch."""
 
 from __future__ import annotations
 

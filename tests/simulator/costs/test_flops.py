@@ -242,7 +242,7 @@ def test_flops_are_torchs(make: Callable[[random.Random], Call]) -> None:
 def test_every_formula_of_torch_is_compared() -> None:
     covered = {make(random.Random(0))[0].overloadpacket for make in MAKERS}
     left = {str(op) for op in flop_registry if op not in covered}
-    # cudnn_convolution has another order of arguments than the oracle's formula, and
+    # cudnn_convolution orders its arguments differently from the oracle's formula, and
     # _slow_conv2d_forward has fewer arguments; flex attention is not an ATen op
     assert left == {
         "aten.cudnn_convolution",

@@ -206,7 +206,7 @@ def test_a_log_of_summed_exponentials_is_nine_kernels() -> None:
     x, out = ((10, 200), F32), ((10,), F32)
     kernels = launched(sig("aten.logsumexp.default", out, None, {"dim": [1]}, self=x))
     moved = [(w.read_bytes, w.write_bytes) for w in kernels]
-    # amax, abs, == inf, the filling of those, sub, exp, sum, log, add
+    # amax, abs, == inf, a masked fill, sub, exp, sum, log, add
     assert moved == [
         (8000, 40), (40, 40), (40, 10), (50, 40), (8040, 8000), (8000, 8000), (8000, 40), (40, 40),
         (80, 40),

@@ -149,7 +149,7 @@ class Numbered(nn.Module):
 
 
 class InTurn(Looped):
-    """Twelve layers with a break after each; all equal, or each with its own number."""
+    """Twelve layers with a break after each; all identical, or each with its own number."""
 
     def __init__(self, numbered: bool) -> None:
         super().__init__()

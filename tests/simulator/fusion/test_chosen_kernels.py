@@ -51,7 +51,7 @@ def _twice(y: Tensor) -> list[Tensor]:
     return [y.tanh(), y.cos()]
 
 
-def test_a_row_is_reduced_beside_its_loops() -> None:
+def test_a_row_is_reduced_in_the_kernel_of_its_loops() -> None:
     at = chosen(lambda m, x: torch.softmax(x * 2, -1), torch.zeros(512, 64))
     one = kernel(at, "mul", "_softmax")
     assert one.op.name == "fused.reduction.default"

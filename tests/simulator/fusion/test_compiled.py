@@ -55,7 +55,7 @@ def test_a_slower_host_takes_as_much_longer() -> None:
     assert three == pytest.approx(3 * one)
 
 
-def test_many_at_once_are_the_same_as_one() -> None:
+def test_many_at_once_equal_one_by_one() -> None:
     step = network("mlp-tiny", training=True)
     alone = predict_trace(step, mode="compiled")
     table, refused = simulated([Step(step, alone.gpu, host(), learned("h200_sxm"), "compiled")])

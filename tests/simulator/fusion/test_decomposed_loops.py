@@ -93,7 +93,7 @@ def test_a_softmax_across_rows_reads_across_memory() -> None:
     assert loop[:5] == (1536, 1, True, [ALL, 256, 256], [ALL])
 
 
-def test_of_a_single_number_the_row_has_one_element() -> None:
+def test_the_row_of_a_single_number_has_one_element() -> None:
     (sums, loop) = of(lambda x: F.softmax(x, 0), torch.zeros(()))
     assert sums[:5] == (1, 1, True, [4], [4, 4]) and loop[:5] == (1, 1, True, [4, 4, 4], [4])
 

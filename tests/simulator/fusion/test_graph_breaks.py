@@ -180,7 +180,7 @@ def test_fused_breaks_lie_between_the_same_ops() -> None:
 
 def test_graph_breaks_do_not_prevent_fusion_by_hand() -> None:
     """Ops that run eagerly in the compiled step can still be fused by hand in eager mode."""
-    last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel less than eager
+    last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel fewer than eager
     place = f"{breaking.__file__}:Looped"
     eager = predict(Scenario(place, batch=8))
     fused_by_hand = predict(apply(Scenario(place, batch=8), "fuse", {"ops": f"{last - 1}+{last}"}))

@@ -16,8 +16,9 @@ from simulator.records import Op
 
 
 class Agreeing(NamedTuple):
-    """Of a network's launches in both schedules: those with equal bytes, generated ones with equal
-    FLOPs too, and with equal rows and columns too; and the eager ops in the same launch."""
+    """Agreement of two schedules of a network: launches with equal bytes, generated launches with
+    equal FLOPs too, those with equal rows and columns too, and eager ops in the same launch. The
+    comments give the totals."""
 
     launches: int
     flops: int

@@ -53,7 +53,7 @@ def test_equal_parts_are_read_in_their_order(cut: Callable[[Tensor], Sequence[Te
     assert read == [(part.storage_offset(),) for part in cut(torch.zeros(6, 8, 10))]
 
 
-def test_of_equal_views_the_least_used_is_read() -> None:
+def test_the_least_used_of_equal_views_is_read() -> None:
     """Three parts of the same form, each read once, in order; and a fourth read starts again."""
     step = trace(Calls(_thirds), (torch.zeros(4, 30),))
     places = offsets(step, dataflow(step).computes)

@@ -18,7 +18,7 @@ TINY = Scenario("mlp-tiny", batch=32)
 
 
 def write_host(path: Path, times: float) -> None:
-    """The default host, with all its times multiplied."""
+    """The default host with all times multiplied by `times`."""
     text = (FOLDER / "xeon-h200.json").read_bytes()
     keys = msgspec.json.decode(text)
     keys["id"] = "own"
@@ -27,7 +27,7 @@ def write_host(path: Path, times: float) -> None:
 
 
 def write_gpu(path: Path, bandwidth: int) -> None:
-    """A V100 with another bandwidth in GB/s."""
+    """A V100 with a different bandwidth, in GB/s."""
     text = (PACKAGED / "v100_sxm2_16.toml").read_text("utf-8")
     before = "bandwidth_gbytes_per_s = 900\n"
     assert before in text

@@ -38,7 +38,7 @@ def test_the_packaged_gpus() -> None:
     assert set(KNOWN) <= set(IDS)
 
 
-# all but the four TPUs, of which no units are published
+# all but the four TPUs, whose number of units is not published
 WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
 PASCAL = ["p100_pcie_16", "p4", "p40"]
 APPLE = [name for name in IDS if name.startswith("apple")]

@@ -73,7 +73,7 @@ def _placed(layer: nn.Module, dtype: torch.dtype, *, is_cast: bool, phase: str) 
         (nn.LSTM(8, 8), torch.float32, False, "training", [0, 16]),
     ],
 )
-def test_cudnn_is_asked_for_the_place_of_each_matrix_and_bias(
+def test_cudnn_is_queried_for_the_place_of_each_matrix_and_bias(
     layer: nn.Module, dtype: torch.dtype, is_cast: bool, phase: str, places: list[int]
 ) -> None:
     """An LSTM has eight products, a GRU six, a plain layer two; each has a matrix and a bias."""

@@ -84,7 +84,7 @@ def test_an_op_of_the_host_that_launches_is_neither() -> None:
     assert columns["op"] == [0, 0] and columns["cpu_op"] == [1, 0] and columns["view"] == [0, 1]
 
 
-def test_an_op_is_as_cold_as_the_kinds_since_its_last_call_are_many() -> None:
+def test_coldness_counts_the_kinds_since_the_last_call() -> None:
     names = ["a", "b", "c", "d", "e", "f"]
     called = "a a b a b c d a e b f c f"
     # kinds called since the last call of the same kind, at most four: none before the second a; one

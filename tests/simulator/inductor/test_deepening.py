@@ -73,7 +73,7 @@ def test_blocks_in_the_middle_are_left_out() -> None:
         assert names == ["0", "1", "2", "3"] and widths == [1, 2, 3, 6]
 
 
-def test_blocks_that_are_no_list() -> None:
+def test_blocks_that_are_not_a_list() -> None:
     net = nn.Module()
     net.h = nn.ModuleDict({"0": nn.Identity(), "1": nn.Identity()})
     with pytest.raises(

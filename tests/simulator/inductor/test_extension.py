@@ -17,7 +17,7 @@ WIDE, SEEDS = 4096, "aten.randint.low_out"
 
 
 class Writer:
-    """Writes a schedule launch by launch, buffers and origins numbered as they come."""
+    """Writes a schedule launch by launch; buffers and origins are numbered in order."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []

@@ -1,4 +1,4 @@
-"""Tiles of attention at the borders of the heads' widths, and splits as in FlashAttention's C++."""
+"""Tiles of attention at the thresholds of head width, and splits as in FlashAttention's C++."""
 
 from __future__ import annotations
 

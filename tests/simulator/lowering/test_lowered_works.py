@@ -1,4 +1,4 @@
-"""What is stored of an op's lowering, and images of one pixel."""
+"""The stored results of an op's lowering, and images of one pixel."""
 
 from __future__ import annotations
 

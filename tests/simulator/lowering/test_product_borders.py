@@ -1,4 +1,5 @@
-"""Borders of cuBLAS' choices on an H200 of 132 units: the last product on each side, in numbers."""
+"""Thresholds of cuBLAS's choices on an H200 of 132 units: the last product on each side, with its
+sums."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NAMES = {
 
 
 def family(kernel: str) -> str:
-    """The family of a kernel by its name: a product, or one that runs beside it."""
+    """The family of a kernel by its name: a product, or an auxiliary kernel."""
     return next((f for f, parts in NAMES.items() if any(p in kernel for p in parts)), "gemm")
 
 

@@ -116,7 +116,7 @@ OP = sig("aten.sum.dim_IntList")
         ({"vector": 1, "unroll": 2}, 66),
         ({"vector": 2, "unroll": 4}, 66),  # a vector of 2 is a step
         ({"kind": "moments", "vector": 2, "unroll": 2}, 66),
-        ({"kind": "extremes"}, 33),  # rows are loaded alike
+        ({"kind": "extremes"}, 33),  # rows are loaded in the same way
     ],
 )
 def test_steps_along_rows(dims: dict[str, Any], steps: int) -> None:

@@ -1,4 +1,4 @@
-"""cuFFT's kernels at the borders of their lengths, with rows, bytes and slots by hand."""
+"""cuFFT's kernels at the thresholds of length, with rows, bytes and slots by hand."""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ def test_a_real_length_is_one_kernel_or_half_as_many_complex_numbers() -> None:
     assert kernels("r2c", 1024) == [("real", 1024)]
     assert kernels("r2c", 2450) == [("complex", 1225), ("turn", 0)]
     assert kernels("r2c", 1875) == [("turn", 0), ("complex", 1875), ("turn", 0)]
-    # a prime of up to 31 beside others, or up to 127 alone; 37 · 2 is half as many complex numbers
+    # a prime of up to 31 with other factors, or up to 127 alone; 37 · 2 is half as many complex
+    # numbers
     assert kernels("r2c", 62) == [("real", 62)] and kernels("r2c", 127) == [("prime", 127)]
     assert kernels("r2c", 74)[-1] == ("turn", 0)
     assert kernels("c2r", 2100) == [("turn", 0), ("complex", 1050)]

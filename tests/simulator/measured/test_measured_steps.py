@@ -51,5 +51,5 @@ def test_modes_are_distinguished() -> None:
     assert {step.mode for step in alike(replace(GPT, mode="compiled"))} == {"compiled"}
 
 
-def test_of_other_gpus_nothing_was_timed() -> None:
+def test_other_gpus_have_no_timings() -> None:
     assert steps("l40s") == () and steps(gpu("h200").id)

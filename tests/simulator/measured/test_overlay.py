@@ -88,7 +88,9 @@ def test_the_last_marked_step_is_read(tmp_path: Path) -> None:
             _event("kernel", f"gemm{number}", at + 95, 7.0 + number, correlation=number),
         ]
     step = read(_written(tmp_path / "two.json", events))
-    (kernel,) = step.kernels  # of the second step; the first step's kernel ran within the second
+    (kernel,) = (
+        step.kernels
+    )  # that of the second step; the first step's kernel ran during the second
     assert kernel.name == "gemm1" and kernel.duration_s == pytest.approx(8e-6)
     assert [call.name for call in kernel.calls] == ["addmm", "linear"]
 
@@ -161,7 +163,9 @@ def test_a_correlation_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
 def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) -> None:
     kernels = [_event("kernel", f"k{i}", 20.0 * i, 10.0, device=0, stream=7) for i in range(9)]
     assert len(read(_written(tmp_path / "good.json", kernels)).kernels) == 9
-    kernels[2]["dur"] *= 1000  # k3 to k8 run within it: 60 of 10,080 µs … and all of them thrice
+    kernels[2]["dur"] *= (
+        1000  # k3 to k8 run within it: 60 of 10,080 µs … and three times all of them
+    )
     for each in kernels[3:]:
         each["dur"] = 15.0 * 20
     assert "traceEvents[2] ('k2'): other kernels of its stream run within its 10000 µs" in _refusal(

@@ -123,7 +123,7 @@ def test_transformers_without_a_head_for_vision_and_for_two_sequences(tmp_path: 
     assert len(trace(loaded.module, (), loaded.kwargs).ops) > 0
 
 
-def test_code_beside_a_configuration_is_not_run(
+def test_code_next_to_a_configuration_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")

@@ -84,7 +84,7 @@ def test_the_router_takes_experts_of_the_best_groups_only() -> None:
     assert of_4 == pytest.approx(2.5 * 0.5 / 1.7)
 
 
-def test_a_bias_has_a_part_in_the_choice_only() -> None:
+def test_a_bias_affects_only_the_choice() -> None:
     """Sums of both groups' scores are 1.7, and 0.3 + 2 with the bias."""
     router = GroupRouter(4, 4, top=1, groups=2, top_groups=1, scale=1.0)
     router.scores.weight.data = torch.eye(4)

@@ -154,7 +154,7 @@ def test_a_factory_may_bring_inputs(nets: str) -> None:
     )
 
 
-def test_inputs_from_a_function_beside(tmp_path: Path) -> None:
+def test_inputs_from_a_function_in_the_same_file(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import torch\nfrom torch import nn\ndef make():\n    return nn.Linear(4, 4)\n"
         "def example_inputs(net, batch, seq):\n    return torch.randn(batch, net.in_features)\n"
@@ -162,7 +162,7 @@ def test_inputs_from_a_function_beside(tmp_path: Path) -> None:
     assert tuple(load(f"{tmp_path / 'own.py'}:make", batch=7).args[0].shape) == (7, 4)
 
 
-def test_a_function_beside_needs_the_module(tmp_path: Path) -> None:
+def test_a_function_for_inputs_needs_the_module(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "from torch import nn\ndef make():\n    return nn.Linear(4, 4)\n"
         "def example_inputs(batch, seq):\n    return ()\n"

@@ -54,8 +54,8 @@ def test_adapters_alone_are_trained() -> None:
 
 def test_memory_of_a_step_is_that_of_frozen_weights_and_trained_adapters() -> None:
     """Two layers: 2 · 212,992 = 425,984 adapters, whose gradients take 2 bytes each and whose two
-    moments 4, beside a step count of 4 bytes for each of the 8 tensors. All weights take 2 bytes:
-    2 · 218,112,000 of layers, 2 · 525,336,576 of table and head, 4,096 of the norm, adapters."""
+    moments 4, plus a step count of 4 bytes for each of the 8 tensors. All weights take 2 bytes: 2 ·
+    218,112,000 of layers, 2 · 525,336,576 of table and head, 4,096 of the norm, adapters."""
     sizes = {**TRAINED.sizes, "lora_rank": 16}
     trace = trace_resolved(resolve(replace(TRAINED, sizes=sizes)))
     held = {

@@ -116,6 +116,6 @@ def test_a_recurrent_networks_flops_by_hand(name: str, gates: int) -> None:
     op = next(o for o in trace(*small(name)).ops if o.name == "aten._cudnn_rnn.default")
     flops = sum(work.flops for work in works(op.signature) or () if work.family == "gemm")
     flops = flops or sum(work.flops for work in works(op.signature) or ())
-    # a layer: 2·(4·16 rows)·(gates·32)·(32 + 32); two layers, and pointwise work beside them
+    # a layer: 2·(4·16 rows)·(gates·32)·(32 + 32); two layers, plus pointwise work
     products = 2 * 2 * 64 * gates * 32 * 64
     assert products <= flops <= 1.1 * products

@@ -1,5 +1,5 @@
-"""Kernels beside collectives: the number of waves of products, transfers, and the order of NCCL's
-kernels."""
+"""Kernels that run at the same time as collectives: waves of products, transfers, and the order of
+NCCL's kernels."""
 
 import pytest
 import torch
@@ -42,11 +42,11 @@ def beside(blocks, seconds=1e-3):
         (0, 132 / 108),  # many small blocks
     ],
 )
-def test_a_product_beside_a_collective_takes_its_waves_on_the_free_multiprocessors(blocks, times):
+def test_a_product_during_a_collective_runs_its_waves_on_the_free_multiprocessors(blocks, times):
     assert beside(blocks) == pytest.approx(times * 1e-3)
 
 
-def test_a_transfer_between_two_kernels_takes_as_long_as_beside_a_kernel():
+def test_a_transfer_between_two_kernels_takes_as_long_as_during_a_kernel():
     """The collective begins when the first kernel ends, and the next one begins a gap later."""
     moved = Transfer(("own", 0), 1, 0.5e-3)
     plan = RankPlan(

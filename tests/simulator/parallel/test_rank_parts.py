@@ -20,7 +20,7 @@ def kernel(start_s: float, end_s: float, wait_s: float | None = None) -> RankKer
     return RankKernel(0, 0, "k", "", "forward", 0, 0.0, start_s, end_s, wait_s or 0.0, what)
 
 
-def test_exposed_time_counts_once_and_beside_no_kernel():
+def test_exposed_time_counts_once_and_only_without_kernels():
     kernels = [
         kernel(0, 4),
         kernel(3, 5),

@@ -1,5 +1,5 @@
-"""A step of FSDP2 over another number of ranks, derived without tracing, equals the step that torch
-runs.
+"""An FSDP2 step over a different number of ranks, derived without tracing, equals the step that
+torch runs.
 """
 
 from dataclasses import replace

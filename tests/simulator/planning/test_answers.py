@@ -74,7 +74,7 @@ def test_the_runner_up_is_the_likeliest_of_the_cheaper_ones():
 
 
 def test_the_reason_of_an_uncertain_candidate_is_the_end_of_its_interval():
-    """A limit between the middle and the slow end of the time per token."""
+    """A limit between the prediction and the slow end of the interval of the time per token."""
     free: Any = plan(SERVE).best
     low, high = free.per_token_interval_s
     limit_ms = 1e3 * (0.7 * free.per_token_s + 0.3 * high)

@@ -39,7 +39,7 @@ LORA: dict[str, Any] = {
 }
 
 
-def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
+def test_fixed_batches_take_as_many_cards_as_the_rate_needs():
     few = plan(RESNET).rows[0]
     many: Any = plan(RESNET | {"load": {"rate": "20000/s"}}).rows[0]
     assert few.count == 1
@@ -48,7 +48,8 @@ def test_fixed_batches_take_as_many_cards_as_the_rate_asks_for():
 
 
 def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
-    """Of 8, 10 and 12 samples, which end at 10, 20 and 21 ms, or at 12, 26 and 31 ms."""
+    """Batches of 8, 10 and 12 samples take 10, 20 and 21 ms, and at the slow end of the interval
+    12, 26 and 31 ms."""
     columns = {
         "latency_s": np.array([10.0, 20.0, 21.0]),
         "period_s": np.array([10.0, 20.0, 21.0]),

@@ -45,7 +45,7 @@ def served(**workload: Any) -> Any:
     )
 
 
-def test_three_dense_layers_are_traced_beside_those_with_experts() -> None:
+def test_three_dense_layers_are_traced_with_those_with_experts() -> None:
     """4 layers less 56 and 57 times 5 are 61, of which 3 are dense: −56·3 + 57·3 = 3."""
     scenario = of_rank(engine_scenario("deepseek-v3-decode", gpu("h200"), "bf16", "vllm"), 8)
     assert few_layers(scenario) == (4, 5)

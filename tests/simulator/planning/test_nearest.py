@@ -51,7 +51,7 @@ def test_a_cost_above_the_limit_names_its_key() -> None:
 
 
 def test_fewer_gpus_of_a_kind_that_carries_the_load_are_not_the_nearest() -> None:
-    """Two of `a` carry the load, so that the load is not what fails."""
+    """Two of `a` carry the load, so the load is not the problem."""
     one = row("a", "overloaded", largest_rate_per_s=9.0, reason="carries 9 of 10")
     two = row("a", "too slow", 2, per_token_s=0.08, reason="a is late")
     assert message(one, two).startswith("No candidate meets every limit. The nearest is 2 × a")

@@ -200,7 +200,7 @@ def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
     assert varied["requests a second"].value == "from the trace"
 
 
-def test_energy_is_paid_beside_the_rent():
+def test_energy_is_paid_in_addition_to_the_rent():
     """2 cards of 350 W each, PUE 1.2: 840 W; 2·3 USD + 0.84 kWh · 0.1 USD."""
     prices = Prices(
         hourly_usd={"h100_sxm": 3.0}, energy_usd_per_kwh=0.1, pue=1.2, co2_g_per_kwh=400.0

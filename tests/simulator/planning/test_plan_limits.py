@@ -1,4 +1,4 @@
-"""Limits, traces and hosts that a plan must not pass over in silence."""
+"""Limits, traces and hosts that a plan must not silently ignore."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def changed(base: dict[str, Any], **sections: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("base", [SERVE, VISION])
 def test_a_limit_on_cost_without_a_price_is_not_met(base: dict[str, Any]):
-    """The GPU has no price, so that no candidate can be said to cost less than 1 USD an hour."""
+    """The GPU has no price, so no candidate is known to cost less than 1 USD an hour."""
     spec = changed(base, prices={"catalogue": False}, limits={"cost": "1 USD/h"})
     answer: Any = plan(spec)
     row = answer.rows[0]
@@ -81,7 +81,7 @@ def test_a_trace_and_lengths_are_not_both_given(tmp_path: Path):
     )
 
 
-def test_a_rate_beside_a_trace_makes_it_faster(tmp_path: Path):
+def test_a_rate_given_with_a_trace_makes_it_faster(tmp_path: Path):
     """11 requests within 10 s are 1 a second; at 4 a second they take 2.5 s, for the closed form
     and for the simulation."""
     (tmp_path / "trace.csv").write_text(TRACE)
@@ -94,7 +94,7 @@ def test_a_rate_beside_a_trace_makes_it_faster(tmp_path: Path):
 
 
 def test_the_host_of_a_plan_is_the_users(tmp_path: Path):
-    """A host that takes ten times as long for everything, in a file beside the spec."""
+    """A host that takes ten times as long for everything, in a file next to the spec."""
     host = json.loads((FOLDER / f"{DEFAULT}.json").read_text())
     host["seconds"] = {name: 10 * seconds for name, seconds in host["seconds"].items()}
     (tmp_path / "slow.json").write_text(json.dumps(host))
@@ -154,7 +154,7 @@ def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
 
 
 def test_a_card_without_room_has_its_price():
-    """It was listed as a GPU without a price."""
+    """Regression: it was listed as a GPU without a price."""
     (row,) = plan(changed(VISION, workload={"batch": 100_000})).rows
     assert (row.status, row.usd_per_h) == ("no memory", 3.5)
     assert row.price_source.startswith("list, ")

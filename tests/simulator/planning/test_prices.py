@@ -60,7 +60,7 @@ def test_listed_prices_have_an_age(listed: str, text: str):
     assert age(listed, date(2026, 11, 27)) == text
 
 
-def test_the_age_stands_in_the_source_of_a_listed_price():
+def test_the_source_of_a_listed_price_has_its_age():
     listed = price(gpu("h100"), read(TRAIN).prices)
     assert listed and listed.source.startswith("list, 2026: Nebius")
     assert listed.source.endswith(" old") or listed.source.endswith("this month's")

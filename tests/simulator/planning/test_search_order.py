@@ -52,7 +52,7 @@ def _squared_once(task: tuple[int, int]) -> int:
 
 
 def test_the_tasks_of_a_process_that_dies_are_done_once() -> None:
-    """A system that runs out of memory kills a process; the plan ended with a traceback."""
+    """Regression: when a system out of memory killed a process, the plan ended with a traceback."""
     tasks = [(number, os.getpid()) for number in range(12)]
     squares = list(serve_search._mapped(_squared_once, tasks, 2))  # pyright: ignore[reportPrivateUsage]
     assert squares == [number * number for number in range(12)]

@@ -135,7 +135,7 @@ def test_a_captured_step_takes_its_kernels_and_then_its_collectives() -> None:
 
 
 def test_a_host_that_takes_longest_hides_collectives() -> None:
-    """12 ms of a host that issues collectives for 2 ms, beside 6 + 5 ms of the GPU: 14 ms."""
+    """The host takes 12 ms and 2 ms more to issue collectives, the GPU 6 + 5 ms: 14 ms."""
     ms = 1e-3
     rank = step_of(
         period_s=12 * ms, gpu_busy_s=6 * ms, host_s=12 * ms, low_s=12 * ms, high_s=12 * ms

@@ -39,7 +39,7 @@ def test_figures_read_as_text(text: str, expected: str):
     assert text == expected
 
 
-def test_a_break_even_stands_beside_the_price_now():
+def test_a_break_even_is_shown_next_to_the_price():
     """One card at 2 USD an hour against two at 3 each: 1 USD each costs as much."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.0)

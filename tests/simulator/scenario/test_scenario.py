@@ -93,7 +93,7 @@ def test_any_scenario_is_read_back_unchanged(scenario: Scenario):
         assert load(path) == scenario
 
 
-def test_a_gpu_can_stand_in_the_file(tmp_path: Path):
+def test_a_gpu_can_be_given_in_the_file(tmp_path: Path):
     keys = {
         "name": "Mine",
         "memory_gib": 48,

@@ -109,7 +109,7 @@ def test_a_family_answers_from_the_fourth_batch_on(runs: list[Any]) -> None:
     for batch in (1, 7, 64, 333):
         there = replace(BERT, batch=batch)
         assert same(trace(there), fresh(there))
-    assert len(runs) == fitted + 4  # those made to compare with
+    assert len(runs) == fitted + 4  # the traces to compare with
 
 
 def test_a_family_along_the_sequence(runs: list[Any]) -> None:

@@ -127,7 +127,7 @@ def test_two_layers_by_hand() -> None:
     assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 131072}
 
 
-def test_a_chain_holds_two_tensors_beside_its_input() -> None:
+def test_a_chain_holds_two_tensors_and_its_input() -> None:
     def chain(_: Calls, x: Tensor) -> Tensor:
         for _ in range(4):
             x = x.cos()
@@ -201,11 +201,11 @@ def test_a_pool_of_graphs_keeps_its_largest_size_over_the_step() -> None:
     traced = trace(module, (torch.ones(32, 256),))
     activations = [n for n, s in enumerate(traced.storages) if s.role == "activation"]
     start, hidden, out = 690688, 32 * 512 * 4, 32 * 64 * 4  # as by hand above
-    # all activations: two hidden tensors at the most, beside weights and input at every op
+    # all activations: at most two hidden tensors, plus weights and input at every op
     usage = memory(traced, frozenset(activations))
     assert usage.bytes_at.tolist() == [start + 2 * hidden] * 5
     assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 2 * hidden}
-    # the first hidden tensor alone: beside it, the second one and the output
+    # only the first hidden tensor; the second one and the output come in addition
     usage = memory(traced, frozenset(activations[:1]))
     assert usage.bytes_at.tolist() == [
         start + hidden,

@@ -46,7 +46,7 @@ def test_it_is_eight_steps_run_in_full(
     same(steady(work, clock), in_full(work, clock))
 
 
-def test_many_machines_are_each_as_alone() -> None:
+def test_many_machines_equal_each_machine_alone() -> None:
     r = np.random.default_rng(3)
     for syncs in (np.zeros(40, np.bool_), np.arange(40) % 17 == 5):
         host = r.uniform(0, 10 * US, (30, 40))

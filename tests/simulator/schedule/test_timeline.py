@@ -72,7 +72,7 @@ def test_it_is_the_recurrences(
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(rows=ROWS, clock=CLOCKS, tail=TIMES)
-def test_twice_as_long_everything_is_twice_as_long(
+def test_twice_as_much_of_everything_takes_twice_as_long(
     rows: list[tuple[float, float, bool]], clock: Clock, tail: float
 ) -> None:
     syncs = tuple(k for k, row in enumerate(rows) if row[2])

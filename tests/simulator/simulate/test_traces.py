@@ -60,7 +60,7 @@ CARDS = ["h200", "a100", "v100", "mi300x"]
         ),
     ],
 )
-def test_a_sweep_at_once_is_each_scenario_alone(base: Scenario, cards: list[str]) -> None:
+def test_a_sweep_equals_predictions_of_each_scenario(base: Scenario, cards: list[str]) -> None:
     axes: dict[str, list[Any]] = {
         "gpu": cards,
         "precision": ["fp32", "tf32", "fp16"],

@@ -46,7 +46,7 @@ def expression(
         (lambda b, s: 512 * b * min(s, 1366), "512·B·min(S, 1366)"),  # a point on the border
     ],
 )
-def test_a_size_is_found(size: Callable[[int, int], int], text: str) -> None:
+def test_a_size_is_expressed(size: Callable[[int, int], int], text: str) -> None:
     assert expression(size) == text
 
 
@@ -82,8 +82,8 @@ def test_sums_of_limited_sizes_use_only_known_expressions() -> None:
     "size",
     [
         lambda b, s: s.bit_length(),
-        lambda b, s: min(s, 5),  # one length only is shorter
-        lambda b, s: min(s, 110_000),  # one length only is longer
+        lambda b, s: min(s, 5),  # only one length is shorter
+        lambda b, s: min(s, 110_000),  # only one length is longer
         lambda b, s: min(s, 128) if s != 93 else 94,
         lambda b, s: b * s // 3,
         lambda b, s: int(b * s / 4 + 0.5),  # ties up
@@ -112,7 +112,7 @@ def test_values_past_64_bits() -> None:
     st.integers(1, 999),
     st.integers(1, 9999),
 )
-def test_a_sum_is_found_again(
+def test_a_sum_is_recovered(
     factors: list[int], powers: list[tuple[int, ...]], batch: int, seq: int
 ) -> None:
     terms = [(c, tuple(map(Atom, axes))) for c, axes in zip(factors, powers, strict=False)]

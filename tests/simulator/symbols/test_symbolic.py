@@ -75,7 +75,7 @@ def test_padding_to_a_multiple_splits_by_it() -> None:
     assert agree(symbolic, [(5, 48), (5, 96), (5, 97), (2, 1000), (1, 95), (3, 960)]) == [True] * 6
 
 
-def test_a_branch_on_a_multiple_is_found() -> None:
+def test_a_branch_on_a_multiple_is_detected() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.exp() if x.shape[1] % 8 == 0 else x), seq=64)
     assert agree(symbolic, [(5, 8), (5, 12), (2, 1000), (1, 64), (1, 63)]) == [True] * 5
 

@@ -35,7 +35,7 @@ def test_a_size_without_an_expression_is_traced() -> None:
 
 
 def cached(held: Callable[[int], int]) -> Tracer:
-    """A network of a sequence and a cache that holds `held(seq)` positions of it."""
+    """A network with a sequence and a cache that holds `held(seq)` of its positions."""
     return lambda batch, seq: trace(
         Calls(lambda net, x, cache: (x @ net.w).exp().sum() + cache.exp()),
         (
@@ -63,7 +63,7 @@ def test_a_cache_of_a_window_is_answered_on_both_sides() -> None:
     assert agree(symbolic, points) == [True] * 7
 
 
-def test_a_window_that_differs_beside_its_border_is_traced() -> None:
+def test_a_window_that_differs_near_its_border_is_traced() -> None:
     """The lengths on both sides of a border are traced, as the likeliest to differ."""
     symbolic = Symbolic.fit(cached(lambda seq: 50 if seq == 101 else min(seq, 100)), seq=64)
     assert agree(symbolic, [(5, 101), (5, 99)]) == [False, False]
@@ -74,8 +74,8 @@ EXPERTS = dict(width=64, layers=1, heads=4, kv_heads=2, hidden=32, experts=8, to
 
 @pytest.mark.parametrize("training", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_experts_with_a_share_of_the_tokens_are_answered(training: bool) -> None:
-    """An expert gets a quarter of the tokens, rounded: one token up to five, where the shapes have
-    ones, which are left to tracing."""
+    """An expert gets a quarter of the tokens, rounded. With up to five tokens it gets one, and
+    shapes with ones are left to tracing."""
     few = {"experts": 4, "top": 1}  # a training step has many more ops
     sizes = EXPERTS | few if training else EXPERTS
     symbolic = Symbolic.fit(tracer("mixtral", training, "bf16", sizes), batch=4, seq=64)

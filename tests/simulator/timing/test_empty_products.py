@@ -1,4 +1,4 @@
-"""A product of empty matrices beside other products of the same curve."""
+"""A product of empty matrices among other products of the same curve."""
 
 from __future__ import annotations
 

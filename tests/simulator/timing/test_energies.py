@@ -23,7 +23,7 @@ def known(name: str) -> Energies:
     ("name", "limit_w", "logic", "tensor", "dram"),
     [
         ("a100_sxm_80", 400, 1.4, 1.4, 1.1),  # Ampere GA100, HBM2e
-        ("a10", 150, 2.2, 2.2, 1.3),  # Ampere GA102 is another process than GA100
+        ("a10", 150, 2.2, 2.2, 1.3),  # Ampere GA102 has a different process from GA100
         (
             "b200_sxm",
             1000,

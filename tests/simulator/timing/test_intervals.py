@@ -58,14 +58,14 @@ def test_a_faster_host_leaves_the_gpu() -> None:
 
 
 def test_neither_end_crosses_the_prediction() -> None:
-    # with a sync, neither the GPU nor the host decides alone
+    # with a sync, the step is bound by both the GPU and the host
     low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
     # 1.5 · 9 of 9 ms
     assert high == pytest.approx(12e-3 * 1.5)
 
 
-def test_the_host_beside_an_older_gpu_is_as_old() -> None:
+def test_the_host_of_an_older_gpu_is_as_old() -> None:
     # an A100's host takes up to 2.3 / 1.5 times as long, a V100's 3.2 / 1.5; an RTX 5090's not
     # longer
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.5)
@@ -74,11 +74,11 @@ def test_the_host_beside_an_older_gpu_is_as_old() -> None:
     assert ends("v100", OWN, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(12e-3)
 
 
-def test_a_step_of_nothing_has_an_interval_of_nothing() -> None:
+def test_an_empty_step_has_an_empty_interval() -> None:
     assert ends("h200", DRIVER, 0.0, 0.0, 0.0) == [0.0, 0.0]
 
 
-def test_older_cards_stand_beside_slower_hosts() -> None:
+def test_older_cards_have_slower_hosts() -> None:
     # the default host's spread is at most 1.5; that of an A100's machine was 2.3 instead of 1.5
     assert ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.5)

@@ -22,7 +22,7 @@ def test_a_warp_touches_a_sector_for_each_row_of_a_transposition() -> None:
     elements = 64 * 196 * 192
     # of each 32 elements 32 sectors are read and 2 written
     assert work.dims["warp_sectors"] == elements + elements // 16
-    # 192 rows of 392 bytes and 2.67 columns, beside 8 lines that are written
+    # 192 rows of 392 bytes and 2.67 columns, plus 8 lines that are written
     assert work.dims["block_lines"] == pytest.approx(200, abs=4)
 
 

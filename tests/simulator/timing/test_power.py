@@ -76,8 +76,9 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 
 
 def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
-    """The energies are of 1 GHz and the card reaches 1.6: half its clock is 0.8 GHz, where V is
-    0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more draws 132.4 J."""
+    """The energies are stated for a clock of 1 GHz and the card reaches 1.6 GHz: half its clock is
+    0.8 GHz, where V is 0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more
+    draws 132.4 J."""
     card = Supply(replace(MADE_UP, clocked_w=50, interval=(1.0, 1.0)), 500.0, 500.0, 1.6e9, True)
     held = SettledClock(np.array(0.5), NO_SLOWDOWN)
     power = card.power(load(1.0, 0.0, 0.0, 0.0), held, 1.0, 1.0, (0.0, 2.0))

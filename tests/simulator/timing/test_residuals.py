@@ -101,7 +101,7 @@ def test_coordinates_omit_properties_without_measurements() -> None:
     assert table.tolist() == [[0.5, 2.0, 0.0]]
 
 
-def test_of_is_kept_and_the_same() -> None:
+def test_equal_works_have_equal_means_in_any_order() -> None:
     works = [Work("norm", 1, size, 0, dims={"rows": 3}) for size in (10, 10, 5000)]
     fresh = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
     first = fresh.of(works, 132)

@@ -57,7 +57,7 @@ def test_kernels_far_below_the_peak_take_equal_clocks_on_other_cards() -> None:
 
 
 def test_kernels_at_the_power_limit_reach_that_of_another_card() -> None:
-    # 0.85 of the H200's peak is all that power leaves it; a 3090 keeps its 71 TFLOP/s
+    # the power limit leaves the H200 0.85 of its peak; a 3090 keeps its 71 TFLOP/s
     assert rate(0.85, "rtx3090") == pytest.approx(71e12)
     # an L40S keeps 0.63 of 362
     assert rate(0.85, "l40s") == pytest.approx(0.63 * 362e12)
@@ -93,7 +93,7 @@ def test_l2_share_on_other_cards() -> None:
     assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 units, 9.8 for 132
 
 
-def test_integer_lanes_beside_half_the_fp32_lanes() -> None:
+def test_integer_lanes_with_half_the_fp32_lanes() -> None:
     assert issue(gpu("a100"), profile()) == pytest.approx(1.4)
     assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes a unit, as the H200
     assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.45)  # and the power limit
@@ -128,7 +128,7 @@ def attention_s(width: int, card: str) -> float:
     return float(terms.compute_s[0])
 
 
-def test_exponentials_take_as_many_clocks_beside_faster_tensor_cores() -> None:
+def test_exponentials_take_as_many_clocks_with_faster_tensor_cores() -> None:
     def exponentials(card: str) -> float:
         """Clocks: products of width 128 take twice as long as those of 64, exponentials as long."""
         seconds = 2 * attention_s(64, card) - attention_s(128, card)

@@ -1,4 +1,4 @@
-"""The answers to a network that queries the mode in which it runs."""
+"""The results for a network that queries the mode in which it runs."""
 
 from __future__ import annotations
 

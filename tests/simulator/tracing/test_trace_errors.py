@@ -125,7 +125,7 @@ def test_a_network_that_cannot_be_copied() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.layer = nn.Linear(4, 4)
-            self.cache = self.layer(X)  # neither parameter nor buffer, with a history
+            self.cache = self.layer(X)  # not a parameter or buffer, but with autograd history
 
     text = error_text(Cached(), X)
     assert text.startswith("Cached cannot be copied: Only Tensors created explicitly by the user ")

@@ -85,7 +85,7 @@ def test_square_roots_stay_in_registers():
     assert grown <= 18 * 512  # a block for each counter, which was on the CPU
 
 
-def test_twice_is_once():
+def test_compiling_the_update_twice_equals_once():
     once = CompiledUpdate()(step("adamw"))
     assert CompiledUpdate()(once) is once
     assert apply(apply(MLP, "compiled_optimizer"), "compiled_optimizer").whatifs == (

@@ -24,7 +24,7 @@ def test_attentions_backend_is_chosen_by_a_retrace():
         ]
         for backend in ("flash", "efficient", "cudnn")
     }
-    assert names == {"flash": 2, "efficient": 2, "cudnn": 2}  # a layer each
+    assert names == {"flash": 2, "efficient": 2, "cudnn": 2}  # one per layer
     plain = predict(apply(BERT, "sdpa", {"backend": "math"}))
     assert Counter(plain.trace.names())["aten.bmm.default"] == 4
     with pytest.raises(

@@ -40,7 +40,7 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
         fresh.flops,
         fresh.peak_memory_bytes,
     )
-    # the first trace of a process calls some of torch's Python functions once more
+    # the first trace of a process calls some of torch's Python functions one more time
     assert prediction.period_s == pytest.approx(fresh.period_s, rel=1e-3)
 
 

@@ -1,4 +1,4 @@
-"""Networks as users write them by hand; none of them is fitted.
+"""Networks as users write them by hand; no fit uses them.
 
 Imports only the simulator's `Output`.
 """

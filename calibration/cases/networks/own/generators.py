@@ -102,7 +102,7 @@ class DDPM(Own):
 
 
 class Generator(Own):
-    """The generator's step of a DCGAN, which generates images and runs the discriminator on
+    """The generator's training step of a DCGAN: generate images and run the discriminator on
     them."""
 
     def __init__(self, width: int = 64) -> None:

@@ -1,4 +1,4 @@
-"""Networks of images and sound as users write them by hand."""
+"""Image and sound networks as users write them by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.networks.output import Output
 
 
 class HandUNet(Own):
-    """Segmentation of images of `side`, with four levels and skip connections."""
+    """A network that segments images of `side` pixels, with four levels and skip connections."""
 
     def __init__(self, width: int = 32, side: int = 256) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks of tables, graphs and games as users write them by hand."""
+"""Networks for tables, graphs and games as users write them by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of sequences as users write them by hand."""
+"""Sequence networks as users write them by hand."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class LoopedExperts(Own):
 
 
 class Masked(Own):
-    """The parts of nn.TransformerEncoderLayer, called one by one, with a mask of floats."""
+    """The parts of nn.TransformerEncoderLayer, called one by one, with a float mask."""
 
     def __init__(self, width: int = 512, heads: int = 8, layers: int = 4) -> None:
         super().__init__()

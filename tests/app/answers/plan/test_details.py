@@ -1,4 +1,4 @@
-"""The fields of a plan's other keys, and the keys that have none."""
+"""Fields for a plan's other keys, and the keys without a field."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_whole_experts_are_of_networks_that_have_them() -> None:
 
 
 def test_another_kind_of_workload_drops_the_keys_that_it_does_not_know() -> None:
-    """The planner refuses training's ways to use GPUs for a service, and the reverse."""
+    """The planner refuses training's ways of using GPUs for a service, and vice versa."""
     split = TRAIN.put(["tensor"], "candidates", "parallel").put("1 Tb/s", "candidates", "network")
     pools = SERVE.put(["1:1"], "candidates", "disaggregated").put([1, 2], "candidates", "splits")
     cases: tuple[tuple[Draft, WorkloadKind], ...] = (

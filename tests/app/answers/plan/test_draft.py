@@ -267,7 +267,7 @@ def test_a_plan_of_fine_tuning_says_its_adapters():
     )
 
 
-def test_a_trace_beside_its_plan_is_found_from_anywhere(tmp_path: Path):
+def test_a_trace_next_to_its_plan_is_found_from_any_folder(tmp_path: Path):
     text = of_table(SERVE).of_trace(tmp_path / "x.csv").put("x.csv", "workload", "requests_csv")
     (tmp_path / "plan.toml").write_text(text.text, "utf-8")
     draft = opened(tmp_path / "plan.toml")

@@ -1,4 +1,4 @@
-"""The plan of a session without one: the open scenario as a workload."""
+"""The draft plan of a session without a plan: the open scenario as a workload."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Combinations predicted block by block equal the sweep at once; finished blocks are kept."""
+"""Combinations predicted block by block equal a single sweep; finished blocks are cached."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ WIDE = {
 
 @pytest.fixture
 def swept(monkeypatch: pytest.MonkeyPatch):
-    """The numbers of rows of each sweep."""
+    """The number of rows of each sweep."""
     rows: list[int] = []
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def nothing() -> None:
     """Never cancels."""
 
 
-def test_blocks_equal_the_sweep_at_once(swept: list[int]):
+def test_blocks_equal_a_single_sweep(swept: list[int]):
     parts: list[Combined] = []
     report = Running()
     token = RUNNING.set(report)

@@ -1,4 +1,4 @@
-"""A sweep in parts equals the sweep at once, and shows its parts as they come."""
+"""A sweep in parts equals a single sweep, and shows each part when it is ready."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_compiled_steps_are_slow_and_eager_ones_of_a_family_are_not():
     assert not is_slow(eager, {"batch": (1, 2, 4, 8, 16, 32, 64)})
 
 
-def test_a_sweep_in_parts_equals_the_sweep_at_once(report: Running):
+def test_a_sweep_in_parts_equals_a_single_sweep(report: Running):
     shown: list[tuple[tuple[int, ...], int, str]] = []
 
     def so_far(part: Sweep, at: tuple[int, ...]) -> None:

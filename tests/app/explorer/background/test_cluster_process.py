@@ -35,7 +35,7 @@ def served(monkeypatch: pytest.MonkeyPatch):
     assert not thread.is_alive()
 
 
-def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
+def test_another_question_replaces_the_running_one(served: Any):
     at_work, second_asked = threading.Event(), threading.Event()
 
     def answer_all(question: object, send: OnMessage) -> None:
@@ -54,7 +54,7 @@ def test_another_question_takes_the_place_of_the_one_at_work(served: Any):
     assert pipe.recv() == (2, "done", None)
 
 
-def test_errors_come_as_words(served: Any):
+def test_errors_are_returned_as_text(served: Any):
     errors: list[Exception] = [InputError("gpt2 does not divide"), ValueError("its own")]
 
     def answer_all(question: object, send: OnMessage) -> None:
@@ -87,7 +87,7 @@ class Child:
         pass
 
 
-def test_only_the_question_at_work_ends_the_process(monkeypatch: pytest.MonkeyPatch):
+def test_only_cancelling_the_running_question_ends_the_process(monkeypatch: pytest.MonkeyPatch):
     """The page's question is cancelled while a lesson's question is computed: the lesson gets its
     answer.
     """

@@ -166,7 +166,7 @@ def test_garbage_is_collected_in_the_windows_thread_alone() -> None:
     worker = Worker()
 
     def allocate(_: object) -> threading.Thread:
-        assert gc.get_threshold()[0] >= 50_000  # as in the commands, which collect seldom
+        assert gc.get_threshold()[0] >= 50_000  # as in the commands, which rarely collect
         for _ in range(10_000):
             Cycle()
         return threading.current_thread()
@@ -245,7 +245,7 @@ def test_survivors_that_die_are_collected_when_the_user_waits_for_nothing(
         pass_by(120.0)
         in_use = ref(survivor)
         del survivor
-        pass_by(300.0)  # the next search of all objects follows ten minutes after the last one
+        pass_by(300.0)  # the next full collection follows ten minutes after the last one
         assert in_use() is not None
         pass_by(300.0)
         assert in_use() is None

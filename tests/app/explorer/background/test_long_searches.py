@@ -1,4 +1,4 @@
-"""No search for garbage stops the window for long while the user could act."""
+"""No garbage collection blocks the window for long while the user could act."""
 
 import gc
 from weakref import ref

@@ -54,7 +54,7 @@ def test_the_first_example_is_answered_and_only_the_last_question_counts(worker:
     assert answers[1].spans[-1][1] == 1024  # pyright: ignore
 
 
-def test_a_refusal_comes_back_with_its_words(worker: Worker):
+def test_a_refusal_is_returned_with_its_text(worker: Worker):
     messages: list[object] = []
     scenario = Scenario("bert-base", batch=0)
     worker.ask(
@@ -109,7 +109,7 @@ def test_an_unreadable_trace_is_refused(worker: Worker):
     )
 
 
-def test_of_many_refusals_the_oldest_are_forgotten(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+def test_the_oldest_of_many_refusals_are_forgotten(worker: Worker, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("app.explorer.background.worker._REFUSALS", 8)
     resolved, requested = resolve(examples.FIRST), list[int | None]()
 
@@ -282,7 +282,7 @@ def test_fitting_names_the_traces_that_it_usually_takes(worker: Worker):
     )
     request.count(19)
     assert tracing.sentence == "fitting how the time of bert-base scales, 19 traces, 0 s"
-    line = UntracedError(need.request, gpu("h200"), ("mode", None))  # no usual number of traces
+    line = UntracedError(need.request, gpu("h200"), ("mode", None))  # unknown number of traces
     request = tracing.running = _Request(line, urgent=True)
     request.count(1)
     assert tracing.sentence == "fitting how the time of bert-base scales, 1 trace, 0 s"

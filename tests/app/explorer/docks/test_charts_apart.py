@@ -1,4 +1,4 @@
-"""Charts shown as a table, in a window of their own, and beside two side panels."""
+"""Charts shown as a table, in a window of their own, and between two side panels."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -35,7 +35,7 @@ def noted() -> Iterator[Noted]:
 
 
 def test_a_note_of_a_table_is_not_cut(noted: Noted) -> None:
-    """The last column ended at 320 pixels, with black beside it."""
+    """Regression: the last column ended at 320 pixels, with black next to it."""
     dialog = TableDialog(noted)
     dialog.show()
     QApplication.processEvents()
@@ -49,7 +49,7 @@ def test_a_note_of_a_table_is_not_cut(noted: Noted) -> None:
 
 @pytest.mark.parametrize("size", [QSize(600, 200), QSize(300, 400)])
 def test_an_enlarged_chart_fills_its_window(size: QSize) -> None:
-    """A wide, low chart had filled a third of a window of 1,200 x 800 pixels."""
+    """Regression: a wide, low chart filled a third of a window of 1,200 x 800 pixels."""
     application()
     chart = QWidget()
     chart.resize(size)
@@ -63,7 +63,7 @@ def test_an_enlarged_chart_fills_its_window(size: QSize) -> None:
 
 
 def test_the_choices_of_a_narrow_map_do_not_overlap() -> None:
-    """Between the shelf and the inspector, the axis "Up" lay under the field beside it."""
+    """Regression: between the shelf and the inspector, the axis "Up" lay under the next field."""
     application()
     view = RegimeMap(DARK)
     view.across.addItems(["Batch", "Sequence length"])

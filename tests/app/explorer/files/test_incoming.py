@@ -99,7 +99,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_step_that_a_trace_measures_is_offered(opening: Opening, beside: bool):
-    """The trace is of inference: the other phase of the training step, or the scenario beside."""
+    """The trace measures inference: the other phase of the training step, or the second
+    scenario."""
     session, answering = opening.session, opening.networks.answering
     training = Scenario("mlp-tiny", training=True)
     sides = [NamedScenario("Today", training)]
@@ -138,7 +139,7 @@ def test_a_scenario_a_gpu_and_a_trace_are_a_step_each(opening: Opening, tmp_path
     assert session.state.scenario == replace(FIRST, batch=3, gpu=str(card))
 
 
-def test_a_file_that_is_no_trace_leaves_the_running_scenario(opening: Opening, tmp_path: Path):
+def test_a_file_that_is_not_a_trace_leaves_the_running_scenario(opening: Opening, tmp_path: Path):
     saved = tmp_path / "prediction.json"
     saved.write_text('{"format": "ridgepoint-prediction"}', "utf-8")
     opening.open([saved])
@@ -219,7 +220,7 @@ def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     buttons = [opening.banner.offers.itemAt(at).widget() for at in range(2)]  # pyright: ignore
     texts = [button.text() for button in buttons]  # pyright: ignore
     assert texts == ["Restore", "Discard"]
-    banner = opening.banner  # "Not now" takes the place of "Dismiss"; nobody copies a question
+    banner = opening.banner  # "Not now" replaces "Dismiss", and a question has no Copy button
     assert banner.dismissing.text() == "Not now" and banner.copying.isHidden()
     buttons[1].click()  # pyright: ignore
     assert not left.exists() and opening.session.state.scenario == FIRST

@@ -78,7 +78,7 @@ def test_a_file_opens_by_its_path(opening: Opening, tmp_path: Path) -> None:
 def test_a_scenario_opened_on_a_page_that_shows_none_is_shown(
     opening: Opening, tmp_path: Path
 ) -> None:
-    """The plan and the lessons had stayed in front, as if nothing had been opened."""
+    """Regression: the plan and the lessons stayed in front, as if nothing had been opened."""
     session, gpu_file = opening.session, tmp_path / "own.toml"
     gpu_file.write_bytes(next(GPUS.glob("l4.toml")).read_bytes())
     for page, shown in (("Plan", "Explore"), ("Lessons", "Explore"), ("Map", "Map")):
@@ -95,7 +95,7 @@ def test_a_scenario_opened_on_a_page_that_shows_none_is_shown(
 
 
 def test_the_reason_of_a_wrong_link_has_its_room(opening: Opening) -> None:
-    """The dialog kept its height, and the text was cut above and below."""
+    """Regression: the dialog kept its height, so the text was cut off above and below."""
     QGuiApplication.clipboard().setText("")
     opening.choose_link()
     dialog = opening.window_.findChildren(LinkDialog)[-1]

@@ -1,4 +1,4 @@
-"""Open recent lists the files that were opened, and none that cannot be."""
+""" "Open recent" lists the files that were opened, without those that cannot be opened."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def recent(opening: Opening) -> list[str]:
 
 
 def test_json_files_that_cannot_be_opened_are_not_recent(opening: Opening, tmp_path: Path):
-    """None of the files fails before its contents are read, in the background."""
+    """The files fail only when their contents are read, in the background."""
     texts = {
         "notes.json": '{"a": 1}',
         "half.rpt.json": "{",

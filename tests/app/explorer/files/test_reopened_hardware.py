@@ -1,4 +1,4 @@
-"""A GPU or host file that was edited and opened again changes every figure that it decides."""
+"""A GPU or host file that was edited and opened again changes every figure that depends on it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +18,14 @@ from tests.app.explorer.files.settling import settle
 
 
 def write_host(path: Path, times: float) -> None:
-    """The default host, with all its times multiplied."""
+    """The default host with all times multiplied by `times`."""
     keys = msgspec.json.decode((FOLDER / "xeon-h200.json").read_bytes())
     keys["seconds"] = {name: s * times for name, s in keys["seconds"].items()}
     path.write_bytes(msgspec.json.encode({**keys, "id": "own"}))
 
 
 def write_gpu(path: Path, bandwidth: int) -> None:
-    """A V100 with another bandwidth in GB/s."""
+    """A V100 with a different bandwidth, in GB/s."""
     text = (PACKAGED / "v100_sxm2_16.toml").read_text("utf-8")
     before = "bandwidth_gbytes_per_s = 900\n"
     assert before in text

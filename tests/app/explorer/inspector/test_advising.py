@@ -52,7 +52,7 @@ def wait(advising: Advising) -> None:
 
 @pytest.fixture(scope="module")
 def found(advising: Advising) -> AdviceResult:
-    """Advice while no trial on an AMD card is traced."""
+    """Advice without traces of the trials on an AMD card."""
 
     def only_nvidia(scenario: Scenario) -> Prediction:
         if any("mi300x" in applied.arguments.values() for applied in scenario.whatifs):

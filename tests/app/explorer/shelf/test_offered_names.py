@@ -1,4 +1,4 @@
-"""A field that takes the name of an op, a module or a GPU offers those that exist."""
+"""A field for the name of an op, a module or a GPU offers the existing names."""
 
 from collections.abc import Iterator
 

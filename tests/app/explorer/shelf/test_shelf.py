@@ -108,7 +108,7 @@ def test_a_card_without_a_default_asks_and_reports_errors(shelf: Shelf):
 
 
 def test_a_choice_counts_before_it_is_changed():
-    """The dialog showed memory_bytes, and Apply said "figure needs of"."""
+    """Regression: the dialog showed memory_bytes, and Apply reported "figure needs of"."""
     application()
     applied: list[Scenario] = []
     dialog = ParameterDialog(DARK, "figure", FIRST, applied.append)
@@ -118,7 +118,7 @@ def test_a_choice_counts_before_it_is_changed():
     assert applied == [apply(FIRST, "figure", {"of": "memory_bytes", "value": 8e10})]
 
 
-def test_the_fields_of_a_dialog_keep_their_room_beside_an_error():
+def test_the_fields_of_a_dialog_keep_their_size_with_an_error():
     application()
     dialog = ParameterDialog(DARK, "size", FIRST, lambda _: None)
     dialog.show()

@@ -60,7 +60,7 @@ _ICONS = "…⋯+-−×▾▸◂<>✕"
 
 
 def controls(top: QWidget) -> Iterator[QWidget]:
-    """The widgets in `top` that take input, without the parts of which Qt builds them."""
+    """The widgets in `top` that take input, without the internal parts of Qt's own widgets."""
     for widget in top.findChildren(QWidget):
         takes_focus = widget.focusPolicy() & Qt.FocusPolicy.TabFocus
         if isinstance(widget, (QScrollBar, QScrollArea, QMenu)):
@@ -74,13 +74,13 @@ def controls(top: QWidget) -> Iterator[QWidget]:
 
 
 def spoken(widget: QWidget) -> str:
-    """The name that a screen reader says."""
+    """The name that a screen reader reads out."""
     interface = QAccessible.queryAccessibleInterface(widget)
     return interface.text(QAccessible.Text.Name).strip() if interface else ""
 
 
 def nameless(top: QWidget, in_sight: bool = False) -> list[str]:
-    """The controls without a name, or with a sign for a name; `in_sight` leaves out hidden ones."""
+    """Controls without a name, or with only a symbol; `in_sight` leaves out hidden ones."""
     return [
         f"{type(w).__name__} {w.objectName()!r} in {type(w.parentWidget()).__name__}"
         for w in controls(top)

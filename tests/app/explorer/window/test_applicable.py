@@ -119,7 +119,7 @@ def test_a_page_without_panels_has_no_table(window: Window):
 
 
 def test_scenarios_are_not_changed_on_pages_that_do_not_show_them(window: Window):
-    """Ctrl+D on the plan added a scenario, and Remove took one, without any sign of it."""
+    """Regression: on the plan, Ctrl+D added a scenario and Remove removed one, without any sign."""
     window.strip.copy(0)
     names = ("Duplicate scenario", "Remove", "Edit the GPU …", "Switch to A", "Copy as command")
     for page in ("Explore", "Map", "Cluster"):

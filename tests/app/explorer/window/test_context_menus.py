@@ -1,4 +1,4 @@
-"""A right click, the Menu key and Shift+F10 open what can be done with an item."""
+"""A right click, the Menu key and Shift+F10 open the menu of an item's actions."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -124,7 +124,7 @@ def test_the_keyboard_opens_the_menu_of_the_chosen_item(window: Window, kind: ty
     QTest.keyClick(focus, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
     texts = list(entries(opened()))
     assert texts[-len(OF_CHART) :] == OF_CHART
-    assert len(texts) > len(OF_CHART) + 1  # what can be done with the item stands first
+    assert len(texts) > len(OF_CHART) + 1  # the item's actions come first
 
 
 def test_a_point_of_the_sweep_becomes_a_scenario(window: Window):

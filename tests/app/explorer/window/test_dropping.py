@@ -1,4 +1,4 @@
-"""Cards dropped on the window: their changes, and the reasons of refusals."""
+"""Cards dropped on the window: their changes, and the reasons for refusals."""
 
 from pathlib import Path
 
@@ -147,7 +147,7 @@ def test_a_refused_drop_leaves_its_reason_in_the_banner(window: Window):
     assert not window.banner.isVisible()
     window.strip.remove(0)
     assert window.banner.isVisible()
-    window.session.add()  # the reason has stood there until it was dismissed
+    window.session.add()  # the reason stays until it is dismissed
     assert not window.banner.isVisible()
     window.session.history.setIndex(0)
 
@@ -207,7 +207,7 @@ def test_a_prediction_that_fails_offers_to_undo_the_change(window: Window):
 
 
 def test_the_verdict_and_the_inspector_take_cards_for_the_current_scenario(window: Window):
-    """They took none, although they show the scenario."""
+    """Regression: they accepted no cards, although they show the scenario."""
     session, inspector = window.session, window.beside[1]
     widget = next(w for w in window.shelf.widgets if w.card.key == "gpu:l40s")
     drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

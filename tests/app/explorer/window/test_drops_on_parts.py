@@ -1,4 +1,4 @@
-"""Cards dropped on the views of the explorer whose places take cards of their own."""
+"""Cards dropped on views with their own drop targets, such as rows and modules."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,7 +57,8 @@ def places(window: Window) -> Iterator[list[tuple[PlaceTarget, QPoint]]]:
 def test_cards_of_the_whole_step_dropped_on_a_part_change_the_scenario(
     window: Window, places: list[tuple[PlaceTarget, QPoint]]
 ) -> None:
-    """They were refused with "drop it on the step", though the page around the part took them."""
+    """Regression: they were refused with "drop it on the step", although the page around the part
+    accepts them."""
     session = window.session
     for target, at in places:
         for key, words, changed in (

@@ -1,4 +1,4 @@
-"""A new answer is on the screen as its verdict before the charts are drawn."""
+"""The verdict of a new answer is on the screen before the charts are drawn."""
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QObject
@@ -10,7 +10,7 @@ from tests.app.explorer.waiting import wait
 
 
 class Paints(QObject):
-    """Notes the batch of the verdict whenever it is painted at full strength."""
+    """Records the batch of the verdict whenever it is painted at full opacity."""
 
     def __init__(self, window: Window, order: list[str]) -> None:
         super().__init__(window)
@@ -91,5 +91,5 @@ def test_showing_a_page_draws_no_chart_twice(
     while clock.elapsed() < 500:  # a second drawing would follow the first painting
         QCoreApplication.processEvents()
     size_now = float(chart.width()), float(chart.height())
-    assert drawn in ([], [size_now])  # none: the drawing has this size already
+    assert drawn in ([], [size_now])  # empty if the drawing has this size already
     window.resize(1280, 800)

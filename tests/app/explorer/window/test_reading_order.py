@@ -14,7 +14,7 @@ from tests.app.explorer.waiting import wait
 
 
 def stops(top: QWidget) -> Iterator[QWidget]:
-    """The visible widgets that take Tab, in its order."""
+    """The visible widgets that Tab reaches, in tab order."""
     widget = top.nextInFocusChain()
     while widget is not None and widget is not top:
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible():

@@ -79,7 +79,7 @@ def test_words_of_the_plan_have_the_menu_of_their_panel(planned: Window):
     assert QGuiApplication.clipboard().text() == view.words.text()[:5]
 
 
-def test_a_right_click_beside_an_open_menu_opens_the_menu_there(window: Window):
+def test_a_right_click_outside_an_open_menu_opens_the_menu_there(window: Window):
     right_click(window.verdict, QPointF(20, 30))
     assert opened().accessibleName() == f"Menu of {window.verdict.formulas()[0].name}"
     card = window.strip.cards[0]
@@ -93,7 +93,7 @@ def test_a_right_click_beside_an_open_menu_opens_the_menu_there(window: Window):
     assert QApplication.activePopupWidget() is None
 
 
-def test_a_right_click_beside_the_menu_of_a_lesson_opens_that_of_another(window: Window):
+def test_a_right_click_outside_the_menu_of_a_lesson_opens_that_of_another(window: Window):
     window.session.show("Lessons")
     QCoreApplication.processEvents()
     view = view_in(window, Lessons)

@@ -119,7 +119,7 @@ def test_a_shortcut_stored_under_a_former_name_still_applies():
 
 
 @pytest.mark.parametrize("size", [QSize(980, 700), QSize(1280, 800), QSize(1920, 1080)])
-def test_the_keys_fit_beside_each_other_on_the_window(size: QSize) -> None:
+def test_the_keys_dialog_fits_on_the_window(size: QSize) -> None:
     application()
     parent = QWidget()
     parent.resize(size)

@@ -1,4 +1,4 @@
-"""The status bar names work that takes long, until it ends."""
+"""The status bar names long work until it ends."""
 
 import re
 import threading
@@ -43,14 +43,15 @@ def test_a_message_is_not_replaced_when_work_ends(window: Window):
 
 
 def test_a_message_ends_with_the_time_of_the_simulation(window: Window):
-    """After a file that cannot be opened, the bar began with an empty label."""
+    """Regression: after a file that cannot be opened, the bar began with an empty label."""
     window.status.say("Reading odd.json (Esc cancels)")
     window.status.say("")
     assert window.status.activity.text().startswith("Simulated in ")
 
 
 def test_pages_with_their_own_question_hide_the_counts_of_the_scenario(window: Window):
-    """Beside a plan of five GPUs stood "474 ops, 180 kernels" of the scenario in Explore."""
+    """Regression: next to a plan of five GPUs, the bar showed "474 ops, 180 kernels" of the
+    scenario in Explore."""
     status = window.status
     wait(window.worker)
     window.session.show("Lessons")
@@ -125,7 +126,7 @@ def test_the_progress_of_a_long_activity_fits_into_a_small_window(window: Window
 def test_an_export_runs_in_the_background_is_named_and_can_be_cancelled(
     window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A report took 0.3 to 3 s, for which the window stood still."""
+    """Regression: the window froze for the 0.3 to 3 s that a report takes."""
     status, ended, path = window.status, threading.Event(), tmp_path / "report.html"
     monkeypatch.setattr(exporting, "ask_where", lambda *_: path)
 

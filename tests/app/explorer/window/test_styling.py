@@ -1,4 +1,5 @@
-"""A theme styles what is shown before the window paints again, and the rest before it is shown."""
+"""A new theme styles visible widgets before the window is repainted, and others before they are
+shown."""
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
@@ -24,7 +25,7 @@ def test_hidden_pages_follow_a_theme_later_and_before_they_are_shown(window: Win
     until(lambda: {*sheets(window).values()} == {before})  # the hidden pages of a new window
     window.toggle_theme()
     after = sheet(window.theme)
-    assert not window.updatesEnabled()  # no part is painted in the old theme beside a new one
+    assert not window.updatesEnabled()  # old and new theme never appear together
     until(lambda: window.updatesEnabled())
     now = sheets(window)
     assert now["Explore"] == now["strip"] == now["shelf"] == after != before

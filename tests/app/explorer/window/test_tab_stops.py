@@ -1,4 +1,4 @@
-"""Tab leads through what the user sees, and through all of it."""
+"""Tab reaches every control that the user sees, and no other."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,7 +12,7 @@ from tests.app.explorer.waiting import wait
 
 
 def stops(window: Window, page: str) -> list[QWidget]:
-    """The widgets that Tab leads to, from the window until one comes again."""
+    """The widgets that Tab reaches, from the window until one repeats."""
     window.session.show(page)
     wait(window.worker)
     window.resize(1600, 1000)

@@ -80,7 +80,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
         clock.start()
         while clock.elapsed() < 2 * GRACE_MS:
             QCoreApplication.processEvents()
-        for _ in range(20):  # a turn of the event loop may take longer than the grace
+        for _ in range(20):  # a turn of the event loop may take longer than the grace period
             QCoreApplication.processEvents()
         assert all(veil.dims for veil in veils)
         for label in (status.counted, status.sources, window.head.subject):
@@ -100,7 +100,7 @@ def test_stale_views_are_dimmed_at_once(window: Window, monkeypatch: pytest.Monk
     until(lambda: not any(panel.veil.dims for panel in in_view(window)))
 
 
-def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest.MonkeyPatch):
+def test_a_drag_does_not_postpone_the_dimming(window: Window, monkeypatch: pytest.MonkeyPatch):
     panels = in_view(window)
     until(lambda: not any(panel.veil.dims for panel in panels))
     with monkeypatch.context() as held:
@@ -108,7 +108,7 @@ def test_a_drag_does_not_put_the_dimming_off(window: Window, monkeypatch: pytest
         clock = QElapsedTimer()
         clock.start()
         batch = first = 3001  # no test that shares the window has an answer for these batches
-        # a move at each turn of the event loop, of which one may take longer than the grace
+        # a move at each turn of the event loop; one turn may take longer than the grace period
         while not clock.hasExpired(3 * GRACE_MS) or batch < first + 20:
             window.session.set_scenario(replace(FIRST, batch=batch), "batch", merge="batch")
             batch += 1
@@ -206,7 +206,7 @@ def test_a_control_replaces_the_equivalent_what_if(window: Window):
     assert window.verdict.answer.prediction.mode == "eager"
 
 
-def test_a_mode_of_the_compiler_stands_as_compiled(window: Window):
+def test_a_mode_of_the_compiler_is_shown_as_compiled(window: Window):
     # in a workspace whose views do not predict hundreds of compiled steps
     window.session.show("Lessons")
     window.session.set_scenario(apply(FIRST, "mode", {"to": "reduce-overhead"}), "mode")

@@ -94,7 +94,7 @@ def test_a_key_of_the_window_works_while_a_formula_stands_there(
     Scenario("gpt2", gpu="l40s", training=True, optimizer="sgd", mode="cuda_graph"),
     apply(apply(Scenario("vit-b16", sizes={"depth": 6}), "bandwidth", {"times": 2.0}), "no_python"),
 ])  # fmt: skip
-def test_a_copied_command_asks_the_same(scenario: Scenario):
+def test_a_copied_command_predicts_the_same(scenario: Scenario):
     words = as_command(scenario).split()
     assert words[:2] == ["ridgepoint", "predict"]
     options: dict[str, object] = {"network": words[2], "whatifs": [], "size": []}

@@ -37,7 +37,8 @@ def test_shares_by_hand():
 
 
 def test_times_are_compared_by_their_logarithms():
-    """One multiplies by 16 (two steps of 4), Other by 4: variances are as 4² to 2²; no rest."""
+    """One multiplies by 16 (two steps of 4), Other by 4: the variances are in the ratio 4² : 2²,
+    without a rest."""
     table = _table([1, 4, 16, 64], [0, 0, 1, 1], [0, 1, 0, 1])
     result = importance(table, "Time", np.ones(4, bool))
     assert result.shares == pytest.approx({"One": 0.8, "Other": 0.2})
@@ -130,7 +131,7 @@ def test_commands_and_the_menu_make_the_same_choices(shown: Any, side: Side):
 
 
 def test_lines_that_groups_share_have_no_colour_of_a_group(shown: Any, side: Side):
-    """Between batch and GPU every mode has the same lines; behind its own axis each has others."""
+    """Between batch and GPU all modes have the same lines; after the axis of modes they differ."""
     view: Combinations = shown(Combinations, (side,), size=(1400, 600))
     view.explain.group("Mode")
     canvas, table = view.canvas, view.canvas.table

@@ -273,7 +273,7 @@ def test_lines_that_run_together_are_drawn_once() -> None:
     assert [s.y1() for s in segments([0.0, 1.0], many)] == [0, 3, 6, 9]
 
 
-def test_numbers_stand_whole_and_titles_apart_in_a_narrow_panel(shown: Any, side: Side) -> None:
+def test_numbers_are_whole_and_titles_apart_in_a_narrow_panel(shown: Any, side: Side) -> None:
     canvas = shown(Combinations, (side,), size=(540, 400)).canvas
     table, spaces = canvas.table, canvas.spacing
     assert spaces.xs[0] == OUTSIDE and spaces.xs[-1] == canvas.width() - OUTSIDE

@@ -28,7 +28,7 @@ NAMES = ["batch", "gpu", "mode", "host_speed", "bandwidth"]
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch):
-    """The numbers of rows of each sweep; no combination is known, and all parts are shown."""
+    """The number of rows of each sweep; no combination is cached, and all parts are shown."""
     counts: list[int] = []
 
     def counted(*args: Any, **kwargs: Any) -> Any:

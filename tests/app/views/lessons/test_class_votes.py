@@ -1,4 +1,4 @@
-"""A class answers before the result is shown, and its answers stay visible beside the result."""
+"""A class answers before the result is shown, and its answers stay visible next to the result."""
 
 from pathlib import Path
 from typing import Any

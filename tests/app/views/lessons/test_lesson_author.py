@@ -1,4 +1,4 @@
-"""A lesson is shown beside its text while it is written; opened files are shown too."""
+"""A lesson is shown next to its text while it is written; opened files are shown too."""
 
 from pathlib import Path
 from typing import Any

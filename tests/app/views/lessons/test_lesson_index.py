@@ -1,4 +1,4 @@
-"""The list of lessons: what it says of each, and what can be done from it."""
+"""The list of lessons: the texts about each lesson, and the actions of the list."""
 
 from pathlib import Path
 from typing import Any

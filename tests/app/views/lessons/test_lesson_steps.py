@@ -1,4 +1,4 @@
-"""The steps of a lesson have room for their names, or show that of the current step alone."""
+"""The steps of a lesson show their names, or only the current step's name if room is short."""
 
 from typing import Any
 

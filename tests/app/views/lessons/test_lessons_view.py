@@ -194,7 +194,7 @@ def test_shares_are_guessed_in_points(view: Lessons):
 
 
 def test_each_marker_counts_as_a_prediction(view: Lessons):
-    """Two markers of which one was good counted as "0 of 1 predictions"."""
+    """Regression: two markers, one of them good, counted as "0 of 1 predictions"."""
     view.turn_to(1)
     attempt = attempted(view)
     attempt.put(2048, 1.0)

@@ -41,7 +41,7 @@ def last(change: PartChange) -> Applied:
 
 
 def block_of(parts: dict[str, ModuleNode]) -> ModuleNode:
-    """The node of the two equal blocks."""
+    """The node of the two identical blocks."""
     return next(part for part in parts.values() if len(part.modules) == 2)
 
 

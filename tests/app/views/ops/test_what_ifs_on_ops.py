@@ -118,7 +118,7 @@ def test_what_ifs_that_a_row_refuses_have_reasons(gpt: Side, resnet: Side) -> No
 
 
 def test_the_menu_of_an_op_states_a_reason_once(gpt: Side) -> None:
-    """Thirteen of its sixteen entries repeated that gelu is one op."""
+    """Regression: thirteen of its sixteen entries repeated that gelu is one op."""
     p = gpt.prediction
     parts = parts_of(groups(p, "op"), group_of(gpt, "op", "gelu"), p)
     entries = part_entries(row_choices(parts, GPT, p), lambda _: None)

@@ -1,4 +1,4 @@
-"""The regime map's cursor, the sweeps and choices beside it, and goal seek."""
+"""The regime map's cursor, the sweeps and choices next to it, and goal seek."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,7 +38,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 
 
-def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
+def test_arrows_move_the_cursor_and_enter_predicts(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
@@ -59,7 +59,7 @@ def test_arrows_move_the_cursor_and_enter_asks(shown: Any, side: Side) -> None:
     assert view.map.spot[0] == 0
 
 
-def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
+def test_a_drag_is_one_request_at_its_end(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
@@ -73,7 +73,7 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     assert emitted == [Scenario("mlp-tiny", batch=4)]
     pointer(view.map, kinds.MouseButtonPress, QPointF(2, 2))
     pointer(view.map, kinds.MouseButtonRelease, QPointF(2, 2))
-    assert len(emitted) == 1  # beside the map
+    assert len(emitted) == 1  # next to the map
     pointer(view.map, kinds.MouseMove, view.map.pixel((7, 3)))
     card = view.map.card()
     assert card is not None and card.head == "Batch 128, host speed 1"
@@ -81,7 +81,7 @@ def test_a_drag_asks_once_where_it_ends(shown: Any, side: Side) -> None:
     assert card.rows[0][0] == "Time, 80%" and card.rows[0][1].startswith(time)
 
 
-def test_a_click_in_a_sweep_asks_too(shown: Any, side: Side) -> None:
+def test_a_click_in_a_sweep_is_a_request_too(shown: Any, side: Side) -> None:
     view = shown(RegimeMap, (side,), size=WIDE)
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)

@@ -187,7 +187,7 @@ def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
     assert seen and all(part.level == 0 and not part.done for part in seen)
     lines = [len(part.y.values) for part in seen]
     assert lines == sorted(set(lines)) and lines[-1] < len(fine.y.values)
-    for part in seen:  # each is a map of its own over the whole axes, at the scenario's point
+    for part in seen:  # each part is a map over the whole axes, with the scenario's point
         assert part.y.values[0] == fine.y.values[0] and part.y.values[-1] == fine.y.values[-1]
         assert part.spot(4, 64) is not None
     assert view.map.home == seen[-1].spot(4, 64)

@@ -59,7 +59,7 @@ def canvas_of(step: Lanes, ratio: int) -> TimelineCanvas:
 
 def draw(canvas: TimelineCanvas) -> None:
     low, high = canvas.span
-    canvas.span = low, high * (1 + 1e-12)  # so that the drawing is made again
+    canvas.span = low, high * (1 + 1e-12)  # forces a new drawing
     canvas.redraw()
     canvas.grab()
 

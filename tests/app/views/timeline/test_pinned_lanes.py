@@ -33,7 +33,7 @@ def test_only_predicted_sides_have_pinned_lanes(side: Side, variant: Side) -> No
 
 
 def test_pins_follow_their_scenarios_when_one_is_removed() -> None:
-    """Of A to D, B is removed: C becomes B, and D becomes C."""
+    """After B of A to D is removed, C becomes B, and D becomes C."""
     pins = (*(Pin("gpu", letter) for letter in "ABCD"), Pin("rank", "3"))
     names = [pin.name for pin in without_side(pins, "ABCD", 1)]
     assert names == ["GPU of A", "GPU of B", "GPU of C", "rank 3"]

@@ -244,7 +244,7 @@ def test_a_step_without_kernels(shown: Any, side: Side) -> None:
     assert view.canvas.over is None
 
 
-def test_idle_in_words(tiny_prediction: Prediction) -> None:
+def test_idle_time_as_text(tiny_prediction: Prediction) -> None:
     p = replace(tiny_prediction, period_s=5e-3, gpu_busy_s=3.5e-3, idle=Idle(1.46e-3, 0.0))
     assert idle_words(p) == ("GPU idle 1.50 ms: 1.46 waiting for the host, 0.0400 between kernels")
     assert idle_words(replace(p, idle=Idle(1e-3, 4.6e-4))) == (

@@ -81,9 +81,9 @@ def test_a_gpu_without_a_file_gets_a_template(
     assert find().sheet == "geforce_rtx_6090_d"
 
 
-def test_a_broken_sheet_is_named(no_user_files: Path) -> None:
+def test_a_broken_data_sheet_is_reported(no_user_files: Path) -> None:
     (no_user_files / "mine.toml").write_text("name = ")
-    with pytest.raises(InputError, match=r"mine\.toml: not TOML: .*correct or remove"):
+    with pytest.raises(InputError, match=r"mine\.toml: not TOML: .*Correct or remove"):
         sheet("NVIDIA Nothing")
 
 

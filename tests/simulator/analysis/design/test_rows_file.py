@@ -219,7 +219,7 @@ def test_parts_of_an_ended_process_are_predicted_again(path: Path):
     assert sorted(held(path)[0]) == list(range(80))
 
 
-def test_an_engine_that_brings_nothing_more_ends_the_sweep(path: Path):
+def test_an_engine_without_further_rows_ends_the_sweep(path: Path):
     """Two chunks of 16, then none: their rows stay, and another engine finishes."""
     engine = Dying(brings=2, deaths=1)
     with RowsFile(path, SMALL) as file, pytest.raises(InputError) as error:

@@ -77,7 +77,7 @@ def test_a_kernel_takes_calls_that_meet_its_needs(changes: dict[str, Any], taker
 @pytest.mark.parametrize(
     ("capability", "changes", "chosen"),
     [
-        # cuDNN is tried first on Hopper and data-centre Blackwell alone
+        # cuDNN is tried first only on Hopper and data-centre Blackwell
         (HOPPER, {}, "cudnn"), ((10, 0), {}, "cudnn"), ((12, 0), {}, "flash"),
         (AMPERE, {}, "flash"), ((8, 9), {}, "flash"),
         (AMPERE, {"mask": MASK}, "efficient"), (HOPPER, {"mask": MASK}, "cudnn"),
@@ -92,7 +92,7 @@ def test_the_first_that_can_is_chosen(
     assert choose(call(capability, **changes)) == chosen
 
 
-def test_a_call_asks_for_nothing_unless_told() -> None:
+def test_attention_has_no_options_by_default() -> None:
     plain = Attention(AMPERE, qkv(), qkv(), qkv())
     assert (plain.mask, plain.causal, plain.grouped, plain.learned) == (None, False, False, False)
     assert (plain.heads, plain.widths) == ((8, 8, 8), (64, 64, 64))

@@ -78,7 +78,7 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
     assert sums([fill]) == [("fill", 0, 0, 320, 80)]
     # [16, 8]·[8, 7]; its product with y, summed in rows; added to 16 results
     product = ("gemm", 1792, 512 + 224, 448, 896)
-    # unrolled along dimension 1 of the result, which W has as its first
+    # unrolled along dimension 1 of the result, the first one of W
     assert sums(slices) == [
         product,
         ("reduction", 224, 448 + 448, 64, 336),

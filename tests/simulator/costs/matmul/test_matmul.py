@@ -227,7 +227,7 @@ def test_products_of_the_host_divide_what_is_split(
     assert sum(work.flops for work in products) == 2 * 4 * sizes[0] * sizes[1] * sizes[2]
 
 
-def test_mv_and_dot_are_bound_by_memory() -> None:
+def test_mv_and_dot_are_memory_bound() -> None:
     f32 = "float32"
     (mv,) = launched(sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32)))
     # 2·8·16 = 256; (8·16 + 16)·4 = 576

@@ -1,4 +1,4 @@
-"""Products with integer weights, of which one kernel loads the packed bytes."""
+"""Products with integer weights in one kernel, which loads the packed bytes."""
 
 from __future__ import annotations
 

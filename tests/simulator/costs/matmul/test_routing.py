@@ -27,7 +27,7 @@ def test_one_group_has_all_rows() -> None:
     assert isinstance(row_tiles(5, 8, 128), float)
 
 
-def test_many_points_are_as_one_by_one() -> None:
+def test_many_points_equal_single_points() -> None:
     rows = np.arange(1, 4000, 37)
     every = np.zeros(rows.size)
     for tiles, points in walked(lambda numbers: row_tiles(numbers[0], 8, 16), rows[None]):

@@ -49,7 +49,7 @@ def test_launches(numels: list[int], depth: int, launches: int) -> None:
 
 def test_tensors_of_each_launch() -> None:
     # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
-    # second tensor is no multiple of 4
+    # second tensor is not a multiple of 4
     assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [
         (320 * CHUNK, 320, CHUNK, CHUNK),
         (5, 1, 5, 5),

@@ -75,7 +75,7 @@ def test_both_directions() -> None:
     assert [w.dims["k"] for w in works if w.family == "rnn_input"] == [32, 32, 96, 96]
 
 
-def test_dropout_stands_between_layers_when_training() -> None:
+def test_dropout_is_between_layers_in_training() -> None:
     assert [w.family for w in lstm(dropout=0.1)].count("pointwise") == 0
     works = lstm(dropout=0.1, train=True)
     assert [w.family for w in works] == ["rnn_input", "rnn", "pointwise", "rnn_input", "rnn"]
@@ -160,7 +160,7 @@ def test_cell_backwards_sum_their_biases() -> None:
     assert (bias.read_bytes, bias.write_bytes) == (12288, 768)
 
 
-def test_weights_that_are_no_views_of_a_buffer_are_copied_into_one() -> None:
+def test_weights_that_are_not_views_of_a_buffer_are_copied_into_one() -> None:
     """In bfloat16: zeros for all weights, then a copy of each, before the products."""
     weights = [((192, 32), "float16"), ((192, 48), "float16")]
     op = sig(

@@ -141,7 +141,7 @@ def test_forward_kernels(cols: int, dtype: str, variant: str) -> None:
     ("cols", "dtype", "variant", "shared"),
     [
         (1024, "float16", "warp_backward", None),
-        (1227, "bfloat16", "block_backward", False),  # no multiple of 8
+        (1227, "bfloat16", "block_backward", False),  # not a multiple of 8
         (1600, "bfloat16", "block_backward", True),
         (21760, "float32", "block_backward", False),  # 87 KB do not fit
     ],

@@ -78,7 +78,7 @@ def test_other_dtypes_run_in_aten(dtype: str) -> None:
     assert (work.flops, work.instructions) == (2 * 4 * 100 * 64 * 9, 4 * 100 * 64 * 9)
 
 
-def test_one_stride_stands_for_all_dimensions() -> None:
+def test_one_stride_applies_to_all_dimensions() -> None:
     x = ((4, 64, 14, 14), "float16")
     out, weight = ((4, 64, 7, 7), "float16"), ((64, 1, 3, 3), "float16")
     for stride in (2, [2], [2, 2]):

@@ -129,7 +129,7 @@ def test_grid_sampler_reads_its_grid() -> None:
         grid=grid,
     )
     assert [w.family for w in works] == ["fill", "resample"]
-    # a cube has 8 corners, the nearest of which is one, and a multiply-add for each
+    # a cube has 8 corners, or 1 for the nearest mode, and a multiply-add for each
     cube, small = ((1, 2, 4, 4, 4), F32), ((1, 2, 2, 2, 2), F32)
     grid = ((1, 2, 2, 2, 3), F32)
     for mode, corners in ((0, 8), (1, 1)):

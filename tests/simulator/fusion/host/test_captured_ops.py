@@ -1,4 +1,4 @@
-"""Which ops a CUDA graph captures, and what the host does where no graph launches a kernel."""
+"""Which ops a CUDA graph captures, and the host's work where no graph launches a kernel."""
 
 from __future__ import annotations
 

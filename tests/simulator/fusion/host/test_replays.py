@@ -176,7 +176,7 @@ def test_replaying_twice_is_replaying_once():
     assert as_run(run, H200, REPLAY, profile()) is run
 
 
-def test_many_steps_at_once_say_the_same():
+def test_simulated_steps_equal_the_prediction():
     step = traced(Block(), X, training=True)
     p = predict_trace(step, mode=REPLAY)
     table, refused = simulated([Step(step, H200, host(), profile(), REPLAY)])
@@ -202,8 +202,8 @@ def test_a_graph_waits_for_no_room_in_the_queue():
 
 
 def test_eager_temporaries_need_memory_beside_the_graphs_pool():
-    """Eager temporaries of the optimizer need memory beside the pool, and do not reuse that of the
-    activations.
+    """Eager temporaries of the optimizer need memory in addition to the pool, and do not reuse that
+    of the activations.
     """
     step = traced(Block(), X, training=True)
     captured, plan = replays(step)

@@ -88,7 +88,7 @@ def test_few_rows_are_summed_apart() -> None:
     assert names == ["fused.reduction.default"] * 4
 
 
-def test_of_many_results_none_is_split() -> None:
+def test_none_of_many_results_is_split() -> None:
     assert parts(64 * 132 - 1, 512, False, H200) == 4  # 512 / (4 · 32)
     assert parts(64 * 132, 512, False, H200) == 1
     assert parts(100, 32, False, H200) == 1

@@ -17,7 +17,7 @@ CARDS = {"h200": 132, "a100_sxm_80": 108}
 
 @pytest.fixture(params=CARDS)
 def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A card, whose units torch then reads as those of its device."""
+    """A card whose number of units torch reads as that of its device."""
     properties = SimpleNamespace(
         multi_processor_count=CARDS[request.param],
         warp_size_or_default=32,
@@ -29,7 +29,8 @@ def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def of_torch(rows: int, cols: int, inner: bool, units: int) -> int:
-    """With the cases of `Reduction.num_splits` (torch/_inductor/ir.py) that come first."""
+    """torch's split factor, after the special cases of `Reduction.num_splits`
+    (torch/_inductor/ir.py)."""
     if rows > 1 and (cols <= 32 or rows >= units * 2 * 32):
         return 1
     return choices.InductorChoices.reduction_split_factor(
@@ -43,8 +44,8 @@ def sizes(units: int) -> list[tuple[int, int]]:
         (round(2 ** chance.uniform(0, 13)), round(2 ** chance.uniform(4, 24))) for _ in range(250)
     ]
     smooth = [(2 ** chance.randint(0, 9), 3 * 5 * 2 ** chance.randint(4, 20)) for _ in range(100)]
-    # The borders: results and elements from which a reduction is split, and 32 and 512 elements for
-    # each of 2,048 threads of a unit.
+    # The thresholds: results and elements from which a reduction is split, and 32 and 512 elements
+    # for each of 2,048 threads of a unit.
     rows = [(n, 2**20) for n in (2 * units - 1, 2 * units, 64 * units - 1, 64 * units)]
     cols = [(n, size) for n in (1, 7, 4 * units) for size in (31, 32, 33, 8191, 8192, 8193)]
     threads = [

@@ -117,7 +117,7 @@ def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -
     assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
 
 
-def test_of_a_window_above_25_the_places_stay_numbers() -> None:
+def test_places_in_windows_above_25_stay_numbers() -> None:
     (pool,) = launches(step(Pooled(8), torch.zeros(4, 8, 16, 16)), "forward", "max_pool2d")
     assert sizes(pool)[1] == [128 * 4, 128 * 8]  # 4 · 8 · 2 · 2 = 128
 

@@ -119,7 +119,7 @@ def test_ops_outside_the_patterns_stay_separate(weigh: Weigh) -> None:
     assert launches(step(weigh)) == APART
 
 
-def test_neither_are_scaled_queries_and_float32() -> None:
+def test_scaled_queries_and_float32_are_not_replaced() -> None:
     assert launches(step(plain, scale=0.125)) == APART
     assert CALL not in launches(step(with_zero_exponentials, torch.float32))
 

@@ -106,7 +106,7 @@ def test_only_full_precision_leaves_its_bias_to_the_activation(
     assert names == [f"aten.{name}.default", "fused.pointwise.default"]
 
 
-def test_none_is_the_trace_itself() -> None:
+def test_fusion_none_returns_the_trace_itself() -> None:
     step = of(Chain(), torch.zeros(8))
     assert fused(step, H200, "none").trace is step
 
@@ -120,7 +120,7 @@ def test_an_unknown_level_is_refused() -> None:
     )
 
 
-def test_kernels_are_as_many_as_inductor_makes() -> None:
+def test_the_number_of_kernels_is_that_of_inductor() -> None:
     """Triton kernels of one step as torch 2.11's Inductor launched them on an H200
     (calibration/measurements/h200_sxm/compiled.jsonl.gz)."""
     measured = {

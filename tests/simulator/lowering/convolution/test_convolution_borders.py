@@ -1,4 +1,5 @@
-"""Borders of cuDNN's choices as they were observed: the last convolution on each side of each."""
+"""Thresholds of cuDNN's choices as observed: the last convolution on each side of each
+threshold."""
 
 from __future__ import annotations
 

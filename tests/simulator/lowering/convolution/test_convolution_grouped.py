@@ -75,7 +75,7 @@ def test_on_volta_each_tap_of_a_group_fills_steps_of_32_channels() -> None:
 @pytest.mark.parametrize(
     ("n", "groups", "side", "stride", "recorded"),
     [
-        (8, 6, 16, 1, (1, 1)),  # NFNet-L0, of whose groups each has 64 channels
+        (8, 6, 16, 1, (1, 1)),  # NFNet-L0, whose groups have 64 channels each
         (8, 6, 8, 1, (1, 6)),
         (8, 6, 16, 2, (6, 1)),
         (8, 2, 32, 1, (1, 1)),

@@ -1,4 +1,4 @@
-"""Borders of cuDNN's choices for 1×1 convolutions as they were observed."""
+"""Thresholds of cuDNN's choices for 1×1 convolutions as observed."""
 
 from __future__ import annotations
 

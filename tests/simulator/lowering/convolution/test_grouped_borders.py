@@ -1,4 +1,4 @@
-"""Borders between grouped and depthwise kernels, and the sizes of kernels that join groups."""
+"""Thresholds between grouped and depthwise kernels, and the sizes of kernels that join groups."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def test_a_filter_as_large_as_its_image_sums_over_all_of_it() -> None:
     image, weight, main = kernels(op)  # one pixel is not converted back
     assert [image.family, weight.family] == ["layout", "layout"]
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_covering", 25_088)  # 512·7·7
-    # 32 tiles, each of (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes a clock of 1.98 GHz:
-    # 481 µs. Recorded: 476 µs, beside 245 µs of conversions
+    # 32 tiles, each of (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes a clock of 1.98 GHz: 481
+    # µs. Recorded: 476 µs, plus 245 µs of conversions
     assert seconds(op) == pytest.approx(723e-6, rel=0.05)
 
 

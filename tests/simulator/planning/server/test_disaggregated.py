@@ -189,7 +189,7 @@ def answer() -> Plan:
     return plan(SPEC)
 
 
-def test_a_plan_weighs_servers_apart_beside_servers_that_do_both(answer: Plan):
+def test_a_plan_compares_separate_pools_with_servers_that_do_both(answer: Plan):
     apart = [row for row in answer.rows if row.pools]
     assert [row.count for row in apart] == [2, 4]
     row = apart[1]

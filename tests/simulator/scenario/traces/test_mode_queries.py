@@ -76,7 +76,9 @@ def test_a_network_of_a_file_runs_in_the_scenarios_mode(tmp_path: Path) -> None:
     assert asks == ["eager", "eager", "eager"]  # networks of the catalogue do not query the mode
 
 
-def test_a_network_that_does_not_ask_is_traced_once(tmp_path: Path, runs: list[str]) -> None:
+def test_a_network_that_does_not_query_the_mode_is_traced_once(
+    tmp_path: Path, runs: list[str]
+) -> None:
     predictions = by_mode(written(tmp_path, "pass"))
     assert runs == ["eager"]
     assert [p.trace.asked for p in predictions] == [[], [], []]
@@ -92,7 +94,7 @@ def test_the_first_run_serves_the_others(tmp_path: Path, runs: list[str]) -> Non
 def test_a_network_that_queries_the_mode_is_traced_for_each_mode(
     tmp_path: Path, runs: list[str]
 ) -> None:
-    """The network tests a mask in eager mode only, so that a graph can be captured."""
+    """The network tests a mask only in eager mode, so that a graph can be captured."""
     condition = (
         "assert torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing() "
         "or x.sum().item()"
@@ -103,7 +105,7 @@ def test_a_network_that_queries_the_mode_is_traced_for_each_mode(
     assert not compiled.trace.breaks
 
 
-def test_it_asks_at_some_sizes_alone(tmp_path: Path, runs: list[str]) -> None:
+def test_a_network_may_query_the_mode_at_some_sizes_only(tmp_path: Path, runs: list[str]) -> None:
     network = written(
         tmp_path,
         "x = x.exp() if len(x) > 4 and torch.cuda.is_current_stream_capturing() else x",

@@ -156,7 +156,7 @@ def test_a_function_that_torch_overrides_is_counted_once() -> None:
 
 
 class Far(nn.Module):
-    """Calls one function, `between` others, and the first once more, before an op."""
+    """Calls one function, `between` others, and the first one again, before an op."""
 
     def __init__(self, between: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from app.explorer.window.dialogs.palette import (
 from app.widgets.drawing import application
 
 
-def test_letters_in_their_order_tell_words():
+def test_letters_in_order_match_words():
     assert score("What-if: CUDA graph", "cudag") is not None
     assert score("What-if: CUDA graph", "gc") is None
     best = min(

@@ -223,7 +223,8 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
 
 
 def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
-    """Cost, batch and time take 64 + 50 + 56 pixels beside the names, the limits and the regime."""
+    """Cost, batch and time take 64 + 50 + 56 pixels, next to the names, the limits and the
+    regime."""
     assert planned.width() == 1280
     planned.layout_.reset()
     QCoreApplication.processEvents()
@@ -243,7 +244,7 @@ def test_a_window_of_1600_pixels_has_room_for_cost_batch_and_time(planned: Windo
     QCoreApplication.processEvents()
 
 
-def test_a_wide_window_shows_the_shelf_beside_a_plan(planned: Window):
+def test_a_wide_window_shows_the_shelf_next_to_a_plan(planned: Window):
     shelf, inspector = planned.beside
     for wide, visible in ((1920, True), (1280, False)):
         planned.resize(wide, 800)

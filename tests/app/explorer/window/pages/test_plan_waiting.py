@@ -30,7 +30,7 @@ def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Wind
 
 
 def test_progress_leaves_out_the_best_candidate_before_it_is_cut() -> None:
-    """It read "best so far 1 ×….56 USD an hour" in a window of 1,280 pixels."""
+    """Regression: it read "best so far 1 ×….56 USD an hour" in a window of 1,280 pixels."""
     application()
     verdict = PlanVerdict(DARK)
     whole = "planned 4 of 14; best so far 1 × B200 SXM, eager, 5.56 USD an hour, about 15 s left"

@@ -1,4 +1,4 @@
-"""Subtitles of the pages lose whole clauses where there is little room."""
+"""Page subtitles drop whole clauses if there is little room."""
 
 import pytest
 from PySide6.QtCore import QCoreApplication
