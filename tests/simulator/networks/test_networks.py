@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from simulator.networks.catalogue import CATALOGUE, build, network
+from simulator.networks.catalogue import CATALOGUE, build
 from simulator.networks.images.swin import from_windows, to_windows
-from simulator.networks.output import Output
 from simulator.networks.sequences.mamba2 import scan
 from tests.ci_cases import KINDS, others_slow
 
@@ -120,7 +119,6 @@ SEQ = 10  # not a multiple of Mamba's chunk of 4, so that the padding also runs
 TRAINS = [name for name, entry in CATALOGUE.items() if entry.trains]
 # The number of tokens of an expert depends on data, which a meta tensor does not have.
 DATA_DEPENDENT = ("mixtral", "mixtral-small")
-ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
 
 
 def tiny(name: str) -> nn.Module:
@@ -147,41 +145,17 @@ def test_bert_encoder_and_pooler_are_the_published_110_million() -> None:
     assert sum(p.numel() for p in body) == 109_482_240
 
 
-@pytest.mark.parametrize("layers", [4, pytest.param(None, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", others_slow(ON_META, KINDS))
-def test_runs_on_meta(name: str, layers: int | None) -> None:
-    """Up to 4 of its layers (of DeepSeek-V3 three dense and one of experts); all are `slow`."""
-    entry = network(name)
-    seq = None if entry.seq is None else 32
-    many = name.startswith("deepseek-v3") or entry.sizes.get("layers", 0) > 4
-    few = layers is not None and many
-    with torch.device("meta"):
-        module = build(name, layers=layers) if few else build(name)
-        if "experts" in entry.sizes:  # torch's rule for grouped products on meta takes bf16 only
-            module = module.to(torch.bfloat16)
-        logits = module.eval()(*inputs(module, seq))
-        assert logits.is_meta and logits.shape[0] == 2
-        if entry.trains:
-            output = module.train()(*inputs(module, seq, training=True))
-            assert isinstance(output, Output)
-            assert output.logits.shape == logits.shape and output.loss.shape == ()
-            output.loss.backward()
-            assert [n for n, p in module.named_parameters() if p.grad is None] == []
+WHOLE, HALF = ([(name, t) for name in CATALOGUE] for t in (torch.float32, torch.bfloat16))
+KINDS_IN_HALF = [(name, torch.bfloat16) for name in KINDS]
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    others_slow(
-        [(name, dtype) for name in CATALOGUE for dtype in ("float32", "bfloat16")],
-        [(name, "float32") for name in CATALOGUE] + [(name, "bfloat16") for name in KINDS],
-    ),
-)
-def test_tiny_infers_finite_numbers(name: str, dtype: str) -> None:
-    module = tiny(name).to(getattr(torch, dtype)).eval()
+@pytest.mark.parametrize(("name", "dtype"), WHOLE + others_slow(HALF, KINDS_IN_HALF), ids=str)
+def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
+    module = tiny(name).to(dtype).eval()
     with torch.no_grad():
         arguments = inputs(module, SEQ)
         if name in ("chain", "multiply-adds"):  # no parameter says its dtype
-            arguments = tuple(x.to(getattr(torch, dtype)) for x in arguments)
+            arguments = tuple(x.to(dtype) for x in arguments)
         logits = module(*arguments)
     assert logits.dtype == dtype and logits.isfinite().all()
 

@@ -1,0 +1,34 @@
+"""Networks of the catalogue on tensors of the meta device, which have no data."""
+
+import pytest
+import torch
+
+from simulator.networks.catalogue import CATALOGUE, build, network
+from simulator.networks.output import Output
+from tests.ci_cases import KINDS, others_slow
+from tests.simulator.networks.test_networks import DATA_DEPENDENT, inputs
+
+ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
+SHALLOW = [(name, 4) for name in KINDS if name in ON_META]
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"), SHALLOW + others_slow([(name, None) for name in ON_META], [])
+)
+def test_runs_on_meta(name: str, layers: int | None) -> None:
+    """Up to 4 layers of some networks; all layers of all of them are `slow`."""
+    entry = network(name)
+    seq = None if entry.seq is None else 32
+    few = layers is not None and entry.sizes.get("layers", 0) > layers
+    with torch.device("meta"):
+        module = build(name, layers=layers) if few else build(name)
+        if "experts" in entry.sizes:  # torch's rule for grouped products on meta takes bf16 only
+            module = module.to(torch.bfloat16)
+        logits = module.eval()(*inputs(module, seq))
+        assert logits.is_meta and logits.shape[0] == 2
+        if entry.trains:
+            output = module.train()(*inputs(module, seq, training=True))
+            assert isinstance(output, Output)
+            assert output.logits.shape == logits.shape and output.loss.shape == ()
+            output.loss.backward()
+            assert [n for n, p in module.named_parameters() if p.grad is None] == []
