@@ -50,15 +50,14 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         load = load_of(each, cluster.gpu, profile)
         columns[rank] = at_highest_clock(each, load)
         own = plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
-        slower = under_limit(
-            each, load, cluster.gpu, host, exchange(_collectives(each), own, cluster)
-        )
+        if mode == "cuda_graph":
+            own = _captured(own, profile)
+        moved = exchange(_collectives(each), own, cluster)
+        slower = under_limit(each, load, cluster.gpu, sum(own.host_s) + own.tail_s, moved)
         if slower is not None:
             columns[rank] = slower
             own = replace(own, seconds=kernel_seconds(each, slower.duration_s))
         plans.append(own)
-    if mode == "cuda_graph":
-        plans = [_captured(each, profile) for each in plans]
     machine = Machine(
         latency_s=host.latency_s,
         gap_s=profile.gap_s if mode == "eager" else profile.graph_gap_s,

@@ -117,8 +117,9 @@ def as_run(step: Trace | Fused, gpu: GPU, mode: str, profile: Profile) -> Trace 
 def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Columns:
     """Seconds of each kernel at the step's clock under the card's power limit, without
     collectives."""
-    load = load_of(plan, gpu, profile)
-    return under_limit(plan, load, gpu, host, NO_EXCHANGE) or at_highest_clock(plan, load)
+    load, launched = load_of(plan, gpu, profile), plan.by(host)
+    host_s = float(launched.host_s.sum() + launched.tail_s)
+    return under_limit(plan, load, gpu, host_s, NO_EXCHANGE) or at_highest_clock(plan, load)
 
 
 def at_highest_clock(plan: LaunchPlan, load: Load) -> Columns:
@@ -127,14 +128,13 @@ def at_highest_clock(plan: LaunchPlan, load: Load) -> Columns:
 
 
 def under_limit(
-    plan: LaunchPlan, load: Load, gpu: GPU, host: Host, exchange: Exchange
+    plan: LaunchPlan, load: Load, gpu: GPU, host_s: float, exchange: Exchange
 ) -> Columns | None:
-    """Seconds of each kernel at the step's clock under the card's power limit; None if the limit
-    does not slow it."""
-    card, launched = supply(gpu), plan.by(host)
+    """Seconds of each kernel at the clock under the card's power limit of a step with `host_s` of
+    host work; None if the limit does not slow it."""
+    card = supply(gpu)
     if card is None:
         return None
-    host_s = float(launched.host_s.sum() + launched.tail_s)
     settled = card.settle(load, host_s, 0.0, exchange)
     if not settled.is_slower:
         return None
