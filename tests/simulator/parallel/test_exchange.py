@@ -2,14 +2,19 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torch.distributed as dist
 
 from calibration.cases.steps.parallel import STEPS
 from calibration.validate.predicted_steps import predicted
+from simulator import predict_step
 from simulator.cluster import cluster
+from simulator.hardware.host import host
 from simulator.parallel.exchange import exchange, exposed_s
 from simulator.parallel.plan import RankPlan, Transfer
 from simulator.records import Collective
@@ -94,3 +99,27 @@ def test_experts_run_at_the_clock_that_their_exchanges_leave() -> None:
     assert predicted(step, cluster("4xh200")).period_s == pytest.approx(
         rows[27]["period_s"], rel=0.02
     )
+
+
+def test_the_clock_of_a_captured_step_does_not_depend_on_the_host() -> None:
+    """A host of ten times the work would leave the card idle, and its clock high, but only once in
+    the capture."""
+
+    def make(rank: int, world_size: int) -> Callable[[], None]:
+        a = torch.empty(8192, 8192, dtype=torch.bfloat16, device="cuda")
+
+        def step() -> None:
+            for _ in range(4):
+                dist.all_reduce((a @ a)[:1])
+
+        return step
+
+    products_s = [
+        max(k.duration_s for k in predicted_on.ranks[0].kernels if k.collective is None)
+        for predicted_on in (
+            predict_step(make, "2xh200", host=each, mode="cuda_graph")
+            for each in (host(), host().slower(100))
+        )
+    ]
+    assert products_s[0] > 1.2 * 2 * 8192**3 / 989e12  # slower than at the peak's clock
+    assert products_s[1] == pytest.approx(products_s[0], rel=1e-9)
