@@ -1,8 +1,8 @@
 """How torch.compile and autocast treat an op, in addition to its cost: one row per op.
 
 The traits of an op without a row follow from its cost. The families of its works give its kind, and
-each FLOP takes one issue slot in a generated kernel. It is not computed again in the backward pass,
-and autocast leaves its operands as they are.
+each FLOP takes one issue slot in a generated kernel. Such an op is not computed again in the
+backward pass, and autocast leaves its operands as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Traits(NamedTuple):
 
     kind       the generated kernel: a loop over elements, a reduction, or a library call
     slots      issue slots per element in a generated kernel, without loads and stores
-    row_slots  issue slots per element of an op over rows, if a row stays in registers, and if the
-               kernel loops along it
+    row_slots  issue slots per element of an op over rows: first if a row stays in registers, then
+               if the kernel loops along it
     triton     an element as a Triton expression of the arguments that it names
     positive   the argument `self` must be positive; the check of an exported kernel ensures that
     recompute  its class in torch's partitioner (`get_default_op_list` of

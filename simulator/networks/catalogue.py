@@ -199,8 +199,8 @@ def constructor_sizes(name: str) -> Mapping[str, Any]:
 
 
 def depth(name: str, sizes: Mapping[str, Any]) -> int | None:
-    """The number of equal blocks of a catalogue network with these sizes; None for other networks
-    and for networks whose blocks differ."""
+    """The number of identical blocks of a catalogue network with these sizes; None for other
+    networks and for networks whose blocks differ."""
     entry = CATALOGUE.get(name)
     if entry is None or entry.unlike:
         return None

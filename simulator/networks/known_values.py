@@ -53,7 +53,7 @@ def _version(tensor: Tensor) -> int:
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
-    """Return `tensor`, with the value of `like` recorded for it if `like` has one known element."""
+    """Return `tensor`; if `like` has one known element, record its value for `tensor`."""
     value = known_value(like)
     if value is None and like.numel() == 1 and not like.is_meta and not like.requires_grad:
         value = like.detach().cpu().clone()

@@ -95,14 +95,14 @@ class Op(msgspec.Struct, frozen=True, gc=False):
 
     The counts measure the host's work since the previous op, independently of the machine.
     `instructions` counts bytecode instructions, `attributes` those that look up an attribute,
-    `cold_instructions` those of functions that were last called long before, `c_calls` calls of
+    `cold_instructions` those of functions that were last called long ago, `c_calls` calls of
     functions written in C. None of these includes the call of a module.
 
-    `stream` numbers the CUDA stream, 0 being the default one; `after` are ops of other streams that
-    must finish first (−1 − s: the last op of stream s in the previous step). `wrapped` measures the
-    sharded tensors that the host has handled one by one since the previous op. It adds 1 for each
-    DTensor among the arguments of calls, 2 for each tensor that FSDP2 packs, and 3 for each DTensor
-    returned.
+    `stream` is the number of the CUDA stream, 0 for the default stream; `after` are ops of other
+    streams that must finish first (−1 − s: the last op of stream s in the previous step). `wrapped`
+    measures the sharded tensors that the host has handled one by one since the previous op. It adds
+    1 for each DTensor among the arguments of calls, 2 for each tensor that FSDP2 packs, and 3 for
+    each DTensor returned.
     """
 
     signature: Signature

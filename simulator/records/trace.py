@@ -14,8 +14,8 @@ Role = Literal["weight", "buffer", "input", "optimizer", "gradient", "activation
 
 
 class Storage(msgspec.Struct, frozen=True, gc=False):
-    """One allocation: alive from before op `born` (−1: before the step) until before op `freed`
-    (None: it outlives the step)."""
+    """One allocation: alive from the start of op `born` (−1: since before the step) to the start of
+    op `freed` (None: it outlives the step)."""
 
     nbytes: int
     born: int
@@ -24,8 +24,8 @@ class Storage(msgspec.Struct, frozen=True, gc=False):
     device: str = "cuda"
 
     def moved(self, place: Sequence[int]) -> Storage:
-        """The same allocation after old op i became op `place[i]`; `place` has a last entry for the
-        end."""
+        """The same allocation with ops renumbered: old op i is now op `place[i]`; `place` has a
+        last entry for the end."""
         return msgspec.structs.replace(
             self,
             born=self.born if self.born < 0 else place[self.born],
@@ -58,7 +58,7 @@ class Break(msgspec.Struct, frozen=True):
     back_until: int = 0
 
     def moved(self, place: Sequence[int]) -> Break:
-        """The same break after old op i became op `place[i]`."""
+        """The same break with ops renumbered: old op i is now op `place[i]`."""
         op, until, back, back_until = (
             place[i] if i < len(place) else place[-1] + 1 if place else 0
             for i in (self.op, self.until, self.back, self.back_until)
@@ -95,8 +95,8 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     asked: list[str] = []
 
     def with_ops(self, ops: list[Op], storages: list[Storage], place: Sequence[int]) -> Trace:
-        """The step with other ops and storages, after old op i became op `place[i]`."""
-        assumed = [  # a view that ended the step may be gone
+        """The step with other ops and storages: old op i is now op `place[i]`."""
+        assumed = [  # a view at the end of the step may have been removed
             msgspec.structs.replace(each, op=min(place[each.op], len(ops) - 1))
             for each in self.assumptions
         ]

@@ -1,5 +1,5 @@
-"""The module of a trace request: parameters frozen, modules in other dtypes, and attention by
-another kernel."""
+"""The module of a trace request, with the request's frozen parameters, dtypes of modules and
+attention kernel."""
 
 from __future__ import annotations
 

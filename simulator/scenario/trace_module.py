@@ -1,6 +1,6 @@
 """Trace the module of a request, with a progress watch and the requested attention kernel.
 
-Only a few blocks of a deep network are traced if its blocks are equal; `whole_trace` traces all.
+If the blocks of a deep network are identical, only a few are traced; `whole_trace` traces all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trace a step again if it failed because of an assumption of the tracer.
 
 A condition that depends on data is assumed to be true. A check such as `if (x < 0).any(): raise`
-then fails. The step runs again with the condition false, and the trace lists this assumption.
+then fails. The step then runs again with this condition false, and the trace lists the assumption.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class UntrueError(InputError):
 
 @contextmanager
 def may_be_untrue(data_sizes: DataSizes) -> Generator[None]:
-    """Raise an UntrueError in place of an InputError if a condition was assumed before it."""
+    """Replace an InputError by an UntrueError if a condition was assumed to be true before it."""
     try:
         yield
     except InputError as error:

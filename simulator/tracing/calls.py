@@ -25,8 +25,8 @@ def trace_call(
 
     `make` allocates the operands on torch's default device, here `meta`, and may run a forward
     pass; `make` itself is not recorded. The callable that it returns is run once, with grad mode on
-    as in eager PyTorch, and may be a backward pass. The operands count as inputs, and the call as
-    one sample of an inference step. Raises InputError if either cannot run on tensors without data.
+    as in eager PyTorch, and may be a backward pass. The operands count as inputs, the call as one
+    sample of an inference step. Raises InputError if `make` or the call cannot run without data.
     """
     gpu = find_gpu(gpu) if isinstance(gpu, str) else gpu
     recorder = Recorder({})
@@ -41,13 +41,13 @@ def trace_call(
         except Exception as error:
             raise InputError(
                 f"the call cannot be traced: {type(error).__name__}: {error}: expected a call "
-                "that runs on tensors of the meta device, which have no data; read values before it"
+                "that runs on tensors of the meta device, without data; read values before the call"
             ) from error
     storages = [
         msgspec.structs.replace(s, role="input") if s.born < 0 and s.role == "activation" else s
         for s in recorder.storages.records()
     ]
-    _ = result  # the result lives until here, as in a loop that keeps the last result
+    _ = result  # the result is alive until here, as in a loop that keeps the last result
     trace = Trace(
         ops=recorder.ops,
         storages=storages,

@@ -1,7 +1,7 @@
 """Make `meta` tensors and torch.cuda answer as on the GPU that is predicted.
 
-Tensors live on `meta`, but `x.device`, `x.is_cuda`, the name of the GPU and the like are answered
-as on the GPU, so that a network takes the same path as there.
+Tensors are on `meta`, but `x.device`, `x.is_cuda`, the name of the GPU and so on give the GPU's
+answers, so that a network takes the same path as on the GPU.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _is_masked_fill(x: torch.Tensor, index: Any, value: Any) -> bool:
 
 
 def _has_tensor_data(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the data given to `torch.tensor` or the like is a tensor already."""
+    """Whether the data passed to `torch.tensor` or a similar function is already a tensor."""
     return any(isinstance(v, torch.Tensor) for v in (*args[-1:], kwargs.get("data")))
 
 

@@ -3,8 +3,8 @@
 torch imports Dynamo at the first call of a function under `torch._disable_dynamo`, and in each
 step of an optimizer. In eager mode neither needs it: the first calls the function, the second calls
 `graph_break()`, which does nothing. A repeated step does not run the import. An error that is
-caught during the import keeps the step's frames, and so its tensors, alive. A step that imports
-Dynamo nevertheless is therefore traced again.
+caught during the import keeps the step's frames, and so its tensors, alive. If a step imports
+Dynamo nevertheless, it is therefore traced again.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def traced(run: Callable[[], T]) -> T:
 
 @contextmanager
 def not_compiling() -> Generator[None]:
-    """Call the results of `torch.compile` without compiling: a repeated step does not compile.
-    Without Dynamo there is nothing to do."""
+    """Call the results of `torch.compile` without compiling: a repeated step does not compile
+    again. Does nothing if Dynamo is not imported."""
     if not is_imported():
         yield
         return
@@ -119,7 +119,7 @@ def _enclosed(function: FunctionType) -> dict[str, Any]:
 
 class _StandIn(ModuleType):
     """Stands in for Dynamo in the step of an optimizer, which calls only `graph_break()`. Any other
-    attribute is read from the real module, which is imported then."""
+    attribute is read from the real module, which is then imported."""
 
     @staticmethod
     def graph_break() -> None:

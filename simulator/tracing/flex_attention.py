@@ -1,6 +1,6 @@
 """`flex_attention` without data: one kernel if compiled, else the ops that torch runs.
 
-A compiled `flex_attention` is one Triton kernel forward and one backward, which compute the blocks
+A compiled `flex_attention` is one Triton kernel forward and one backward. They compute the blocks
 of the mask in which a query sees a key. Outside of `torch.compile` torch materializes all scores
 (`sdpa_dense` of torch/_higher_order_ops/flex_attention.py); its gradients are taken to be those of
 the same ops.
@@ -103,7 +103,7 @@ def _share_of_blocks(
 
 
 def _samples(length: int, block: int) -> tuple[torch.Tensor, int]:
-    """Positions at the corners and the centre of evenly spaced blocks, and the number of blocks."""
+    """Corners and centres of evenly spaced blocks, as positions, and the number of those blocks."""
     count = -(-length // block)
     chosen = torch.linspace(0, count - 1, min(count, _MOST_BLOCKS), device="cpu").round().long()
     inside = torch.tensor([0, block // 2, block - 1], device="cpu")

@@ -13,7 +13,7 @@ from simulator.tracing.raising import MissingFakeError
 
 _OF_TORCH = ("aten", "prims", "prim", "profiler", "quantized", "higher_order")
 _MISSING = ("fake impl", "Meta kernel", "Meta' backend")
-"""Words of torch's errors for an op that cannot run on tensors without data."""
+"""Parts of torch's error messages for an op that cannot run on tensors without data."""
 
 
 def is_foreign(func: Any) -> bool:

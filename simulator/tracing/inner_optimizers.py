@@ -16,8 +16,8 @@ from simulator.tracing.substituted import substituted
 
 @contextmanager
 def state_exists(recorder: Recorder) -> Generator[None]:
-    """Create the state of each optimizer that steps inside this context, as in all steps but the
-    first: an unrecorded step runs before its first one.
+    """Create the state of each optimizer that steps inside this context, as in all steps after the
+    first: an unrecorded step runs before the optimizer's first one.
 
     An optimizer that the network builds inside this context has no state in any step, so its first
     step is recorded.

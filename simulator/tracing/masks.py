@@ -15,7 +15,7 @@ import torch
 aten = torch.ops.aten
 
 _CHOICES = {aten.topk: -1, aten.sort: -1, aten.argsort: -1, aten.argmax: None, aten.argmin: None}
-"""Ops that return indices along a dimension, and its default; None: an index into all elements."""
+"""Ops that return indices along a dimension, with its default (None: indices into all elements)."""
 _PRESERVING = {aten._to_copy, aten.clone, aten.index_select, aten.gather}
 """Ops whose result has the same share as their first tensor."""
 

@@ -3,8 +3,8 @@ similar functions while a step is traced: those of the mode that is predicted.
 
 Stream capture and Dynamo both apply to one thread, so in other threads the functions answer as in
 eager mode. The functions that Dynamo answers are in its own table (`tracing_state_functions` of
-torch/_dynamo/variables/torch.py), which differs from version to version; where Dynamo is not
-imported, no code can call those that it defines. `torch.jit.is_tracing()` is false in every mode.
+torch/_dynamo/variables/torch.py), which differs from version to version; if Dynamo is not imported,
+no code can call the functions that it defines. `torch.jit.is_tracing()` is false in every mode.
 """
 
 from __future__ import annotations

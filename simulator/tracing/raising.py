@@ -18,7 +18,7 @@ from simulator.errors import InputError
 class MissingFakeError(NotImplementedError):
     """An op of another library has no rule for tensors without data; the text gives the remedy.
 
-    torch raises NotImplementedError for an op without one, and code that catches it keeps working.
+    It is a NotImplementedError like torch's, so that code that catches torch's error keeps working.
     """
 
 

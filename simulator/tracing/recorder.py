@@ -37,7 +37,7 @@ from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
 _CAN_PAUSE = sys.version_info < (3, 12)
-"""Since 3.12, Python instruments all code again whenever a profile function is set."""
+"""Since Python 3.12, setting a profile function instruments all code again."""
 
 
 class HostCounts(NamedTuple):
@@ -133,7 +133,7 @@ class Recorder(TorchDispatchMode):
             return results_like_inputs(func, args, kwargs)
 
     def emit(self, name: str, tensors: Mapping[str, Any], args: dict[str, Any], out: Any) -> None:
-        """Record an op that a GPU build dispatches as one and this build cannot run."""
+        """Record an op that a GPU build dispatches as a single op and this build cannot run."""
         with self.paused():
             flat = [
                 (key, leaf)

@@ -1,4 +1,4 @@
-"""Results of the calls that a step repeats, as equal blocks do.
+"""Results of the calls that a step repeats, for example in identical blocks.
 
 torch derives the layout of a result without data in Python, which takes longer than the rest of a
 trace. A pure op gives results of the same layout for operands of the same layout.
@@ -109,8 +109,8 @@ def _empty(layout: _Layout) -> torch.Tensor:
 
 
 def _are_new(results: tuple[Any, ...], operands: Any) -> bool:
-    """Whether each result is None or equal to a new tensor of its layout, unlike the view that
-    `_unsafe_view` returns."""
+    """Whether each result is None or equal to a new tensor of its layout, with its own memory;
+    `_unsafe_view` returns a view."""
     tensors = [t for t in results if t is not None]
     if not all(type(t) is torch.Tensor and _is_whole(t) for t in tensors):
         return False

@@ -70,7 +70,7 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
             recorder.busy = was_busy
         recorder.module_calls += 1
         recorder.python_calls -= (
-            1  # `inner`, which torch calls only if there are hooks like this one
+            1  # torch calls `inner` only if there are hooks, for example this one
         )
         stack.append(paths.get(id(child), stack[-1]))
         recorder.module_path = stack[-1]

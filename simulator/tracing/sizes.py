@@ -39,7 +39,7 @@ def _assume(*packets: Any) -> Callable[[Assume], Assume]:
 
 @dataclass
 class DataSizes:
-    """Known values that depend on data: the user's `sizes` by op ("item", or "item@nets.py:31" for
+    """The known data-dependent values: the user's `sizes` by op ("item", or "item@nets.py:31" for
     the ops of one line), and the shares of `masks`. `false_at` holds the names and places of
     conditions that are assumed to be false, since the network fails if they are true. `assumed` are
     the values for other ops, by name and place."""
@@ -64,7 +64,7 @@ class DataSizes:
         place = f"item@{place_of(sys._getframe(1))}"
         if place in self.false_at:
             return False, self.assume(
-                "item", "the value False, as the network fails where it is True"
+                "item", "the value False, because the network fails if it is True"
             )
         self.latest_truth = place
         return True, self.assume("item", "the value True")
@@ -190,7 +190,7 @@ def unique_and_inverse(
     sorted: bool = True,
     return_inverse: bool = False,
 ) -> Assumed:
-    """Distinct values without counts, an op that the gradient of `index_fill` calls."""
+    """Distinct values without counts; the gradient of `index_fill` calls this op."""
     if _on_host(x):
         return func(x, sorted, return_inverse), None
     rows, taken = _distinct(data, x)
@@ -268,7 +268,7 @@ def host_copy(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> As
 
 
 def _download(data: DataSizes, func: Any, x: torch.Tensor, **kwargs: Any) -> Assumed:
-    """Ones; or, for counts of a router's choices, whole numbers as equal as their sum permits."""
+    """Ones; for counts of a router's choices, integers that are as equal as their sum permits."""
     values = torch.ones(x.shape, dtype=kwargs.get("dtype") or x.dtype)
     count = data.masks.count(x)
     if count is None or x.dtype.is_floating_point:

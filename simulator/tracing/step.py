@@ -195,7 +195,7 @@ def _inference_step(
         else:
             with _autocast(autocast):
                 output = _forward(module, args, kwargs, recorder)
-    _ = output  # the result lives until the step ends, as in a loop that reads it
+    _ = output  # the result is alive until the step ends, as in a loop that reads it
 
 
 def _training_step(

@@ -44,7 +44,7 @@ class Storages:
         return self._begin(storage, tensor.device, born) if number is None else number
 
     def resized(self, storage: torch.UntypedStorage) -> None:
-        """End the life of a storage whose size has changed, and begin another. FSDP2 changes sizes
+        """Mark a storage whose size has changed as freed, and start a new one. FSDP2 changes sizes
         when it allocates and frees the memory of its unsharded weights."""
         number = self._numbers.pop(storage._cdata, None)
         if number is not None and self._lives[number].nbytes:
@@ -76,7 +76,7 @@ class Storages:
         return number
 
     def own_view(self, tensor: torch.Tensor) -> None:
-        """Count no memory for a storage that is a second view of memory counted elsewhere."""
+        """Record size 0 for a storage whose memory other storages already count."""
         self._lives[self.own(tensor, "weight")].nbytes = 0
 
     def records(self) -> list[Storage]:

@@ -30,7 +30,7 @@ def convolution(
 
 
 class InvertedResidual(nn.Module):
-    """A 1x1 convolution that widens, a depthwise 3x3, and a linear 1x1 that narrows."""
+    """A 1x1 expansion, a depthwise 3x3, and a linear 1x1 projection."""
 
     def __init__(self, channels: int, out: int, stride: int, expansion: int) -> None:
         super().__init__()

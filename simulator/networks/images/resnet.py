@@ -8,7 +8,7 @@ from simulator.networks.output import Output
 
 
 def convolution(channels: int, out: int, kernel: int, stride: int = 1) -> nn.Sequential:
-    """A convolution without bias, then a batch normalisation, which has one."""
+    """A convolution without bias, then a batch normalisation with bias."""
     return nn.Sequential(
         nn.Conv2d(channels, out, kernel, stride, padding=kernel // 2, bias=False),
         nn.BatchNorm2d(out),

@@ -45,7 +45,7 @@ class WindowAttention(nn.Module):
         self.register_buffer("mask", self.shift_mask(side) if shift else None, persistent=False)
 
     def shift_mask(self, side: int) -> Tensor:
-        """[windows, 1, w·w, w·w]: -100 between patches that only the roll makes neighbours."""
+        """[windows, 1, w·w, w·w]: -100 between patches that are neighbours only after the roll."""
         line = torch.arange(side)
         band = (line >= side - self.window).long() + (line >= side - self.shift).long()
         region = (3 * band[:, None] + band).view(1, side, side, 1)

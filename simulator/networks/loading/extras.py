@@ -25,7 +25,7 @@ from simulator.networks.loading.transformers_inputs import inputs
 
 
 def _extra(kind: str, package: str) -> Any:
-    """Import an optional package; `kind` is the extra that installs it."""
+    """Import an optional package; `kind` is the pip extra that installs it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
@@ -38,8 +38,8 @@ def _extra(kind: str, package: str) -> Any:
 
 
 def unusable(kind: str, package: str, error: BaseException) -> str:
-    """Error message for an installed package whose import fails. It names torchvision if that is
-    the cause: its import fails inside torch if it was built for another version of torch."""
+    """The error message for an installed package whose import fails. It names torchvision if that
+    is the cause: torchvision cannot be imported if it was built for another version of torch."""
     broken = "torchvision" if "torchvision" in f"{error}" + _files(error) else package
     return (
         f"{kind}: networks need {package}, whose import fails: {type(error).__name__}: {error}; "

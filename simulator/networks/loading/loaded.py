@@ -56,7 +56,7 @@ def blaming(what: str, remedy: str, path: Path | None = None) -> Generator[None]
         if isinstance(error, SyntaxError) and path and error.filename == str(path):
             lines, error = [error.lineno], SyntaxError(error.msg)
         where = f" on line {lines[-1]}" if lines else ""
-        words = f": {error}" if str(error) else ""  # as of a bare sys.exit()
+        words = f": {error}" if str(error) else ""  # empty for a bare sys.exit()
         raise InputError(f"{what} raised {type(error).__name__}{where}{words}; {remedy}") from error
 
 

@@ -78,13 +78,13 @@ def from_file(wanted: Wanted) -> Loaded:
 
 
 def _own(accepted: Mapping[str, inspect.Parameter], name: str) -> int | None:
-    """The default of an argument of `example_inputs`; None if it is not a positive integer."""
+    """The default value of an `example_inputs` argument; None if it is not a positive integer."""
     default = accepted[name].default if name in accepted else None
     return default if type(default) is int and default > 0 else None
 
 
 def imported(path: Path) -> ModuleType:
-    """Import a user's file as a module; like a script it can import files in its folder."""
+    """Import a user's file as a module. Like a script, it can import files in its folder."""
     name = f"user_{path.stem}"
     spec = spec_from_file_location(name, path, loader=_Source(name, str(path)))
     assert spec is not None and spec.loader is not None
@@ -137,7 +137,7 @@ def _factory(code: ModuleType, path: Path, name: str) -> Callable[..., Any]:
     if callable(factory):
         return factory
     own = own_callables(code)
-    problem = f"{path.name} has no {name!r}" if name else f"{path.name} alone names no network"
+    problem = f"{path.name} has no {name!r}" if name else f"{path.name} names no network"
     if factory is not None:
         problem = f"{path.name}:{name} is of type {type(factory).__name__}"
     raise InputError(

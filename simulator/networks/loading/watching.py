@@ -33,7 +33,7 @@ WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 class _TimeUpError(KeyboardInterrupt):
-    """A time limit; like Ctrl-C it passes through `except Exception`."""
+    """Raised at a time limit; like Ctrl-C, it is not caught by `except Exception`."""
 
 
 @contextmanager

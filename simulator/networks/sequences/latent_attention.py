@@ -15,8 +15,8 @@ from simulator.networks.sequences.llama import rotate
 
 
 class LatentSizes(NamedTuple):
-    """Widths: of the latent of queries, of the latent of keys and values, and in each head of the
-    unrotated and the rotated part of a key, and of a value."""
+    """Widths of the query latent, of the key-value latent and, per head, of a key's unrotated and
+    rotated parts and of a value."""
 
     query: int
     cached: int

@@ -35,7 +35,7 @@ class LatentDecoder(nn.Module):
     the heads, of the vocabulary and of `hidden` of every layer and expert. The latent, and so the
     cache, is on every GPU. With `expert_parallel` the GPU has whole experts, a share of their
     number. With `attention_dp` only the experts are divided, and the GPU has its own sequences. Its
-    experts compute tokens of all GPUs, as many as it has itself.
+    experts compute as many tokens, from all GPUs, as the GPU itself has.
     """
 
     def __init__(

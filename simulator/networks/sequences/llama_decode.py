@@ -10,7 +10,7 @@ class LlamaDecode(Llama):
     """Llama with the same sizes and weights, run for the last of `seq` tokens."""
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:
-        """ids [batch, 1], then per layer keys and values, [batch, kv_heads, seq, d] each."""
+        """ids [batch, 1], then each layer's keys and values, [batch, kv_heads, seq, d] each."""
         if training:
             raise ValueError("decoding is inference only: use training=False, or train Llama")
         dtype = self.tokens.weight.dtype

@@ -45,7 +45,7 @@ class GroupRouter(nn.Module):
 
 class RankExperts(GroupedExperts):
     """The experts of one of `parts` GPUs, each with whole experts. They compute 1 / `parts` of the
-    rows of the GPU's tokens, the mean if experts are used equally."""
+    rows of the GPU's tokens: the mean, if all experts are used equally."""
 
     def __init__(self, width: int, hidden: int, experts: int, parts: int) -> None:
         super().__init__(width, hidden, experts)

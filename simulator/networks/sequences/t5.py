@@ -10,7 +10,7 @@ from simulator.networks.output import Output
 
 
 class T5Norm(nn.Module):
-    """RMS normalisation in single ops, as in T5's code, which is older than nn.RMSNorm."""
+    """RMS normalisation as separate ops, as in T5's code, which predates nn.RMSNorm."""
 
     def __init__(self, width: int, eps: float = 1e-6) -> None:
         super().__init__()

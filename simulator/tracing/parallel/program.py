@@ -67,7 +67,7 @@ def trace_rank(
             with recorder, recorder.counting_python():
                 result = step()
     record_roles(recorder, roles)
-    _ = result  # the result lives until here, as in a loop that reads it
+    _ = result  # the result is alive until here, as in a loop that reads it
     weights = {id(p): p for p in roles.weights.values()}.values()
     trace = Trace(
         ops=recorder.ops,

@@ -174,7 +174,7 @@ class RankRecorder(Recorder):
 
 
 _PACKED, _CREATED = 2, 3
-"""The work on a tensor that FSDP2 packs, and on a DTensor that a call returns, in units of the work
+"""The work on a tensor that FSDP2 packs, and on a DTensor that a call returns, relative to the work
 on a DTensor argument."""
 
 

@@ -35,7 +35,7 @@ class TensorRoles:
 
 @contextmanager
 def tensor_roles(recorder: RankRecorder, answers: OnRank) -> Generator[TensorRoles]:
-    """Collect the roles of tensors that are used while entered, and set the recorder's phase."""
+    """Collect the roles of the tensors used inside this context, and set the recorder's phase."""
     roles = TensorRoles()
     visited: set[int] = set()
 

@@ -15,7 +15,7 @@ from simulator.tracing.substituted import substituted
 @contextmanager
 def static_stage_shapes() -> Generator[None]:
     """Take forward shapes from the previous stage's message, and gradient shapes from the outputs.
-    (Since torch 2.12 stages vote on this first, which needs values.)"""
+    (Since torch 2.12 stages first vote on this, and the vote needs values.)"""
     stage: Any = stages.PipelineStage
     if not hasattr(stage, "_warmup_backward_result"):
         yield

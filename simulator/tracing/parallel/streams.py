@@ -38,7 +38,7 @@ class Streams:
         self.waits.setdefault(stream, set()).add(op)
 
     def last_on(self, stream: int) -> int:
-        """The last op on a stream; −1 − stream stands for the last one of the previous step."""
+        """The last op on a stream; −1 − stream is the stream's last op of the previous step."""
         return self.last.get(stream, -1 - stream)
 
     def forget(self) -> None:

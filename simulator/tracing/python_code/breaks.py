@@ -2,8 +2,8 @@
 
 Dynamo compiles the outermost user function. Code that it cannot trace breaks the graph in the
 function that contains it and in all of its callers, because each of them is compiled again from the
-break on (torch/_dynamo/symbolic_convert.py). A function whose break lies in a loop is not compiled
-at all (`maybe_has_backedge`, "graph break in loop"), but its callees are.
+break onwards (torch/_dynamo/symbolic_convert.py). A function whose break is in a loop is not
+compiled at all (`maybe_has_backedge`, "graph break in loop"), but its callees are.
 
 The breaks that are detected: a result that the host waits for or whose size depends on data,
 `print` and other C functions without a rule in Dynamo, logging, and functions under
@@ -35,7 +35,7 @@ from simulator.tracing.python_code.user_code import (
 )
 from simulator.tracing.python_code.variants import Variants, guards
 
-_RECOMPILE_LIMIT = "compiled for too many other modules before (recompile_limit)"
+_RECOMPILE_LIMIT = "already compiled for too many other modules (recompile_limit)"
 
 
 @dataclass(eq=False)
@@ -199,7 +199,7 @@ class Breaks:
     def _with_backward(self, event: _Event, earliest: list[int]) -> Break:
         """The break of an event, with its range of the backward pass. That pass runs in reverse, so
         the range begins at the first op that belongs to a forward op before `until`. `earliest`
-        holds, for each backward op, the earliest forward op reached by then, negated."""
+        holds, for each backward op, the negated index of the earliest forward op reached so far."""
         last = self._backward[-1][0] + 1 if self._backward else 0
         places = (bisect_right(earliest, -end) for end in (event.until, event.first))
         back, back_until = (self._backward[p][0] if p < len(earliest) else last for p in places)

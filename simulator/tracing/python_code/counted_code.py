@@ -17,15 +17,15 @@ _UNCOUNTED = (
 """Files whose Python runs only because a step is traced, except the networks of the simulator."""
 _RULES = (f"{_TRACING}/semantics",)
 _REPEATING = (f"{_TRACING}/device.py", *_RULES, "torch/compiler")
-"""Files whose calls repeat a call that is counted already, or occur in a traced step only: the
-function mode intercepts `F.relu` and calls it a second time."""
+"""Files whose calls repeat an already counted call, or occur only in a traced step: the function
+mode intercepts `F.relu` and calls it a second time."""
 _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
 _OPS = ("torch/_ops.py",)
 """Functions and a file whose instructions are not counted, because a traced step takes another path
 through them: a module's call has a separate cost; the dispatcher's rules call ops."""
 OVERRIDE = "handle_torch_function"
-"""A torch function calls this to be called a second time, outside the function mode. Code that it
-runs after that does not run in a step on a GPU."""
+"""A torch function calls this function to run again, outside the function mode. Code that it runs
+after that does not run in a step on a GPU."""
 _ONCE_A_PROCESS = {
     "_find_and_load": "importlib", "__getattr__": "_ops.py", "__subclasscheck__": "abc",
     "getEffectiveLevel": "logging", "feature_import": "shibokensupport",

@@ -1,4 +1,4 @@
-"""In-place updates of lists of tensors, which torch checks tensor by tensor, in Python.
+"""In-place updates of lists of tensors; torch checks the lists tensor by tensor, in Python.
 
 Lists of equal shapes and floating-point dtypes need no check, and an update returns nothing
 (other lists take the path `foreach_tensor_*_slow_` of ATen/native/ForeachOpsKernels.cpp).

@@ -111,7 +111,7 @@ def _cast_weights(params: list[Tensor]) -> list[Tensor]:
 
 
 def _flat_weights(situation: Situation, weights: list[Tensor]) -> Tensor | None:
-    """The buffer of which the weights are views on a GPU; None in bfloat16, because
+    """The buffer that holds the weights on a GPU; None in bfloat16, because
     `torch.backends.cudnn.is_acceptable` refuses it (`nn.RNNBase.flatten_parameters`)."""
     if weights[0].dtype is torch.bfloat16:
         return None

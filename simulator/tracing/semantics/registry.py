@@ -44,7 +44,7 @@ META_KERNELS: dict[str, Rule] = {}
 
 
 def on_gpu(name: str) -> Callable[[Rule], Rule]:
-    """Register the ops that the composite op `name` becomes on a GPU."""
+    """Register the decomposition of the composite op `name` on a GPU."""
     return _register(COMPOSITES, name)
 
 

@@ -23,7 +23,7 @@ def softmax(
 def log_softmax(
     situation: Situation, x: torch.Tensor, dim: int, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
-    """[...] to [...]; as `softmax`."""
+    """[...] to [...]; like `softmax`."""
     return _widening(aten._log_softmax, x, dim, dtype)
 
 

@@ -181,7 +181,7 @@ MAKES = "expected FILE.py:FACTORY, a function or class that makes an nn.Module; 
     ("factory", "text"),
     [
         (":nope", f"nets.py has no 'nope': {MAKES}{THERE}"),
-        ("", f"nets.py alone names no network: {MAKES}{THERE}"),
+        ("", f"nets.py names no network: {MAKES}{THERE}"),
         (":NUMBER", f"nets.py:NUMBER is of type int: {MAKES}{THERE}"),
         (":breaks", f"nets.py:breaks raised ValueError on line {LINE}: too deep; "
          "correct the file"),
