@@ -64,7 +64,7 @@ def test_a_residual_is_decoded_on_request() -> None:
         ({"points": "AQACAA=="}, "4 bytes of points: expected 2 for each of 1 values"),
         ({"values": "AQACAA=="}, "2 bytes of points: expected 2 for each of 2 values"),
         ({"values": "AQAC"}, "2 bytes of points: expected 2 for each of 1 values"),
-        ({"lengths": [1.0, 2.0]}, "2 lengths of 1 features"),
+        ({"lengths": [1.0, 2.0]}, "2 lengths for 1 features"),
         ({"lengths": [0.0]}, "a length that is not above 0 and at most 1e+09"),
         (
             {"experts": {"size": 1, "points": "AQA=", "weights": "AACAPw=="}},  # point 1, weight 1
