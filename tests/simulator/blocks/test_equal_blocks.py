@@ -28,10 +28,7 @@ def traced(layers, text, ranks=2, passes=1):
     return trace_rank(program(step(layers), spread, passes), 0, ranks, TWO.gpu, ranks)
 
 
-@pytest.mark.parametrize(
-    ("text", "ranks", "passes"),
-    [("fsdp", 2, 1), pytest.param("tp=2", 2, 2, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("text", "ranks", "passes"), [("fsdp", 2, 1), ("tp=2", 2, 2)])
 def test_blocks_are_repeated_as_torch_runs_them(text, ranks, passes):
     few, whole = traced(4, text, ranks, passes), traced(6, text, ranks, passes)
     longer = repeated(few, "blocks", 6)

@@ -20,7 +20,6 @@ from simulator.tracing import trace
 from simulator.tracing.loss import default_loss
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.simulated_gpu import simulated_gpu
-from tests.ci_cases import KINDS, others_slow
 from tests.simulator.conftest import SMALL, small
 
 CARD = find_gpu("h200")
@@ -62,7 +61,7 @@ def grouped_excess(traced: Trace) -> int:
     return excess
 
 
-@pytest.mark.parametrize("name", others_slow(SMALL, KINDS))
+@pytest.mark.parametrize("name", SMALL)
 def test_forward_flops_are_torchs(name: str) -> None:
     module, inputs = small(name)
     module.eval()
@@ -70,7 +69,7 @@ def test_forward_flops_are_torchs(name: str) -> None:
     assert flops == torchs(module, inputs, training=False) > 0
 
 
-@pytest.mark.parametrize("name", others_slow(SMALL, KINDS))
+@pytest.mark.parametrize("name", SMALL)
 def test_training_flops_are_torchs(name: str) -> None:
     module, inputs = small(name, training=True)
     module.train()

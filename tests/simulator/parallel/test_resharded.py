@@ -32,7 +32,7 @@ def traced(text, ranks, training=True):
     return trace_rank(program(step(training), spread, 1), 0, ranks, GPU, ranks)
 
 
-@pytest.mark.parametrize("more", ["reshard=0", pytest.param("recompute", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("more", ["reshard=0", "recompute"])
 def test_other_numbers_of_ranks_equal_torchs_steps(more):
     """258 and 1001 rows do not divide: 258/4 = 64.5, rank 0 holds 65."""
     fields = {"reshard": more != "reshard=0", "recompute": more == "recompute"}

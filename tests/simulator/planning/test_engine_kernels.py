@@ -126,7 +126,6 @@ def test_only_an_engine_with_a_scheduler_pays_for_each_sequence() -> None:
     assert (np.diff(engines["vllm"].decode_s) >= 0).all()
 
 
-@pytest.mark.slow  # 69 traces
 def test_few_tokens_choose_more_experts_than_a_line_between_batches_says() -> None:
     """1, 4 and 16 tokens use 8, 30.6 and 102 of 256 experts: at 4 more than 8 + 94 · 3 / 15 =
     26.8."""

@@ -68,10 +68,8 @@ CARDS = {(g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g for
     ("name", "more"),
     [
         ("bert-base", dict(dtype="fp16", seq=16)),
-        pytest.param(
-            "llama3-1b", dict(dtype="bf16", seq=16, training=True), marks=pytest.mark.slow
-        ),
-        pytest.param("resnet18", dict(training=True), marks=pytest.mark.slow),
+        ("llama3-1b", dict(dtype="bf16", seq=16, training=True)),
+        ("resnet18", dict(training=True)),
         ("lstm", dict(training=True, seq=8)),
     ],
 )

@@ -63,7 +63,7 @@ def fitted(scenario: Scenario, seq: int | None) -> Family:
     ("name", "more", "seq"),
     [
         ("bert-base", dict(dtype="fp16"), 16),
-        pytest.param("llama3-1b", dict(dtype="bf16", training=True), 16, marks=pytest.mark.slow),
+        ("llama3-1b", dict(dtype="bf16", training=True), 16),
         ("mlp-tiny", dict(training=True), None),
         ("resnet18", {}, None),
     ],

@@ -19,7 +19,6 @@ from simulator.simulate.step_columns import COLUMNS
 from simulator.simulate.traces import Step, simulated
 from simulator.symbols.family import Family
 from simulator.timing.profile import learned
-from tests.ci_cases import others_slow
 from tests.simulator.conftest import SMALL
 from tests.simulator.simulate.test_family import SHARES, family
 from tests.simulator.whatif.conftest import small_scenario
@@ -78,13 +77,13 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
                 )
 
 
-SIX = [
-    ("gpt2", False, "fp16"), ("t5-base", False, "bf16"), ("convnext-t", True, "bf16"),
-    ("dlrm", True, "fp32"), ("lstm", True, "fp32"), ("vit-b16", True, "autocast"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "training", "dtype"), others_slow(SIX, [SIX[0], SIX[3], SIX[4]]))
+@pytest.mark.parametrize(
+    ("name", "training", "dtype"),
+    [
+        ("gpt2", False, "fp16"), ("t5-base", False, "bf16"), ("convnext-t", True, "bf16"),
+        ("dlrm", True, "fp32"), ("lstm", True, "fp32"), ("vit-b16", True, "autocast"),
+    ],
+)  # fmt: skip
 def test_points_of_six_networks_are_their_traces(name: str, training: bool, dtype: str) -> None:
     hold(quick_family(name, training, dtype), name, 6, ("h200",))
 

@@ -39,7 +39,8 @@ def test_traces_of_a_family_share_the_host_work_of_a_fresh_trace() -> None:
 
 QUICK = [
     ("mlp-tiny", True, "fp32"), ("llama3-1b", True, "bf16"), ("gpt2", False, "fp16"),
-    ("convnet-tiny", True, "autocast"), ("dlrm", True, "fp32"),
+    ("swin-t", False, "autocast"), ("resnet18", True, "fp32"), ("convnet-tiny", True, "autocast"),
+    ("dlrm", True, "fp32"), ("lstm", True, "fp32"),
 ]  # fmt: skip
 
 
