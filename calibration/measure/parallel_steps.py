@@ -221,8 +221,10 @@ def main() -> None:
     parser.add_argument(
         "--only", action="store_true", help="leave out the steps before --from, and profile all"
     )
-    parser.add_argument("--steps", type=int, nargs="*", metavar="K", help="only these steps")
-    parser.add_argument("--warm", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--steps", type=int, nargs="+", metavar="K", help="only these steps")
+    parser.add_argument(
+        "--warm", type=float, default=0.0, metavar="SECONDS", help="run each step before timing it"
+    )
     options = parser.parse_args()
     ranks, until, path = torch.cuda.device_count(), time.time() + options.seconds, str(options.file)
     machine = {

@@ -6,7 +6,8 @@
 At a lower clock, the voltages V and T are lower and compute-bound kernels are slower; kernels that
 wait for DRAM are not. T falls less than V, because the voltage of busy tensor cores already droops
 at the highest clock. The limit holds over tens of milliseconds, so that a step of light and heavy
-kernels is limited as a whole: one clock for all of them, at which the mean power is the limit.
+kernels is limited as a whole: one clock for all of them, at which the mean power is the limit. The
+period includes the time in which only collectives run (`Exchange`).
 
 On cards whose energy was measured, kernels were timed at the highest clock. On others, times are
 based on public measurements (`sustained_*`) that the card's own limit had already slowed: only the
@@ -200,8 +201,8 @@ class Supply:
         gaps_s: float | Floats,
         exchange: Exchange = NO_EXCHANGE,
     ) -> SettledClock:
-        """The clock under the limit of a step with `on_host_s` of host work and `gaps_s` between
-        its kernels."""
+        """The clock under the limit of a step with `on_host_s` of host work, `gaps_s` between its
+        kernels, and the collectives of `exchange`."""
         others = on_host_s, gaps_s, exchange
         if self.measured:
             clock = self._clock(load, self.limit_w, np.asarray(1.0), *others)

@@ -1,5 +1,5 @@
-"""The panel beside the factory: who waits for whom, the gain from 1% faster parts, and possible
-improvements.
+"""The panel next to the factory: the waits between its parts, the gain if a part were 1% faster,
+and what-ifs to try.
 """
 
 from __future__ import annotations

@@ -18,6 +18,10 @@ from simulator.timing.profile import profile
 TIMER = timer(gpu("h200_sxm"), profile("h200"))
 
 
+def microseconds(op: Signature) -> float:
+    return TIMER([op])[0] * 1e6
+
+
 def rows() -> list[dict[str, Any]]:
     with gzip.open(MEASUREMENTS / "h200_sxm" / "padded_products.jsonl.gz", "rt") as lines:
         return [json.loads(line) for line in lines]
@@ -43,9 +47,7 @@ ROWS = [row for row in rows() if row["n"] % 8 and row["k"] % 8 == 0 and row["cat
 
 def test_a_transposed_matrix_takes_as_long_as_measured() -> None:
     errors = {
-        (row["dtype"], row["k"], row["n"]): TIMER([padding(row, True)])[0]
-        * 1e6
-        / row["cat_turned_us"]
+        (row["dtype"], row["k"], row["n"]): microseconds(padding(row, True)) / row["cat_turned_us"]
         for row in ROWS
     }
     assert len(errors) == 26
@@ -63,6 +65,6 @@ def test_products_with_odd_sizes_take_as_long_as_measured(transposed: bool) -> N
         operands = matrix(m, k, dtype), matrix(k, n, dtype, transposed)
         call = Signature("aten.mm.default", operands, (matrix(m, n, dtype),), ("self", "mat2"), {})
         measured_us = row["mm_us" if transposed else "mm_nn_us"]
-        errors.append(abs(TIMER([call])[0] * 1e6 / measured_us - 1))
+        errors.append(abs(microseconds(call) / measured_us - 1))
     assert median(errors) < 0.12
     assert max(errors) < 0.38

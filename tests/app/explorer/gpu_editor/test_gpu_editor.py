@@ -99,9 +99,8 @@ def test_a_peak_is_compared_with_that_of_its_parts() -> None:
     fp8 = form_sheet.peak("tensor", "fp8")  # 132 · 8192 · 1.83e9 = 1978.86e12
     assert fp8 is not None and check_words(fp8).endswith("= 1,979 TFLOP/s")
     assert form_sheet.entries["tensor_tflops.fp8"].text == "1,978.9"
-    form_sheet.type(
-        "tensor_mhz", "1700"
-    )  # 132 · 4096 · 1700e6 = 919e12, 7.6% below the stated peak
+    # 132 · 4096 · 1700e6 = 919e12, 7.6% below the stated peak
+    form_sheet.type("tensor_mhz", "1700")
     peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and not peak.agrees and peak.off == pytest.approx(0.0764, abs=1e-4)
     fp64 = form_sheet.peak("tensor", "fp64")

@@ -79,9 +79,8 @@ def test_rows_are_padded_to_sixteen_bytes(dtype: str, many: int) -> None:
     assert wide is not None
     assert [t.shape for t in wide.inputs] == [(2 * many, 2 * many), (2 * many, 3 * many)]
     aligned = mm(many * 2, many, many * 3, dtype)
-    assert (
-        padded(aligned, BUSY, each(lambda op: 1.0 / op.inputs[0].numel)) is None
-    )  # nothing to pad
+    timer = each(lambda op: 1.0 / op.inputs[0].numel)
+    assert padded(aligned, BUSY, timer) is None  # nothing to pad
 
 
 def test_a_dimension_of_one_is_not_padded_and_turned_operands_stay_turned() -> None:
