@@ -22,7 +22,7 @@ from simulator.whatif.edits.removing import Removed
 
 @whatif(
     "kernels",
-    Trial("+sdpa=cudnn", ("compute",), "attention in one kernel of cuDNN", "code"),
+    Trial("+sdpa=cudnn", ("compute",), "attention in one cuDNN kernel", "code"),
     Trial("+sdpa=flash", ("compute",), "attention in one kernel on tensor cores", "code"),
     Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),
     sentence="Use the {backend} kernel of attention",

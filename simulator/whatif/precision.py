@@ -101,8 +101,8 @@ _LIKE_FLOAT8 = "NVFP4: products reach the same share of their peak as float8 pro
 
 @whatif(
     "precision",
-    Trial("+weights=int8", ("memory",), "weights are read in 8 bits", _DIFFERS),
-    Trial("+weights=int4", ("memory",), "weights are read in 4 bits", _DIFFERS),
+    Trial("+weights=int8", ("memory",), "weights are read as 8-bit values", _DIFFERS),
+    Trial("+weights=int4", ("memory",), "weights are read as 4-bit values", _DIFFERS),
     sentence=lambda a: f"Store weights as {_TYPES[a['dtype']]}",
 )
 def weights(
@@ -122,7 +122,7 @@ def weights(
 
 @whatif(
     "precision",
-    Trial("+kv_cache=fp8", ("memory",), "the cache is read in 8 bits", _DIFFERS),
+    Trial("+kv_cache=fp8", ("memory",), "the cache is read as 8-bit values", _DIFFERS),
     sentence=lambda a: f"Store keys and values in {_TYPES.get(a['dtype'], a['dtype'])}",
 )
 def kv_cache(
