@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from app.answers.cluster.page import Clustered
-from app.quantities import between, count_of, data, number, percent, scaled, seconds_unit
+from app.quantities import between, count_of, data, joules, number, percent, scaled, seconds_unit
 from app.scenes.plan.headline import Figure
 from simulator.formats.numbers import short
 
 
 def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
-    """Time per step, throughput, share of the ideal, memory and communication."""
+    """Time per step, throughput, share of the ideal, memory, communication, and power if it is
+    known."""
     answer = clustered.answer
     if answer is None:
         return ()
@@ -61,4 +62,10 @@ def headline_figures(clustered: Clustered) -> tuple[Figure, ...]:
         exposed_unit,
         f"of {number(answer.communication_s / moving)} {moving_unit} in all",
     )
-    return period, throughput, ideal, memory, communication
+    figures = (period, throughput, ideal, memory, communication)
+    if answer.watts is None or answer.joules is None:
+        return figures
+    gpus = answer.cluster.gpus
+    cards = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
+    energy = f"{joules(answer.joules)} a step"
+    return (*figures, Figure(f"Power of {cards}", number(answer.watts), "W", energy))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from simulator.hardware.gpu import GPU
 from simulator.parallel.prediction import RankPrediction
+from simulator.schedule.launch_plan import LaunchPlan
 from simulator.timing.load import Exchange, Load
 from simulator.timing.power import Power, SettledClock, Supply, supply
 
@@ -36,7 +39,10 @@ class RankLoad:
         return self.card.power(self.load, self.settled, busy_s, period_s, interval_s, exchange)
 
 
-def rank_load(load: Load, gpu: GPU, host_s: float, moved: Exchange) -> RankLoad:
-    """The load of a rank with `host_s` of host work, whose collectives are `moved`."""
+def rank_load(load: Load, run: LaunchPlan, gpu: GPU, host_s: float, moved: Exchange) -> RankLoad:
+    """The load of a rank with `host_s` of host work, whose collectives are `moved`: the kernels of
+    `load` that stand for them do not count."""
     card = supply(gpu)
-    return RankLoad(load, moved, card, card and card.settle(load, host_s, 0.0, moved))
+    counts = np.array([float(work.family != "collective") for work in run.lowered.works])
+    own = replace(load, count=load.count * counts[run.lowered.work_of])
+    return RankLoad(own, moved, card, card and card.settle(own, host_s, 0.0, moved))

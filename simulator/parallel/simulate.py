@@ -55,7 +55,8 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         if mode == "cuda_graph":
             own = _captured(own, profile)
         moved = exchange(_collectives(each), own, cluster)
-        loads[rank] = rank_load(load, cluster.gpu, sum(own.host_s) + own.tail_s, moved)
+        host_s = sum(own.host_s) + own.tail_s
+        loads[rank] = rank_load(load, each, cluster.gpu, host_s, moved)
         settled = loads[rank].settled
         if settled is not None and settled.is_slower:
             columns[rank] = timed(each, load, settled)

@@ -84,6 +84,8 @@ class ClusterAnswer:
     traffic: Traffic
     unmodelled: tuple[tuple[str, int], ...]
     notes: tuple[str, ...] = ()
+    watts: float | None = None
+    joules: float | None = None
 
     @property
     def samples_per_s(self) -> float:
@@ -133,6 +135,8 @@ def answer_of(question: ClusterQuestion, p: ParallelPrediction, spread: Layout) 
         traffic(p.ranks[most_exposed]),
         tuple(missing.items()),
         step_notes(p),
+        p.watts,
+        p.joules,
     )
 
 

@@ -26,6 +26,8 @@ from simulator.parallel.prediction import ParallelRegime
 
 _FIRST = 3.0
 """The ratio of the first column's width to that of each other column."""
+_LEAST_PX = 130
+"""In narrower columns the notes would not fit, so the last figure is left out."""
 
 
 def cluster_headline(
@@ -35,6 +37,8 @@ def cluster_headline(
     answer = clustered.answer
     assert answer is not None
     figures = headline_figures(clustered)
+    if width < (len(figures) + _FIRST) * _LEAST_PX:
+        figures = figures[:-1]
     each = width / (len(figures) + _FIRST)
     items: list[Item] = [headline_frame(width, height)]
     ink = regime_ink(answer.regime)

@@ -76,6 +76,15 @@ def test_the_bar_says_regime_shares_and_figures():
     ]  # fmt: skip
 
 
+def test_the_bar_ends_with_the_power_of_all_gpus_if_it_is_wide():
+    """9 columns of at least 130 pixels."""
+    drawn = replace(CLUSTERED, answer=replace(ANSWER, watts=10_500.0, joules=1_050.0))
+    assert words(cluster_headline(drawn, 1200, 92, TABULATED))[-4:] == [
+        "Power of 16 GPUs", "10,500", "W", "1.05 kJ a step"
+    ]  # fmt: skip
+    assert "Power of 16 GPUs" not in words(cluster_headline(drawn, 1160, 92, TABULATED))
+
+
 def test_shares_in_percent_sum_to_100():
     assert whole_percents(SHARES) == {
         "compute": 65,
