@@ -74,7 +74,8 @@ def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[
 @settings(max_examples=MANY, deadline=None)
 def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any, b: Any):
     if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
-        return  # a what-if and itself are not independent; an op may exist in one order only
+        # a what-if is not independent of itself; some ops exist in one of the two orders only
+        return
     one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
     first, second = resolve(one), resolve(other)
     assert first.edits == second.edits
@@ -128,7 +129,7 @@ def test_shares_sum_to_one_and_the_interval_holds_the_point(base: Scenario, chos
     try:
         p = predict(scenario)
     except InputError as error:
-        assert "remove" in str(error) or "utilisation" in str(error)  # no such kernel any more
+        assert "remove" in str(error) or "utilisation" in str(error)  # the kernel no longer exists
         return
     assert sum(p.shares.values()) == pytest.approx(1.0)
     low, high = p.interval_s

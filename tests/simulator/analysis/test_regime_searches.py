@@ -48,7 +48,7 @@ def world(scenario: Scenario, most: int = 5000) -> Prediction:
 
 
 def test_a_shift_between_the_last_step_and_the_first_refusal_is_found() -> None:
-    # 3,000, then 6,000 is refused; compute rules from 4,501 to 5,000
+    # 3,000 is accepted, then 6,000 is refused; compute dominates from 4,501 to 5,000
     shift = next_shift(BASE, "batch", start=3000, predictor=world)
     assert (shift.last, shift.first, shift.after) == (4500, 4501, "compute")
     ends = next_shift(BASE, "batch", start=3000, predictor=lambda s: world(s, 4400))
@@ -116,7 +116,7 @@ def test_a_search_starts_at_the_own_value() -> None:
     assert _start(bert, axis(bert, "batch")) == 6
     assert _start(replace(bert, seq=48), axis(bert, "seq")) == 48
     assert _start(bert, SCALE) == 1.0
-    # the catalogue's own, where the scenario names none
+    # the catalogue's own defaults, where the scenario gives none
     plain, own = Scenario("bert-base"), CATALOGUE["bert-base"]
     assert _start(plain, axis(plain, "batch")) == own.batch
     assert _start(plain, axis(plain, "seq")) == own.seq
@@ -195,7 +195,7 @@ def test_a_map_is_the_grid_of_its_points() -> None:
         tuple(batches),
         tuple(speeds),
     )
-    # at bandwidth 0.5 memory takes 6,000 of 10 + 6,000 + 4,500.5
+    # at bandwidth 0.5, memory takes 6,000 of the total 10 + 6,000 + 4,500.5
     assert chart.period_s[0, 0] == pytest.approx(10510.5)
     assert chart.shares[0, 0].tolist() == pytest.approx(
         [10 / 10510.5, 6000 / 10510.5, 4500.5 / 10510.5]
@@ -206,7 +206,7 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     lines = {b.between: np.concatenate(b.lines) for b in chart.boundaries}
     crossing = lines["memory", "overhead"]
     assert ((crossing[:, 1] > 0.6) & (crossing[:, 1] < 1.0)).all()
-    # up to compute's 4,500
+    # up to the 4,500 of compute
     assert 4000 < crossing[:, 0].max() < 4700
     overhead = lines["compute", "overhead"]
     assert ((overhead[:, 0] > 4300) & (overhead[:, 0] < 4900)).all()

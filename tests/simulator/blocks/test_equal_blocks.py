@@ -138,7 +138,7 @@ def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
         sent = [c.message_bytes for c in messages[0] if c.kind == "send" and c.tag == tag]
         received = [c.message_bytes for c in messages[1] if c.kind == "recv" and c.tag == tag]
         assert sent == received
-    # 1 sample · 64 tokens · 256 wide · 2 bytes
+    # 1 sample · 64 tokens · width 256 · 2 bytes
     assert {c.message_bytes for c in messages[0]} == {1 * 64 * 256 * 2}
     names = [[op.name for op in trace.ops] for trace in roles.traces.values()]
     assert "aten.embedding.default" in names[0] and "aten.embedding.default" not in names[1]
@@ -147,7 +147,7 @@ def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
         sum(s.nbytes for s in t.storages if s.role == "weight") for t in roles.traces.values()
     ]
     whole = traced(4, "dp=1", 1)
-    # the head is tied to the embedding: each end holds it
+    # the head shares the embedding's weight: the first and the last stage hold it
     shared = 1000 * 256 * 2
     assert sum(weights) == sum(s.nbytes for s in whole.storages if s.role == "weight") + shared
 

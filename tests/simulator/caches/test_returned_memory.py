@@ -93,7 +93,7 @@ def swept(batches: Iterable[int]) -> int:
 def test_sweeps_keep_no_objects() -> None:
     swept(range(1, 61))
     before = swept(range(1, 61))
-    # One object kept by each of the 2 · 60 sweeps would be 120 blocks.
+    # If each of the 2 · 60 sweeps left one object behind, there would be 120 blocks.
     assert swept(range(1, 61)) - before < 100
 
 

@@ -119,5 +119,5 @@ def test_a_file_with_slower_links_takes_longer(tmp_path: Path):
         seconds[gbytes_per_s] = collective_time("all_reduce", 2**30, cluster(path)).seconds
     plain = collective_time("all_reduce", 2**30, cluster("2xh200")).seconds
     assert seconds[450] == pytest.approx(plain)
-    # a tenth is the copy of a rank's own part, in its own memory
+    # a tenth is the copy of the rank's own part within its memory
     assert 2.0 < seconds[200] / plain < 2.25

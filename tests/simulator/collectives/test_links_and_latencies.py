@@ -15,7 +15,7 @@ EIGHT = cluster("8xh100")
 
 
 @pytest.mark.parametrize(("kind", "generation", "bytes_per_s"), [
-    # all NVLinks of a V100, an A100, an H100 and a B200, one way; 16 lanes of PCI Express
+    # all NVLinks of a V100, an A100, an H100 and a B200, in one direction; 16 lanes of PCI Express
     ("nvlink", 2, 150e9), ("nvlink", 3, 300e9), ("nvlink", 4, 450e9), ("nvlink", 5, 900e9),
     ("pcie", 3, 16e9), ("pcie", 4, 32e9), ("pcie", 5, 64e9), ("pcie", 6, 128e9),
 ])  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
     assert _latency_us(protocol, "all_gather", sixteen) == pytest.approx(
         base + 11 * inside + 4 * network
     )
-    # one node crosses nothing
+    # with one node, no step crosses between nodes
     one = replace(FOUR_NODES, nodes=1)
     assert _latency_us(protocol, "all_reduce", one) == pytest.approx(base + 6 * inside)
 

@@ -36,12 +36,12 @@ def test_a_chain_reads_its_operands_and_writes_what_others_need() -> None:
     at = chosen(lambda m, x: [(x.exp() + m.b).tanh(), x.cos()], X)
     one = kernel(at, "exp", "add", "tanh")
     assert one.op.name == "fused.pointwise.default"
-    # x and the bias of four numbers; the result
+    # x and the bias, which has four numbers; and the result
     assert [t.nbytes for t in one.op.inputs] == [ALL, 16]
     assert [t.nbytes for t in one.op.outputs] == [ALL]
     assert len(one.inside) == 2  # the exponential and the sum
     assert not one.op.signature.args["generated"]
-    # a value that another op reads is written too
+    # a value that another op also reads is stored as well
     again = chosen(lambda m, x: _twice(x.exp() + m.b), X)
     two = kernel(again, "exp", "add", "tanh")
     assert [t.nbytes for t in two.op.outputs] == [ALL, ALL] and len(two.inside) == 1
@@ -63,8 +63,8 @@ def test_a_row_is_reduced_in_the_kernel_of_its_loops() -> None:
 def test_a_product_and_its_sum_are_contracted() -> None:
     at = chosen(lambda m, x: x * x + x, X)
     args = kernel(at, "mul", "add").op.signature.args
-    # a product and a sum are 2 FLOPs and one instruction; and 2 operands per element, of 1,024
-    # lanes for 128 elements
+    # a multiply-add is 2 FLOPs and one instruction; 2 operands per element; 128 elements on 1,024
+    # lanes
     assert (args["flops"], args["instructions"]) == (2 * 128, (1 + 2) * 1024)
 
 

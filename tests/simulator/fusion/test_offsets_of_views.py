@@ -78,6 +78,6 @@ def test_an_offset_is_a_guess_if_several_views_have_the_same_form() -> None:
     step = trace(Calls(function), (torch.zeros(4, 2, 8), torch.zeros(4, 8)))
     flow = dataflow(step)
     known = dict(zip((op.name for op in step.ops), guessed(step, flow.computes), strict=True))
-    # a sum of a part and of a whole tensor is a guess, too
+    # the offset of the sum of a part and a whole tensor is also a guess
     assert known["aten.exp.default"] and known["aten.add.Tensor"]
     assert not known["aten.cos.default"] and not known["aten.tanh.default"]

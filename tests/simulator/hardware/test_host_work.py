@@ -30,7 +30,7 @@ class Calls(nn.Module):
         (lambda x: x.view(24), [1]),
         (lambda x: x.chunk(3), [3]),  # each view returns its own tensor
         (lambda x: x.unbind(0), [6]),
-        (lambda x: torch.cat((x, x, x)), [3]),  # each is checked
+        (lambda x: torch.cat((x, x, x)), [3]),  # each operand is checked
         (lambda x: torch.stack((x, x)), [2]),
         (lambda x: x.cos(), [0]),
     ],

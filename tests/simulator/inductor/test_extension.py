@@ -133,7 +133,7 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
     extended = extend(network(3), network(4), depth - 4)
     assert extended is not None and extended == network(depth)
-    # seeds 8 bytes per block; 2 launches forward and 2 backward per block, 4 besides
+    # 8 bytes of seeds per block; 2 launches forward and 2 backward per block, and 4 others
     assert extended.buffers[2 + depth].nbytes == 8 * depth
     assert len(extended.launches) == 4 + 4 * depth
     assert extended.origins[-2].module == "layers.0.up"
@@ -142,7 +142,8 @@ def test_a_step_is_that_of_its_depth(depth: int) -> None:
 def test_two_blocks_can_be_one_period() -> None:
     assert extend(alternating(6), alternating(8), 12) == alternating(32)
     assert extend(alternating(7), alternating(9), 12) == alternating(33)
-    assert extend(alternating(6), alternating(7), 25) is None  # odd and even differ
+    # odd and even numbers of blocks differ
+    assert extend(alternating(6), alternating(7), 25) is None
 
 
 def test_too_shallow_to_see_a_period_twice() -> None:
@@ -196,10 +197,10 @@ def test_rows_are_extended_by_their_period() -> None:
 
 
 def test_counts_that_leave_the_line() -> None:
-    assert continued(lists(1), lists(2), 1) is None  # one period cannot be checked
+    assert continued(lists(1), lists(2), 1) is None  # a single period cannot be checked
     assert continued(lists(2), lists(3, wrong=1), 1) is None
     assert continued(lists(3), lists(2), 1) is None
-    # a different first period stays unchanged if two later periods grow linearly
+    # a first period that differs stays unchanged if two later periods grow linearly
     rows = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
     assert rows is not None
     assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]
@@ -219,7 +220,8 @@ def test_a_list_grows_in_two_places() -> None:
     assert [twice(4)[like].label for like, _ in rows] == [row.label for row in twice(10)]
     unequal = [*twice(4)[:-1], Row("last", (12, 1))]
     assert continued(twice(3), unequal, 6) is None
-    assert continued(twice(1), twice(2), 6) is None  # one period in each place cannot be checked
+    # a single period in each place cannot be checked
+    assert continued(twice(1), twice(2), 6) is None
 
 
 def test_depths_grow_by_as_many_launches() -> None:

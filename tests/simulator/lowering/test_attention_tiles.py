@@ -30,9 +30,9 @@ def run(
 def test_dropout_keeps_heads_and_keys_whole() -> None:
     """A query of 8 grouped heads: 2 key heads of 4 rows, split; with dropout 8 heads, unsplit."""
     main, combine = run("flash", 1, 8, 2, 1, 4096)
-    # 2 blocks, 16 blocks of 256 keys: 16 splits
+    # 2 blocks of queries, 16 blocks of 256 keys: 16 splits
     assert (main.dims["splits"], main.dims["blocks"]) == (16, 2 * 16)
-    # of 8 rows, 16 parts of 64 outputs and a log-sum-exp, 4 bytes each
+    # for 8 rows, 16 parts with 64 outputs and a log-sum-exp, 4 bytes each
     assert combine.read_bytes == main.write_bytes == 4 * 16 * 8 * 65
     assert (combine.flops, combine.instructions) == (2 * 16 * 8 * 64, 4 * 16 * 8 * 64)
     (alone,) = run("flash", 1, 8, 2, 1, 4096, dropout_p=0.5)

@@ -31,7 +31,7 @@ def test_the_launches_of_a_long_list_share_the_work_of_its_tensors() -> None:
     (whole,) = gpu_works(op) or ()
     launches = lower_op(op, [whole], gpu("h200"))
     assert len(launches) > 2
-    # 4 · 6 elements of 4 bytes in each of the tensors, read and written once
+    # 4 · 6 elements of 4 bytes in each tensor, which is read and written once
     assert sum(each.read_bytes for each in launches) == 1000 * 96
     assert sum(each.write_bytes for each in launches) == 1000 * 96
     assert [each.read_bytes for each in launches] == [

@@ -88,9 +88,9 @@ def with_projection(gates: int, hidden: int, projection: int, dtype: str = "floa
 
 
 @pytest.mark.parametrize(("gates", "hidden", "projection", "kernels"), [
-    # 1 · 256 · 512 and 256 · 512 weights of 2 bytes are 512 KiB; of 128 they are 256 KiB
+    # 1 · 362² weights of 2 bytes are 262,088 bytes, 363² are 263,538; registers hold 262,144
     (1, 256, 256, 1), (1, 362, 362, 1), (1, 363, 363, 8),
-    # (4 · 256 + 256) · 102 · 2 = 261,120 bytes and 103 are 263,680; registers hold 262,144
+    # (4 · 256 + 256) · 102 · 2 = 261,120 bytes; with 103 they are 263,680; registers hold 262,144
     (4, 256, 102, 1), (4, 256, 103, 8),
 ])  # fmt: skip
 def test_recurrences_without_gates_or_with_projections_are_one_kernel_if_registers_hold_them(
@@ -109,13 +109,13 @@ def test_a_step_of_half_precision_backward_sums_parts_of_deep_or_unaligned_produ
     ):
         op = rnn("lstm", hidden, 1, 12, dtype="float16", train=True, back=True)
         assert [k.family for k in recurrence(op, recurrences(op)[0], H200)] == families
-    # the parts are two float32 results: 2 · 4 · 12 · 768 bytes, written as halves
+    # two float32 partial results, 2 · 4 · 12 · 768 bytes; the sum is written in half precision
     op = rnn("lstm", 768, 1, 12, dtype="float16", train=True, back=True)
     total = recurrence(op, recurrences(op)[0], H200)[-1]
     assert (total.read_bytes, total.write_bytes) == (2 * 4 * 12 * 768, 2 * 12 * 768)
     assert (total.instructions, total.dims["elements"]) == (2 * 12 * 768, 12 * 768)
     assert (total.dims["parts"], total.dims["item_bytes"]) == (2, 2)
-    # forward, nothing is split in half precision
+    # in the forward pass, nothing is split in half precision
     forward = rnn("lstm", 768, 1, 12, dtype="float16")
     assert [k.family for k in recurrence(forward, recurrences(forward)[0], H200)] == [
         "gemm",

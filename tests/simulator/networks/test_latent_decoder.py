@@ -64,7 +64,7 @@ def test_a_decode_is_the_last_token_of_a_prefill(merged: bool) -> None:
             for layer, x in zip(prefill.layers, entering, strict=True)
         ]
         for cached in cache:
-            cached[:, -1] = 0  # the newest token's own, which the step computes
+            cached[:, -1] = 0  # the newest token, whose entry the step computes
         logits = decode(ids[:, -1:], torch.tensor([8]), *cache)
     for handle in handles:
         handle.remove()
@@ -111,7 +111,8 @@ def test_whole_experts_are_as_many_numbers_as_shares_of_each() -> None:
     whole, rank = count(ranks=2), count(ranks=2, expert_parallel=True)
     assert rank == whole
     down = LatentDecoder(**SIZES, ranks=2, expert_parallel=True).layers[1].feed_forward.experts.down  # pyright: ignore
-    assert tuple(down.shape) == (4, 32, 16)  # half of 8 experts, with their whole hidden
+    # half of the 8 experts, each with its whole hidden width
+    assert tuple(down.shape) == (4, 32, 16)
 
 
 def test_sequences_of_its_own_need_everything_but_experts() -> None:

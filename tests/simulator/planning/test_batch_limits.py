@@ -56,7 +56,8 @@ def test_a_limit_is_held_at_both_ends_of_the_interval(latency: str | None, statu
 
 
 def test_cards_carry_the_rate_at_the_slow_end() -> None:
-    # a card carries 333.3 of 1,000: more than 3 are needed, and 4 is the next choice
+    # a card carries 333.3 of the 1,000 samples per second: more than 3 cards are needed, and 4 is
+    # the next choice
     assert [(row.count, row.status) for row in rows("1000/s")] == [(4, "fits")]
     # two cards carry 666.7
     assert rows("660/s")[0].count == 2 and rows("670/s")[0].count == 4

@@ -58,7 +58,8 @@ def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
     }
     assert chosen_batch(columns, (0, 1, 2), 30.0) == 1
     assert chosen_batch(columns, (0, 1, 2), 20.5) == 0
-    assert chosen_batch(columns, (0, 1, 2), 11.0) == 0  # meets it only as predicted
+    # it meets the limit only at the prediction, not over the whole interval
+    assert chosen_batch(columns, (0, 1, 2), 11.0) == 0
     assert chosen_batch(columns, (1, 2), 20.5) == 1
     assert chosen_batch(columns, (1, 2), 5.0) == 1
     assert chosen_batch(columns, (0, 1, 2), None) == 2
@@ -92,7 +93,7 @@ def test_without_a_load_the_cheapest_sample_comes_first():
     assert (best.gpu, other.gpu) == ("h200_sxm", "l40s")
     assert best.usd_per_h > other.usd_per_h and best.usd_per_million < other.usd_per_million
     assert [row.per_s for row in unloaded.rows] == [row.largest_rate_per_s for row in unloaded.rows]
-    # the price at which a sample of the L40S costs as much, for each of two cards, without energy
+    # the price at which a sample costs the same on each of two L40S, without energy
     even = best.usd_per_million / 1e6 * 3600 * other.per_s / 2 - other.watts / 1000 * 0.1 / 2
     assert f"below {even:.2f} USD an hour for each GPU (now 1.50 USD)" in unloaded.verdict
     loaded: Any = plan(spec | {"load": {"rate": "100/s"}})
@@ -179,7 +180,7 @@ def test_assumptions_of_a_training_are_varied():
     assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
     wait: Any = varied["wait for other replicas"]
     assert wait.low + wait.high == pytest.approx(2 * whole)
-    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
+    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # the network's parameters in bf16
     assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
     batch: Any = varied["batch per GPU"]
     assert (batch.low_value, batch.high_value) == ("32", "128")

@@ -66,7 +66,7 @@ def test_the_queue_agrees_with_a_simulation_in_small_steps():
     load = serve_batches(arrival, BatchServer(took, window))
     assert load.sizes.sum() == arrival.size and load.sizes.max() == most
     errors = np.abs(load.latency_s - (ends - arrival))
-    assert np.quantile(errors, 0.9) < 1e-4  # a tick can move a sample into the next batch
+    assert np.quantile(errors, 0.9) < 1e-4  # a time step can move a sample into the next batch
     assert load.latency_s.mean() == pytest.approx((ends - arrival).mean(), rel=0.01)
 
 
@@ -161,7 +161,7 @@ def test_the_largest_batch_has_the_least_latency_and_carries_the_most_of_those()
     own = read(SERVICE | {"load": {"rate": "900/s"}})
     assert largest_batch(own, table, 4) == largest_batch(own, table, 3) == 4
     tight = read(SERVICE | {"load": {"rate": "5/s"}, "limits": {"latency": "12 ms"}})
-    assert largest_batch(tight, table, 1) == 2  # four take 13 ms
+    assert largest_batch(tight, table, 1) == 2  # a batch of four takes 13 ms
 
 
 def test_each_batch_has_the_interval_of_its_own_step():

@@ -60,7 +60,8 @@ def test_a_rank_has_the_whole_cache_and_its_share_of_weights() -> None:
     assert cache_bytes(tp, 64, 128) == 61 * 40 * 2
     attention = 64 * 88 + 80 + (48 * 8 * 24 + 32 * 8 * 32 + 8 * 16 * 64) // 8 + 128
     dense = 3 * 64 * 96 // 8
-    mixture = 17 * 3 * 64 * 32 // 8 + 16 * 64 + 16  # experts, shared; router and its biases
+    # routed and shared experts; the router and its biases
+    mixture = 17 * 3 * 64 * 32 // 8 + 16 * 64 + 16
     rope = 4 * 4 / 2  # angles in float32
     total = 61 * attention + 3 * dense + 58 * mixture + 2 * 48 // 8 * 64 + 64 + rope
     assert weight_bytes(tp, 64) == pytest.approx(2 * total, rel=1e-3)
@@ -72,7 +73,7 @@ def test_own_sequences_need_the_whole_attention() -> None:
     one = Scenario("deepseek-v3-decode", dtype="bf16", sizes=TINY)
     work = Workload("serving", "deepseek-v3", expert_parallel=True, attention_dp=True)
     saved = weight_bytes(one, 64) - weight_bytes(of_rank(one, 8, work), 64)
-    assert saved == 58 * 14 * 3 * 64 * 32 * 2  # 14 of 16 experts in 58 layers
+    assert saved == 58 * 14 * 3 * 64 * 32 * 2  # 14 of 16 experts, in 58 layers
 
 
 @pytest.mark.parametrize(("gpus", "copies"), [(2, 2), (4, 4), (8, 4), (16, 8)])

@@ -180,7 +180,7 @@ def test_weights_and_cache_are_divided() -> None:
     """Half of all weights but the norms, 161 of 8192; 4 of 8 heads of the cache."""
     work = spec().workload
     two = machine(work, gpu("h200"), "bf16", "compiled+graph", 2)
-    whole = 2 * 70_553_706_496  # bytes of Llama 3 70B in bf16
+    whole = 2 * 70_553_706_496  # Llama 3 70B in bf16, in bytes
     norms = 2 * 161 * 8192
     assert two.weight_bytes == pytest.approx((whole - norms) / 2 + norms, abs=1000)
     assert two.cache_bytes_per_token == 80 * 2 * 4 * 128 * 2

@@ -99,7 +99,8 @@ def test_prompts_attend_faster_with_more_exponentials_per_second() -> None:
     assert b200 == pytest.approx(2 * 64 * 128 * 80 / (0.53 * 2250e12), rel=1e-3)
     assert b300 is not None and b200 is not None
     assert b300 / b200 == pytest.approx(0.79, abs=0.01)
-    windowed = prompt_attention_s("vllm", "gpt-oss-120b", gpu("b200"), 2)  # 18 of 36 layers
+    # 18 of 36 layers have a window
+    windowed = prompt_attention_s("vllm", "gpt-oss-120b", gpu("b200"), 2)
     assert windowed == pytest.approx(2 * 32 * 64 * 18 / (0.33 * 2250e12), rel=1e-3)
     assert prompt_attention_s("vllm", "deepseek-v3", gpu("b200"), 1) is None
     assert prompt_attention_s("vllm", "llama3-70b", gpu("mi300x"), 1) is None

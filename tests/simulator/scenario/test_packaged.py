@@ -72,7 +72,7 @@ def packaged_families(request: TraceRequest, card: str) -> Any:
 
 
 def fresh(request: TraceRequest, card: str) -> Trace:
-    trace_module(request, gpu(card))  # a process does some work only once
+    trace_module(request, gpu(card))  # work that a process does only once is done here
     return trace_module(request, gpu(card))[0]
 
 
@@ -203,7 +203,7 @@ def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
         ("2.13", "3.11", True),
         ("2.12", "3.11", False),
         ("2.13", "3.12", False),
-        (None, "3.12", True),  # there is no fresh trace that could differ
+        (None, "3.12", True),  # no fresh trace exists that could differ
     ],
 )
 def test_versions_that_would_trace_otherwise_trace(

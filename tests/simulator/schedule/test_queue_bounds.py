@@ -12,7 +12,7 @@ from simulator.schedule.steady_state import bounds
 from simulator.schedule.timeline import Clock, Floats, Launches
 
 US = 1e-6
-NUDGE = 1e-5  # of the GPU's time in a step
+NUDGE = 1e-5  # as a share of the GPU's time in a step
 
 
 class Paths:
@@ -88,7 +88,7 @@ def test_the_nudge_is_a_hundred_thousandth_of_the_gpus_time() -> None:
         latency = paths.spare(5) - share * paths.slots_s
         known = bounds(Launches(host, duration, no_sync, tail), Clock(latency, 0.0, 0.0, 5))
         assert bool(known.period) is holds
-    # A host that is slower by less than that could become the faster one.
+    # A host that is faster by less than this could become the slower one.
     for share, holds in ((0.9e-5, False), (1.1e-5, True)):
         even = Launches(np.full(11, US), np.full(11, US), no_sync, share * 11 * US)
         assert bool(bounds(even, Clock(0.0, 0.0, 0.0, 5)).period) is holds
@@ -96,7 +96,7 @@ def test_the_nudge_is_a_hundred_thousandth_of_the_gpus_time() -> None:
 
 @pytest.mark.parametrize("queue_steps", [1, 2, 3])
 def test_a_deep_queue_saves_whole_steps_of_the_slower_side(queue_steps: int) -> None:
-    # 11 kernels of 9 µs: with a queue of n steps a detour saves n - 1 of 99 µs. The host's last
+    # 11 kernels of 9 µs: with a queue of n steps, a detour saves n - 1 times 99 µs. The host's last
     # launch is so late that no comparison holds.
     host = np.append(np.full(10, US), 80 * US)
     work = Launches(host, np.full(11, 9 * US), np.zeros(11, np.bool_), 0.0)

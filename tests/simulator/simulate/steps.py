@@ -17,7 +17,7 @@ from simulator.records import Trace
 from simulator.tracing import trace
 
 SIZES: dict[str, dict[str, Any]] = {
-    # as in the catalogue, but with the fewest layers for the input
+    # as in the catalogue, but with the smallest number of layers that the input allows
     "mlp-tiny": dict(),
     "mlp-wide": dict(),
     "chain": dict(),

@@ -81,7 +81,7 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
             simulated([Step(t, there, drive.host, profile, drive.mode) for t in traces])
             for drive in drives
         ]
-        # the second time, the results cached with the family are used
+        # the second pass uses results that are cached with the family
         for again in range(2):
             some = points[again:]
             batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
@@ -236,7 +236,7 @@ def test_fewer_classes_change_no_bit(training: bool, monkeypatch: pytest.MonkeyP
         return b"".join(figures.tobytes() for figures, _ in parts)
 
     monkeypatch.setattr(module, "_LEAST", 3)
-    monkeypatch.setattr(module, "_CLASSES", 1)  # chunks of 3 points
+    monkeypatch.setattr(module, "_CLASSES", 1)  # 3 points per chunk
     fewer = table()
     monkeypatch.setattr(KernelClasses, "within", lambda self, *limits: self)
     assert table() == fewer
@@ -253,5 +253,5 @@ def test_accesses_that_always_miss_l2_are_left_out() -> None:
         classes.append(len(fewer.number))
         expected = whole.hot_share(step, l2_bytes)
         assert fewer.hot_share(step, l2_bytes)[class_of].tobytes() == expected.tobytes()
-    assert classes[0] == len(set(whole.number.tolist()))  # by signature only
+    assert classes[0] == len(set(whole.number.tolist()))  # grouped by signature only
     assert classes[0] < classes[2] < classes[-1] == len(whole.number)

@@ -113,7 +113,7 @@ def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) ->
     return answered
 
 
-# A network of each kind; `test_any_point_of_every_network` has the others.
+# One network of each kind; `test_any_point_of_every_network` covers the others.
 
 
 def of(function: Callable[..., Tensor]) -> Tracer:

@@ -70,7 +70,7 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> No
         cache.get(name, Maker(new_trace))
         os.utime(tmp_path / f"{name}.trace", (age, age))
     os.utime(tmp_path / "a.trace", (9, 9))
-    cache.get("b", Maker(new_trace))  # the oldest, used now
+    cache.get("b", Maker(new_trace))  # the oldest entry, which is used now
     (tmp_path / "other.txt").write_text("not ours")
     cache.get("d", Maker(new_trace))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -80,7 +80,7 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> No
         "other.txt",
     ]
     TraceCache(tmp_path, limit_bytes=1).get("e", Maker(new_trace))
-    assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest stays
+    assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest entry stays
 
 
 def test_the_key_covers_the_whole_request() -> None:

@@ -29,7 +29,7 @@ class CountedLoad(Load):
 @pytest.mark.parametrize(
     ("kernel", "limit_w"),
     [
-        (load(1.0, 0.0, 400.0, 0.0), 212.5),  # one end of the bracket would stay
+        (load(1.0, 0.0, 400.0, 0.0), 212.5),  # without halving, one end of the bracket would stay
         (load(0.2, 1.0, 100.0, 1e12), 256.25),  # the other end would stay
         (load(1.0, 0.0, 400.0, 0.0), 115.0),
     ],

@@ -16,7 +16,7 @@ def test_a_cell_has_about_48_points() -> None:
     assert 45 <= len(parts) <= 50
     sizes = [len(cell.own) for cell in parts]
     assert sum(sizes) == 2400 and 30 < np.median(sizes) < 60
-    # Lloyd's rounds even the cells out
+    # Lloyd's rounds make the cells similar in size
     assert max(sizes) < 2.2 * 48
 
 
@@ -48,7 +48,7 @@ def test_nearest_centres_are_compared_in_blocks_that_fit_a_cache(
     assert calls == [(43_690, 3), (43_690, 3), (12_620, 3)]
     calls.clear()
     assert module._nearest(points, module._Points(np.array([[1.0]]))).tolist() == [0] * 100_000
-    assert calls == []  # one centre is the nearest
+    assert calls == []  # there is only one centre
     # more centres than a block holds distances: one point at a time
     monkeypatch.setattr(module, "_AT_ONCE", 2)
     module._nearest(points[:4], module._Points(np.array([[1.0], [4.0], [8.0]])))
@@ -61,7 +61,7 @@ def test_means_are_computed_96_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     queries = np.random.default_rng(1).uniform(0, 8, (1000, 2))
     calls = recorded(monkeypatch, "_correlation")
     process.means(queries)
-    # of 131,072 // 300 = 436 points at a time, by the one expert of 300 points
+    # 131,072 // 300 = 436 distances at a time, for the one expert of 300 points
     assert calls == [*[(96, 300)] * 4, (52, 300)] * 2 + [(96, 300), (32, 300)]
     # at least one point at a time
     calls.clear()

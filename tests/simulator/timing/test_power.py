@@ -28,7 +28,7 @@ from simulator.timing.roofline import Roofs
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
-WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
+WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # only matrix products
 
 MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
@@ -182,7 +182,7 @@ def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone()
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
     own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(own.clock) < 1.0 and not own.is_slower
-    # the kernel still takes one second: 600 J · V² = 400 J, and V = 0.5 + 0.5 · clock
+    # the kernel still takes one second: 600 J · V² = 400 J, with V = 0.5 + 0.5 · clock
     assert float(own.clock) == pytest.approx(2 * (2 / 3) ** 0.5 - 1, rel=1e-9)
     lower = made_up(400.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(lower.clock) < float(own.clock)
@@ -193,7 +193,7 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
     p = predict(WIDE)
     assert p.power is not None and p.watts is not None and p.joules is not None
     assert p.power_limited and p.clock_mhz is not None and 1200 < p.clock_mhz < 1800
-    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # the share of its limit, as measured
+    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # the measured share of its limit
     assert p.joules == pytest.approx(p.watts * p.period_s)
     assert sum(p.shares.values()) == pytest.approx(1.0, abs=1e-12)
 
@@ -265,7 +265,7 @@ def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
     assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
     lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
     assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
-    # loops over elements count their instructions; other kernels draw power while they compute
+    # for loops over elements, instructions count; other kernels draw power while they compute
     loop = Work("pointwise", 1000, 30, 10, instructions=70)
     assert features(loop, card) == {"l2_byte": 40, "launch": 1, "instruction": 70}
     assert features(Work("norm", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}

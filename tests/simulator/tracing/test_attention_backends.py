@@ -41,7 +41,7 @@ def ops(module: Calls, *args: Tensor, gpu: str = "h200") -> list[str]:
         ("a100", BF16, FLASH), ("a100", FP16, FLASH), ("a100", FP32, EFFICIENT),
         ("a10", BF16, FLASH), ("l4", BF16, FLASH), ("l40s", FP16, FLASH),
         ("rtx4090", BF16, FLASH), ("rtx5090", BF16, FLASH), ("rtx3090", FP32, EFFICIENT),
-        # before Ampere there is neither flash nor bfloat16
+        # before Ampere there is neither flash attention nor bfloat16
         ("v100", FP16, EFFICIENT), ("v100", FP32, EFFICIENT),
         ("t4", FP16, EFFICIENT), ("t4", FP32, EFFICIENT),
     ],
@@ -115,8 +115,8 @@ def test_fewer_heads_of_keys_stay_one_kernel(gpu: str, backend: str) -> None:
         return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
 
     assert ops(Calls(grouped), heads(), heads(heads=2), gpu=gpu) == [backend]
-    # in single precision no fused kernel accepts them: the keys are repeated, and two products
-    # follow
+    # in single precision no fused kernel accepts grouped queries: the keys are repeated, and two
+    # products follow
     calls = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
     assert calls.count("aten.bmm.default") == 2 and calls.count("aten.clone.default") == 2
 

@@ -153,7 +153,7 @@ EVENLY = "assuming evenly spread routing"
 
 def test_a_router_sends_its_tokens_evenly() -> None:
     def routed(_: Calls, x: Tensor) -> Tensor:
-        chosen = x.topk(2, dim=-1).indices  # 8 choices, each of 8 columns
+        chosen = x.topk(2, dim=-1).indices  # 8 choices, each from 8 columns
         return torch.where(chosen == 3)[0] + 1
 
     assert taken(run(routed)) == [
@@ -165,7 +165,7 @@ def test_one_hot_masks_keep_one_class_each() -> None:
     """As in mixtures of experts: the experts that have tokens, and the tokens of one expert."""
 
     def routed(_: Calls, x: Tensor) -> Tensor:
-        mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes of 4 rows
+        mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes for 4 rows
         busy = torch.greater(mask.sum(dim=-1), 0).nonzero()
         return torch.where(mask[2])[0] + busy[0]
 

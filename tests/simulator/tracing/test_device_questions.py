@@ -85,7 +85,8 @@ def test_the_card_is_the_one_traced_for(
     assert answer(lambda _: torch.cuda.get_device_name(), gpu) == name
     assert answer(lambda _: torch.cuda.get_device_capability(), gpu) == capability
     assert answer(lambda _: torch.cuda.is_bf16_supported(False), gpu) is bf16
-    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is True  # emulated, if need be
+    # if necessary by emulation
+    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is True
     assert answer(lambda _: torch.cuda.get_device_properties(0).multi_processor_count, gpu) == units
 
 

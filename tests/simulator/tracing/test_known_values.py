@@ -44,7 +44,7 @@ def test_the_value_of_a_buffer_is_not_an_assumption() -> None:
     for network in (Pads(), built_without_data):
         traced = trace(network, (X,))
         assert traced.assumptions == []
-        # ceil((8 + 4) / 2) - 1 = 5 after, 4 before
+        # ceil((8 + 4) / 2) - 1 = 5 are added after, 4 before
         assert traced.ops[-1].outputs[0].shape == (4, 4 + 8 + 5)
 
 

@@ -54,7 +54,7 @@ def answers() -> set[str]:
 def test_the_flags_answer_as_the_run_does(run: Run) -> None:
     net = Asking()
     traced = trace(net, (torch.zeros(2),), run=run)
-    # a worker thread is neither captured nor compiled; a process's first step is traced twice
+    # a worker thread is neither captured nor compiled; the first step of a process is traced twice
     assert net.answers and all(each == (TRUE[run], set()) for each in net.answers)
     assert traced.run == run
     assert "torch.compiler.is_compiling" in traced.asked
@@ -81,4 +81,4 @@ def test_host_counts_do_not_depend_on_the_run() -> None:
 
 def test_runs_of_modes() -> None:
     assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
-    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in its own graph
+    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step replays its own graph

@@ -119,7 +119,7 @@ def test_a_step_equals_one_with_every_call_dispatched(
         inputs = (torch.empty(8, 8, 8),)
         return trace(Mixed(), inputs, phase="training", autocast=autocast)
 
-    step()  # a process does some work once
+    step()  # work that a process does only once is done here
     repeated = step()
     monkeypatch.setattr(
         RepeatedCalls, "result", lambda self, func, args, kwargs: func(*args, **kwargs)

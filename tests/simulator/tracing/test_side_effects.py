@@ -146,7 +146,7 @@ def test_the_network_is_as_before() -> None:
     assert all(p.grad is None and p.device.type == "cpu" for p in module.parameters())
     assert [p.requires_grad for p in module.parameters()] == [False, True, True, True]
     for name, value in module.state_dict().items():
-        assert torch.equal(value, values[name]), name  # running statistics too
+        assert torch.equal(value, values[name]), name  # running statistics are unchanged too
     assert x.grad is None and torch.equal(x, copy)
     handle.remove()
 

@@ -266,8 +266,8 @@ def test_a_worker_takes_the_limits_of_the_command():
     here = pickle.loads(pickle.dumps(task(SMALL)))
     assert here == DesignTask(SMALL, release(), limits, 5.0)
     here([0])
-    assert WATCH.get() == watch  # its progress is that of this process
-    DesignTask(SMALL, release())([0])  # of a program without limits
+    assert WATCH.get() == watch  # progress is shown as in this process
+    DesignTask(SMALL, release())([0])  # a task from a program without limits
     assert ISOLATION.limits is None and WATCH.get() is None
 
 

@@ -187,7 +187,7 @@ def test_a_file_that_is_being_written_is_refused(path: Path):
             f"--into {path}: another process is writing it: expected one at a time; wait for it, "
             "or name another file"
         )
-    fill(path)  # it is free again
+    fill(path)  # the file is no longer locked
 
 
 def test_a_folder_is_refused(tmp_path: Path):

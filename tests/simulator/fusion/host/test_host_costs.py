@@ -42,7 +42,7 @@ def test_a_library_call_takes_its_own_cost_and_no_python_of_the_module(
     costs = replace(FREE, reference_op_s=driver.seconds["op"], **{cost: each_s}, cold_s=2e-6)
     launched = plan.launches * driver.launch_s
     took = ops_s(plan, driver, costs) - launched
-    # The first of a kind is cold; the next ones directly follow one of their kind.
+    # the first op of a kind is cold; the next ones directly follow one of their kind
     assert took[plan.launches > 0].tolist() == pytest.approx([each_s + 2e-6, each_s, each_s])
 
 

@@ -35,7 +35,7 @@ def outline(nodes: list[Node]) -> list[tuple[str, int, int, bool, int, int]]:
 
 X = torch.zeros(64, 96)  # 6,144 elements, 24,576 bytes
 ALL, ROW, COLUMN = 24_576, 64 * 4, 96 * 4
-IMAGES = torch.zeros(4, 6, 8, 8)  # 1,536 elements, 6,144 bytes; 6 channels of 256
+IMAGES = torch.zeros(4, 6, 8, 8)  # 1,536 elements, 6,144 bytes; 6 channels of 256 elements
 
 
 def test_a_layer_norm_has_moments_of_rows_and_a_loop() -> None:
@@ -167,7 +167,8 @@ def test_split_moments_carry_three_numbers() -> None:
 @pytest.mark.parametrize(("cols", "target", "distance", "divisor"), [
     (96, 48, 5, 48), (96, 47, 5, 48), (96, 49, 5, 48), (96, 60, 5, 60), (97, 50, 5, 50),
     (96, 31, 5, 32), (40, 3, 9, 32), (1009, 500, 50, 500),
-    # the nearer one, below before above; 64 and 96 are 20 and 12 from 84
+    # the nearer of two split sizes, the smaller before the larger; 64 and 96 are 20 and 12 away
+    # from 84
     (192, 80, 17, 64), (192, 84, 13, 96), (192, 84, 12, 84),
     (64, 2, 9, 32),
 ])  # fmt: skip

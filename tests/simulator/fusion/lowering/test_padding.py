@@ -35,7 +35,7 @@ BUSY = (False, False)
 
 @pytest.mark.parametrize(("whole", "pays"), [(1.1 * 14.0, False), (1.1 * 14.0 + 1e-9, True)])
 def test_padding_pays_if_it_saves_a_tenth_with_its_copies(whole: float, pays: bool) -> None:
-    # the padded product takes 10, and each of two copies 2
+    # the padded product takes 10, and each of two copies takes 2
     seconds, _ = timed(whole, 10.0, 2.0)
     assert (padded(mm(60, 33, 100), BUSY, seconds) is not None) is pays
 
@@ -44,9 +44,9 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
     seconds, seen = timed(99.0, 10.0, 2.0)
     wide = padded(mm(60, 33, 96), BUSY, seconds)
     assert wide is not None
-    # in steps of 16 bytes, 8 numbers of bfloat16
+    # sizes grow in steps of 16 bytes, which are 8 numbers of bfloat16
     assert [t.shape for t in (*wide.inputs, wide.out)] == [(64, 40), (40, 96), (64, 96)]
-    # of both operands the first dimension that grows is padded by zeros, as in the benchmark
+    # in both operands, the first dimension that grows is padded with zeros, as in the benchmark
     assert [one for one in seen if one.startswith("cat")] == [
         "cat [[60, 33], [4, 33], [64, 33]]",
         "cat [[33, 96], [7, 96], [40, 96]]",

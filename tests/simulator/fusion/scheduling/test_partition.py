@@ -161,7 +161,7 @@ def test_properties_of_every_partition(name: str, training: bool) -> None:
                 written_before |= set(node.writes)
         ops = {op for node in nodes for op in node.ops}
         assert ops <= eager_ops
-        dead = eager_ops - ops  # only tensors without a reader
+        dead = eager_ops - ops  # all of them are tensors without a reader
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
             for op in dead

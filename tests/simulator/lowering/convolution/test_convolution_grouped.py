@@ -20,7 +20,8 @@ def run(dtype: str, n: int, width: int, groups: int, side: int, last: bool = Tru
         dtype, (n, channels, side, side), (channels, width, 3, 3), side, groups=groups, last=last
     )
     names = (f"{k.family} {k.dims.get('variant', '')}".strip() for k in kernels(op))
-    return Counter(name for name in names if name != "copy")  # of the weight to channels last
+    # the copy of the weight to channels last
+    return Counter(name for name in names if name != "copy")
 
 
 @pytest.mark.parametrize(

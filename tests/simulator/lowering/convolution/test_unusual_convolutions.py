@@ -110,8 +110,8 @@ def test_a_filter_as_large_as_its_image_sums_over_all_of_it() -> None:
     image, weight, main = kernels(op)  # one pixel is not converted back
     assert [image.family, weight.family] == ["layout", "layout"]
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_covering", 25_088)  # 512·7·7
-    # 32 tiles, each of (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes a clock of 1.98 GHz: 481
-    # µs. Recorded: 476 µs, plus 245 µs of conversions
+    # 32 tiles, each with (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes per clock of 1.98 GHz:
+    # 481 µs. Recorded: 476 µs, plus 245 µs of conversions
     assert seconds(op) == pytest.approx(723e-6, rel=0.05)
 
 
@@ -137,7 +137,7 @@ def test_a_long_filter_takes_as_long_as_it_has_taps() -> None:
         (conv("float16", (128, 3, 225, 225), (32, 3, 3, 3), 112, 2), "conv"),
         (conv("bfloat16", (64, 3, 224, 224), (64, 3, 3, 3), 112, 2), "conv"),
         (conv("float16", (64, 3, 256, 256), (96, 3, 4, 4), 64, 4), "fill conv"),
-        # of 16·16·3 = 768, for 192 outputs and for 768
+        # patches of 16·16·3 = 768 numbers, for 192 and for 768 outputs
         (conv("bfloat16", (64, 3, 224, 224), (192, 3, 16, 16), 14, 16), "fill conv"),
         (
             conv("bfloat16", (64, 3, 224, 224), (768, 3, 16, 16), 14, 16),

@@ -192,4 +192,4 @@ def test_a_long_simulation_can_be_cancelled_within_200_ms_of_processor_time():
         serve(requests, STEP, Rules(2048, 64, 20_000))
     times_s.append(time.thread_time())
     pauses = [after - before for before, after in pairwise(times_s)]
-    assert len(pauses) >= 20 and max(pauses) <= 0.2  # 6,000 requests enter in as many passes
+    assert len(pauses) >= 20 and max(pauses) <= 0.2  # 6,000 requests enter in as many iterations

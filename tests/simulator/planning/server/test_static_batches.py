@@ -78,7 +78,8 @@ def test_one_at_a_time_is_an_m_d_1_queue():
     W = s + ρ·s / (2·(1 − ρ)) = 0.6 + 0.36 / 0.8 = 1.05 s (Pollaczek-Khinchine)."""
     gaps = np.random.default_rng(3).exponential(1.0, 60_000)
     waited = [0.0]
-    for gap in gaps[1:]:  # Lindley: a request waits for what is left of the one before
+    # Lindley's recursion: a request waits for the remaining time of the previous one
+    for gap in gaps[1:]:
         waited.append(max(0.0, waited[-1] + 0.6 - gap))
     assert np.mean(waited) + 0.6 == pytest.approx(1.05, rel=0.01)
     count = 6_000
@@ -94,7 +95,7 @@ def test_the_largest_rate_of_static_batches_is_where_their_queue_begins_to_grow(
     assert largest_rate(step, rules, 100, 10) == pytest.approx(8.0, rel=0.01)
     assert steady(step, rules, 8.5, 100, 10).binds == "sequences"
     assert steady(step, replace(rules, cache_tokens=450), 4.5, 100, 10).binds == "cache"
-    busy = steady(step, rules, 4.5, 100, 10)  # 4.5 come within 1 s: batches of five
+    busy = steady(step, rules, 4.5, 100, 10)  # 4.5 requests arrive within 1 s: batches of five
     assert (busy.batch, busy.iteration_s) == (5.0, pytest.approx(0.1))
     assert busy.prompt_share == pytest.approx(0.1)
 
@@ -131,7 +132,7 @@ def test_blocks_of_the_cache_are_never_filled_by_the_last_tokens():
     assert blocks.cached_tokens == pytest.approx(whole.cached_tokens, rel=0.01)
     reserved = Rules(8192, 64, 5000, reserve=True, cache_block=64)
     held = serve(requests, STEP, reserved).decoded.max()
-    assert held == 5000 // (8 * 64)  # 450 tokens take 8 blocks: 9 sequences
+    assert held == 5000 // (8 * 64)  # 450 tokens take 8 blocks, so 9 sequences fit
     assert serve(requests, STEP, replace(reserved, cache_block=1)).decoded.max() == 5000 // 450
 
 
