@@ -141,7 +141,7 @@ def _trace() -> bytes:
 
 
 def by_hand(valid: bytes) -> dict[str, bytes]:
-    """Files written by hand, by name."""
+    """Hand-written files, by name."""
     half = len(valid) // 2
     digits = re.compile(rb"(?<![\w.\"-])\d+(?:\.\d+)?(?![\w.\"])")
     texts = re.compile(rb'"[^"\n]{2,}"')

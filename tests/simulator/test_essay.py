@@ -44,7 +44,7 @@ def by_data_sheet() -> Profile:
 
 
 def by_physics() -> Profile:
-    """The measured curves, without the residuals of single shapes."""
+    """The measured curves, without the residuals of individual shapes."""
     return replace(profile(), residuals={})
 
 
@@ -107,7 +107,8 @@ def test_python_runs_32_million_operations_while_an_a100_does_10_million_flops_i
 
 
 def test_cos_cos_fused_costs_what_one_cos_costs() -> None:
-    """Both read x once and write once; a cosine is one FLOP by convention, in 27 instructions."""
+    """Both read x once and write once; a cosine counts as one FLOP by convention, but takes 27
+    instructions."""
     cosine = next(
         work
         for work in lower(traced("chain", 1, None, "inference", "float32"), A100).works
@@ -200,7 +201,8 @@ def test_bert_has_99_8_percent_of_its_flops_in_tensor_contractions() -> None:
 
 
 def test_norms_and_pointwise_ops_reach_a_hundredth_of_a_products_flops() -> None:
-    """The essay: normalisation 250 times, pointwise 700 times slower than the products."""
+    """The essay: normalisation reaches 250 times fewer FLOP/s than the products, pointwise ops 700
+    times fewer."""
     prediction = predict_trace(traced("bert-large", 8, 512, "training", "float16"), gpu="v100")
     flops: Counter[str] = Counter()
     taken: Counter[str] = Counter()

@@ -27,9 +27,8 @@ BASES = [
     small_scenario("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
 MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
-"""Number of examples of 1 ms each: steps of few kernels, traced once. `run.py test --all` sets
-50,000.
-"""
+"""Number of examples, which take 1 ms each: steps of few kernels, traced once. `run.py test --all`
+sets 50,000."""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 
 
@@ -84,12 +83,12 @@ def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any
 
 
 STEPS = MANY // 32
-"""Factors between 1 and 2 with which a faster card is compared; each is predicted once."""
+"""Factors between 1 and 2 that make a card faster for the comparison; each is predicted once."""
 
 
 @cache
 def period_s(base: int, name: str, step: int) -> float:
-    """The period of one of `BASES` on a card with one figure 1 + step / STEPS times as large."""
+    """The period of one of `BASES` on a card with one figure multiplied by 1 + step / STEPS."""
     return predict(apply(BASES[base], name, {"times": 1 + step / STEPS})).period_s
 
 

@@ -1,4 +1,4 @@
-"""The text of a report: sums over kernels against sums by hand."""
+"""The text of a report: sums over kernels against hand-computed sums."""
 
 import re
 from dataclasses import replace

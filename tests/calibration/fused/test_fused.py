@@ -1,5 +1,5 @@
-"""Fused Triton kernels: correct on irregular shapes, with their traffic computed by hand, and their
-chains by name. `python -m calibration.fused.check` names wrong kernels.
+"""Fused Triton kernels: correct on irregular shapes, with hand-computed traffic, and their chains
+by name. `python -m calibration.fused.check` names wrong kernels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fused softmax of masked scores and its chain, against sums by hand."""
+"""A fused softmax of masked scores and its chain, against hand-computed sums."""
 
 from __future__ import annotations
 

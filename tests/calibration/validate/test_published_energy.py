@@ -1,4 +1,4 @@
-"""Published energies: a run by hand, and the summary."""
+"""Published energies: one run computed by hand, and the summary."""
 
 import csv
 import gzip

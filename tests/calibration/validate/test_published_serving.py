@@ -1,4 +1,4 @@
-"""Closed loops by hand, the ranking of cards, and the summary of published tables."""
+"""Hand-computed closed loops, the ranking of cards, and the summary of published tables."""
 
 import csv
 import gzip

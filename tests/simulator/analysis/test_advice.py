@@ -101,15 +101,15 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
 
 
 def _applied(base: Scenario, text: str) -> Scenario:
-    """The what-ifs of "+gpu=t4 +cuda_graph", one after the other."""
+    """Apply the what-ifs of "+gpu=t4 +cuda_graph" one after the other."""
     for each in text.split():
         base = apply(base, *parse(each))
     return base
 
 
 def test_money_crosses_a_machine_with_code_changes():
-    """A small network waits for the host on every card. The cheap card together with a CUDA graph
-    beats each of the two alone."""
+    """A small network waits for the host on every card. The cheap card with a CUDA graph is better
+    than each of the two alone."""
     base = small_scenario("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
     prices = {"h200_sxm": 4.0, "l40s": 1.0}
     advised = advise(base, "money", prices=prices)
@@ -162,7 +162,7 @@ def test_advice_can_be_taken_together():
 
 
 def test_what_makes_a_step_fit_comes_before_what_is_faster():
-    """2²³ rows need 16.0 GiB, all of a T4."""
+    """2²³ rows need 16.0 GiB, the whole memory of a T4."""
     advised = advise(Scenario("mlp-tiny", gpu="t4", batch=2**23))
     assert not advised.baseline.fits
     fits = [a.fits for a in advised.advice]

@@ -1,4 +1,4 @@
-"""Ops as blocks to be joined: sums by hand on a layer of BERT."""
+"""Ops as blocks that can be joined: hand-computed sums on a layer of BERT."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Where a search for the next regime starts, steps and ends, with shares that the test sets."""
+"""Where a search for the next regime starts, how it steps and where it ends, with shares that the
+test sets."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ WHOLE, SCALE = Axis("batch", "whole", 1, 2**31), Axis("bandwidth", "scale", 0.1,
 
 
 def world(scenario: Scenario, most: int = 5000) -> Prediction:
-    """Overhead 4,500.5, memory 3,000·bandwidth⁻¹, compute one a sample, up to `most`."""
+    """Overhead is 4,500.5, memory 3,000 / bandwidth, and compute 1 per sample, up to a batch of
+    `most`."""
     resolved = resolve(scenario)
     batch = resolved.request.batch or 1
     if batch > most:
@@ -221,9 +223,9 @@ def test_a_search_predicts_four_steps_at_once_and_then_around_the_expected_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Overhead leads by 1,428.5 of 10,572.5 at a batch of 3,072, and lags by 1,643.5 of 13,644.5 at
-    6,144: in the logarithm the lead ends at 0.5287 of the step, and 3,072 · 2^(0.5287 ∓ 0.03) are
-    4,340 and 4,525. Between those the lead falls from 160.5 of 11,840.5 to −24.5 of 12,025.5 and
-    ends at 0.8694: 4,340 · (4,525 / 4,340)^(0.8694 ∓ 0.03) are 4,494 and 4,507."""
+    6,144. On a logarithmic scale the lead ends at 0.5287 of the step, so 3,072 · 2^(0.5287 ∓ 0.03),
+    4,340 and 4,525, are predicted. Between those the lead falls from 160.5 of 11,840.5 to −24.5 of
+    12,025.5 and ends at 0.8694: 4,340 · (4,525 / 4,340)^(0.8694 ∓ 0.03) are 4,494 and 4,507."""
     looks: list[list[float]] = []
 
     class Together(AxisSearch):

@@ -1,4 +1,5 @@
-"""A sweep predicts scenarios with equal GPUs and hosts together, however the what-ifs made them."""
+"""A sweep predicts scenarios with equal GPUs and hosts together, whichever what-ifs produced
+them."""
 
 import numpy as np
 import pytest

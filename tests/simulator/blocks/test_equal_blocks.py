@@ -94,9 +94,8 @@ def test_schedules():
 
 
 def duration(schedule, stages, microbatches, chunks):
-    """The time at which the last of identical stages ends, if a pass through a chunk takes 1 and
-    messages take 0.
-    """
+    """The time at which the last of several identical stages ends, if a pass through a chunk takes
+    1 and messages take 0."""
     orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]
     done, clock, parts = {}, [0] * stages, stages * chunks
     while any(orders):
@@ -121,7 +120,7 @@ def duration(schedule, stages, microbatches, chunks):
 )
 @pytest.mark.parametrize(("stages", "microbatches"), [(2, 2), (2, 8), (4, 8), (8, 16)])
 def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches):
-    """Idle: p − 1 passes forward and as many backward (Narayanan et al. 2021, 2.2)."""
+    """Idle time: p − 1 passes forward and the same number backward (Narayanan et al. 2021, 2.2)."""
     took = duration(schedule, stages, microbatches, chunks)
     assert took == 2 * chunks * microbatches + 2 * (stages - 1)
 

@@ -50,7 +50,7 @@ def test_memory_returns_at_most_every_thirty_seconds(
 
 @pytest.fixture
 def free_bytes() -> Iterator[int]:
-    """Bytes of blocks of the heap that are free, below one that is in use."""
+    """Bytes of free blocks of the heap that lie below a block in use."""
     if sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("only the GNU C library keeps free pages and can return them")
     libc = ctypes.CDLL(None)

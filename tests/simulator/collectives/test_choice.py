@@ -1,4 +1,5 @@
-"""NCCL's choice changes where its own constants say, by hand: microseconds, and kB over GB/s."""
+"""NCCL's choice changes where its constants imply: hand-computed, with times in microseconds and
+sizes as kB over GB/s."""
 
 from __future__ import annotations
 

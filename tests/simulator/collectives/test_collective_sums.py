@@ -1,4 +1,4 @@
-"""The sums of a collective's time, by hand, with constants that are easy to add."""
+"""Hand-computed times of collectives, with constants that are easy to add."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def test_a_broadcast_passes_through_the_ranks_at_once() -> None:
 
 
 def test_channels_of_a_send_by_ranks_and_bytes() -> None:
-    """32 channels are shared by the peers; each takes up to 16 MiB, then their number doubles."""
+    """32 channels are shared among the peers; one channel serves up to 16 MiB, then their number
+    doubles."""
     mib = 2**20
     by_ranks = {
         2: [(1, 16), (256 * mib, 16), (256 * mib + 1, 32)],

@@ -1,4 +1,4 @@
-"""The usual speed of each fabric's links, and the steps of rings with one rank for each node."""
+"""The usual speed of each fabric's links, and the steps of rings with one rank per node."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ FOUR_NODES = Group(4, 4, "nvlink4", "nvlink", False, True, 8, network_bytes_per_
 
 @pytest.mark.parametrize("protocol", ["LL", "LL128", "Simple"])
 def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
-    """An all-reduce of 4 ranks has 2 · 3 steps; 2 · 4 crossings of nodes are counted, so none is
-    left inside; an all-gather has 3 steps and 4 crossings."""
+    """An all-reduce of 4 ranks has 2 · 3 steps; 2 · 4 crossings between nodes are counted, so no
+    step is left within a node; an all-gather has 3 steps and 4 crossings."""
     constants = tuning()
     base, network = constants.base_us[protocol], constants.step_us["network"][protocol]
     inside = constants.step_us["nvlink"][protocol]
@@ -69,7 +69,8 @@ def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
 
 
 def test_a_tree_goes_up_and_down_through_nodes_and_their_ranks() -> None:
-    """16 ranks in 4 nodes: 3 steps inside and 2 levels of nodes, twice; 5 nodes have 3 levels."""
+    """16 ranks in 4 nodes: 3 steps within a node and 2 levels of nodes, twice; 5 nodes have 3
+    levels."""
     constants = tuning()
     base, network = constants.base_us["LL"], constants.step_us["network"]["LL"]
     inside = constants.step_us["nvlink"]["LL"]

@@ -186,7 +186,7 @@ def cudnn_backward(r: random.Random) -> Call:
 
 
 def _packed(r: random.Random) -> tuple[Any, ...]:
-    """Sequences laid end to end, [total, h, d]; on meta each is taken as long as the longest."""
+    """Concatenated sequences, [total, h, d]; on meta each counts as long as the longest."""
     n, longest_q, longest_k = r.randint(1, 5), r.randint(2, 60), r.randint(2, 60)
     hk, times, d = r.randint(1, 3), r.choice([1, 2]), 8 * r.randint(1, 8)
     q, k = t(n * longest_q, hk * times, d), t(n * longest_k, hk, d)

@@ -1,4 +1,4 @@
-"""The memory access of an iteration, counted by hand."""
+"""The memory accesses of an iteration, counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Stated figures, special functions, fused cross entropy and reductions, by hand."""
+"""Stated figures, special functions, fused cross entropy and reductions, against hand-computed
+sums."""
 
 from __future__ import annotations
 

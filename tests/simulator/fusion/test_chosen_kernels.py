@@ -1,4 +1,4 @@
-"""Chosen ops as one handwritten kernel: its bytes and arithmetic by hand, and each refusal."""
+"""Chosen ops as one hand-written kernel: hand-computed bytes and arithmetic, and each refusal."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_sum_over_the_whole_gpu_is_refused() -> None:
     ("sum", 1), ("amax", 1), ("mean", 1),
 ])  # fmt: skip
 def test_serial_sums_of_a_row(name: str, count: int) -> None:
-    """A maximum and a sum; a mean and the squares around it; one of them alone."""
+    """A maximum and a sum; a mean and the squares around it; and one of these alone."""
     x, row = ((4, 64), "float32"), ((4,), "float32")
     out: Any = (x, row, row) if "norm" in name else x if "softmax" in name else row
     overload = "dim_IntList" if name == "sum" else "dim" if name in ("mean", "var") else "default"

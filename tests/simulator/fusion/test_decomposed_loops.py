@@ -27,8 +27,8 @@ TARGETS = torch.zeros(40, dtype=torch.int64)
 
 
 class Nest(NamedTuple):
-    """Results and elements of each; whether these are adjacent; bytes read and written; FLOPs and
-    instructions."""
+    """The number of results, and of elements for each; whether these are adjacent; bytes read and
+    written; FLOPs and instructions."""
 
     rows: int
     cols: int
@@ -40,7 +40,7 @@ class Nest(NamedTuple):
 
 
 def nests(step: Trace, *names: str) -> list[Nest]:
-    """The nests of a step that end with one of these ops (of all without names)."""
+    """The nests of a step that end with one of these ops (all nests if no name is given)."""
     return [
         Nest(n.rows, n.cols, n.inner, [*n.reads.values()], [*n.writes.values()], n.flops,
              n.instructions)

@@ -1,4 +1,5 @@
-"""Ops of a decomposed training step: their names, operands and storages, by hand."""
+"""Ops of a decomposed training step: their names, operands and storages, against hand-computed
+ones."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class After(nn.Module):
 
 
 class Part(NamedTuple):
-    """An op: its name; the op before whose result each operand is ("x" if it is older than the
-    decomposed op); dtype and size of its result."""
+    """An op: its name; for each operand, the op before the one that wrote it ("x" if it is older
+    than the decomposed op); dtype and size of the result."""
 
     name: str
     reads: tuple[str, ...]

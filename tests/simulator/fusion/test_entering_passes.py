@@ -1,4 +1,5 @@
-"""The host's time to enter the passes of a compiled step, and for its calls by kind, by hand."""
+"""The host's time to enter the passes of a compiled step, and the time of its calls by kind,
+against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def plan_of(module: nn.Module, *args: Tensor, training: bool = False) -> LaunchP
 
 
 class Normed(nn.Module):
-    """Two weights and two biases, and the three buffers of a norm."""
+    """A module with two weights, two biases, and the three buffers of a norm."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Loops in place and their out-of-place replacements: storages and lifetimes by hand."""
+"""Loops in place and their out-of-place replacements: hand-computed storages and lifetimes."""
 
 from __future__ import annotations
 

@@ -54,7 +54,8 @@ def test_equal_parts_are_read_in_their_order(cut: Callable[[Tensor], Sequence[Te
 
 
 def test_the_least_used_of_equal_views_is_read() -> None:
-    """Three parts of the same form, each read once, in order; and a fourth read starts again."""
+    """Three parts of the same shape are each read once, in order; a fourth read starts again with
+    the first."""
     step = trace(Calls(_thirds), (torch.zeros(4, 30),))
     places = offsets(step, dataflow(step).computes)
     read = {

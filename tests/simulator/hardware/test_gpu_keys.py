@@ -1,4 +1,4 @@
-"""A GPU's keys, its file, and the peaks that its parts give."""
+"""The keys of a GPU, its file, and the peaks derived from its parts."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_views_are_counted_by_the_tensor(
 
 
 def _placed(layer: nn.Module, dtype: torch.dtype, *, is_cast: bool, phase: str) -> list[int]:
-    """The count of each recurrent op of a step."""
+    """The count for each recurrent op of a step."""
 
     class Called(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Hosts: in parts, of older versions, of the catalogue."""
+"""Hosts: their parts, files of older versions, and those of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts of the host's work for a step made by hand, without torch."""
+"""The counts of the host's work for a hand-made step, without torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X, HOST = Tensor((4,), "float32", (1,)), Tensor((4,), "float32", (1,), "cpu")
 def op(
     name: str, phase: Phase = "forward", inputs: int = 1, outputs: int = 1, on: Tensor = X
 ) -> Op:
-    """A call that 3 instructions, 2 attributes, a C call and an autograd node precede."""
+    """A call that follows 3 instructions, 2 attribute look-ups, a C call and an autograd node."""
     signature = Signature(name, (on,) * inputs, (on,) * outputs, ("self",) * inputs, {})
     return Op(signature, "", phase, autograd_nodes=1, instructions=3, attributes=2, c_calls=1)
 

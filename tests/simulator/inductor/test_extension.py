@@ -1,4 +1,4 @@
-"""A schedule extended from two depths, against the schedule of that depth written out."""
+"""A schedule extended from two depths, against the schedule of that depth written in full."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ class Writer:
         again: tuple[int, ...] = (),
         writes: int | None = None,
     ) -> int:
-        """Write a launch with one new origin, besides those computed `again`; it reads one of all
-        seeds.
-        """
+        """Write a launch with one new origin in addition to the origins computed `again`; it reads
+        one of all seeds."""
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
         self.launches.append(
@@ -119,8 +118,8 @@ def gathering(depth: int) -> Schedule:
 
 
 def lists(depth: int, wrong: int = -1) -> list[Row]:
-    """One row before and one after `depth` periods of two; a third row's count of period `wrong` is
-    one too many."""
+    """One row before and one after `depth` periods of two rows; in period `wrong`, a count is too
+    large by one."""
     inner = [
         row
         for p in range(depth)
@@ -207,7 +206,8 @@ def test_counts_that_leave_the_line() -> None:
 
 
 def twice(depth: int) -> list[Row]:
-    """`depth` rows, then as many periods of two rows; a row before, between and after."""
+    """`depth` rows, then the same number of periods of two rows; one row before, between and
+    after."""
     one = [Row("a", (p,)) for p in range(depth)]
     other = [row for p in range(depth) for row in (Row("b", (depth + p,)), Row("c", (7 - p,)))]
     return [Row("first", ()), *one, Row("middle", (depth,)), *other, Row("last", (3 * depth,))]

@@ -189,7 +189,7 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
 
 
 def _edges(each: float) -> float:
-    """One tile of each block is cut, and takes so much longer."""
+    """One tile of each block is cut by the mask, and takes longer by this much."""
     return each * 768 / 3456 * (profile().tiles["attention_cudnn_fwd"].edge - 1)
 
 

@@ -1,5 +1,5 @@
-"""Thresholds of cuBLAS's choices on an H200 of 132 units: the last product on each side, with its
-sums."""
+"""Thresholds of cuBLAS's choices on an H200 with 132 multiprocessors: the last product on each side
+of each one, with the arithmetic."""
 
 from __future__ import annotations
 
@@ -156,8 +156,9 @@ def test_a_counter_distributes_more_than_two_waves() -> None:
 
 
 def fastest_tiles(b: int, m: int, n: int, units: int = 132) -> int:
-    """The number of tiles for which waves · (area + 48 · (height + width)) is smallest, over one
-    side of 64, 128, 192 or 256 and another of 8 to 256 in steps of 8, up to 256 · 144 numbers."""
+    """The number of tiles for which waves · (area + 48 · (height + width)) is smallest, if one side
+    is 64, 128, 192 or 256 and the other is 8 to 256 in steps of 8, up to 256 · 144 numbers per
+    tile."""
     least: tuple[float, int] | None = None
     for high in range(8, 257, 8):
         for wide in range(8, 257, 8):

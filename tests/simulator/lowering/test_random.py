@@ -1,4 +1,4 @@
-"""Draws of four numbers by the resident threads of a GPU, counted by hand."""
+"""Random draws of four numbers by the resident threads of a GPU, counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of recurrent layers, against recordings on an H200 and sums by hand."""
+"""Kernels of recurrent layers, against recordings on an H200 and hand-computed sums."""
 
 from __future__ import annotations
 
@@ -202,8 +202,8 @@ def test_a_deep_product_of_some_rows_is_split(batch: int, families: list[str]) -
 
 
 def test_bfloat16_is_never_one_kernel() -> None:
-    """Recorded on an H100: an LSTM of 48 in both directions over 32 steps of bfloat16 launches 32
-    products and 32 cells a direction, forward and backward; in float16 it is one kernel."""
+    """Recorded on an H100: a bidirectional LSTM of width 48 over 32 steps in bfloat16 launches 32
+    products and 32 cells per direction, forward and backward; in float16 it is one kernel."""
     for back in (False, True):
         op = rnn("lstm", 48, 32, 64, dtype="bfloat16", both=True, train=True, back=back)
         assert [len(recurrence(op, work, H200)) for work in recurrences(op)] == [64, 64]

@@ -1,4 +1,5 @@
-"""The blocks of reductions, against recordings on an H200 and `setReduceConfig` by hand."""
+"""The blocks of reductions, against recordings on an H200 and hand-computed results of
+`setReduceConfig`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from simulator.lowering.reduction import grid, reduction
 from tests.simulator.costs.conftest import sig
 
 UNITS = {"h200": (132, 2048), "rtx4090": (128, 1536), "t4": (40, 1024)}
-"""Multiprocessors, and the threads that each holds."""
+"""The number of multiprocessors, and of threads that each holds."""
 
 
 def up(a: int, b: int) -> int:
@@ -28,7 +28,7 @@ def last_pow2(n: int) -> int:
 
 
 class ReduceConfig:
-    """The steps of `setReduceConfig`, in its order and with its names."""
+    """The steps of `setReduceConfig`, in the same order and with the same names."""
 
     def __init__(self, outputs: int, inputs: int, across: bool, vec: int, card: str) -> None:
         self.num_inputs, self.num_outputs = inputs, outputs

@@ -1,4 +1,4 @@
-"""cuFFT's kernels at the thresholds of length, with rows, bytes and slots by hand."""
+"""cuFFT's kernels at the thresholds of length, with hand-computed rows, bytes and instructions."""
 
 from __future__ import annotations
 

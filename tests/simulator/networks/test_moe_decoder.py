@@ -1,4 +1,4 @@
-"""Mixtures of experts against plain loops, windows against a mask, decodes against prefills."""
+"""Mixtures of experts against plain loops, windows against a mask, decoding against prefill."""
 
 from __future__ import annotations
 

@@ -79,9 +79,8 @@ def test_training_flops_are_torchs(name: str) -> None:
 
 @pytest.mark.parametrize("gpu", ["a100", "v100", "mi300x"])
 def test_another_cards_attention_has_the_same_flops(gpu: str) -> None:
-    """cuDNN's, flash, efficient and plain products; the backward pass recomputes the scores once in
-    flash and efficient attention; plain products store them.
-    """
+    """cuDNN's, flash, efficient and plain attention: in the backward pass flash and efficient
+    attention recompute the scores once; plain attention stores them."""
     flops = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
     assert flops[0] == flops[1]
 

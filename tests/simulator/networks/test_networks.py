@@ -1,4 +1,5 @@
-"""The catalogue: right sizes, networks that run on the CPU, a useful error for a mistyped name."""
+"""The catalogue: correct sizes, networks that run on the CPU, and a useful error for a mistyped
+name."""
 
 from typing import Any
 

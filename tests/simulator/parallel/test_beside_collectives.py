@@ -14,7 +14,7 @@ MACHINE = Machine(latency_s=0.0, gap_s=1e-6, sync_s=0.0, depth=1024, units=132, 
 
 
 def beside(blocks, seconds=1e-3):
-    """The times of a collective of 10 ms on stream 1 and then a kernel on stream 0."""
+    """The times of a collective of 10 ms on stream 1 and of a later kernel on stream 0."""
     long = Transfer(("own", 0), 1, 10e-3)
     plan = RankPlan(
         rank=0,

@@ -1,4 +1,4 @@
-"""The parts of a rank's time, for kernels made by hand and for a predicted step."""
+"""The parts of a rank's time, for hand-made kernels and for a predicted step."""
 
 from dataclasses import replace
 

@@ -48,8 +48,8 @@ def test_fixed_batches_take_as_many_cards_as_the_rate_needs():
 
 
 def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
-    """Batches of 8, 10 and 12 samples take 10, 20 and 21 ms, and at the slow end of the interval
-    12, 26 and 31 ms."""
+    """Batches of 8, 10 and 12 samples take 10, 20 and 21 ms; at the slow end of the interval 12, 26
+    and 31 ms."""
     columns = {
         "latency_s": np.array([10.0, 20.0, 21.0]),
         "period_s": np.array([10.0, 20.0, 21.0]),
@@ -82,7 +82,7 @@ def test_a_run_without_checkpoints_says_so():
 
 
 def test_without_a_load_the_cheapest_sample_comes_first():
-    """An hour of a card that costs twice as much and carries three times as much is cheaper."""
+    """A card that costs twice as much per hour and carries three times as much is cheaper."""
     spec = {
         "workload": RESNET["workload"] | {"batch": 256},
         "candidates": RESNET["candidates"] | {"gpus": ["h200", "l40s"], "counts": [2]},
@@ -151,9 +151,8 @@ def test_a_network_without_tokens_takes_samples():
 
 
 def test_assumptions_of_a_training_are_varied():
-    """Two cards, a step of s seconds with w seconds of waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
-    0.0122.
-    """
+    """Two cards, and a step of s seconds, w of which are waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
+    0.0122."""
     work = {
         "kind": "training",
         "network": "resnet50",
@@ -211,7 +210,8 @@ def test_a_batch_that_does_not_fit_has_no_end():
 
 
 def test_failures_take_half_an_interval_and_a_restart_each():
-    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
+    """Each of 4 cards fails once in 10⁶ s; writing takes 10 s every 1000 s: 10/1000 + (500 +
+    600)·4/10⁶."""
     spec = read(
         RESNET
         | {
@@ -230,7 +230,7 @@ def test_failures_take_half_an_interval_and_a_restart_each():
 
 
 def test_a_ring_moves_the_gradients_twice():
-    """8 GPUs, 1 GB: 2·7/8 GB over 450 GB/s each way."""
+    """8 GPUs, 1 GB: each sends and receives 2·7/8 GB at 450 GB/s."""
     assert ring(gpu("h100"), 8, 1e9) == pytest.approx(2 * 7 / 8 / 450)
     assert ring(gpu("h100"), 1, 1e9) == 0.0
 
@@ -244,9 +244,8 @@ def test_a_fixed_batch_draws_the_power_of_its_step():
 
 
 def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
-    """gpt2: 12 layers of rank 4 at the product of queries, keys and values, 768 to 3 · 768: 12 · 4
-    · (768 + 2304) = 147,456 parameters of 2 bytes pass through the ring.
-    """
+    """gpt2: adapters of rank 4 in 12 layers, at the product for queries, keys and values from 768
+    to 3 · 768: 12 · 4 · (768 + 2304) = 147,456 parameters of 2 bytes pass through the ring."""
     spec = read(LORA)
     scenario = replace(batch_scenario(spec, gpu("h100"), "eager", "bf16"), batch=1)
     assert gradient_bytes(scenario) == 2 * 147_456
@@ -276,7 +275,7 @@ def test_adapters_that_mean_nothing_are_refused(changed: dict[str, Any], message
 
 
 def test_a_card_without_bf16_products_is_listed_in_fp16() -> None:
-    """A T4 multiplies in fp16; bf16 and fp16 are one candidate there, and two on an L4."""
+    """A T4 multiplies in fp16; there bf16 and fp16 are one candidate, and on an L4 they are two."""
     tried = {"gpus": ["t4", "l4"], "engines": ["eager"], "precisions": ["bf16", "fp16"]}
     rows = plan(RESNET | {"candidates": tried}).rows
     named = {(row.gpu, row.precision) for row in rows}

@@ -173,7 +173,7 @@ def test_low_precision_holds_more_cache():
 
 
 def test_a_step_of_the_table_is_a_prediction():
-    """At a knot of the table: 16 sequences of 1024 cached tokens."""
+    """At a grid point of the table: 16 sequences with 1024 cached tokens."""
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
     one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
@@ -217,9 +217,8 @@ def test_energy_is_paid_in_addition_to_the_rent():
 
 
 def test_power_is_that_of_the_steps_and_idle_between():
-    """H200: 500 W for 1/4 of the time, otherwise idle with the high clock of a running process.
-    Without a known step, the limit is the bound.
-    """
+    """H200: 500 W for 1/4 of the time, otherwise idle at the high clock of a running process. If
+    the step is unknown, the power limit is the bound."""
     card = gpu("h200")
     power_supply = supply(card)
     assert power_supply is not None
@@ -259,7 +258,8 @@ def test_the_front_and_the_ranking():
 
 
 def test_nvfp4_is_planned_on_cards_with_it_and_as_weights_alone_elsewhere():
-    """Llama 3 8B: 7.505e9 values in 4.5 bits, 0.525e9 of the embedding in 16, and the norms."""
+    """Llama 3 8B: 7.505e9 values of 4.5 bits, 0.525e9 of the embedding of 16 bits, and the
+    norms."""
     lengths = Lengths("fixed", 512)
     work = Workload("serving", "llama3-8b", prompt=lengths, output=lengths)
     for name, alone in (("b200", False), ("h100", True)):

@@ -41,14 +41,16 @@ def test_figures_read_as_text(text: str, expected: str):
 
 
 def test_a_break_even_is_shown_next_to_the_price():
-    """One card at 2 USD an hour against two at 3 each: 1 USD each costs as much."""
+    """One card at 2 USD an hour against two at 3 each: at 1 USD each, two would cost as much as the
+    one."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.0)
     assert break_even(best, other, Prices()) == "1.00 USD an hour for each GPU (now 3.00 USD)"
 
 
 def test_a_break_even_is_a_price_without_energy():
-    """Two cards of 3 USD whose 2,000 W cost 0.20 USD each: 0.80 and 0.20 USD are 1 USD."""
+    """Two cards at 3 USD, each with 0.20 USD for its 2,000 W: at 0.80 USD each, plus 0.20, they
+    cost 1 USD each."""
     best = Row("a", "A", 1, "vllm", "bf16", "fits", usd_per_h=2.0)
     other = Row("b", "B", 2, "vllm", "bf16", "fits", usd_per_h=6.4, watts=2000.0)
     assert (

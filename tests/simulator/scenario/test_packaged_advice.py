@@ -59,8 +59,8 @@ def requests_of_advice(scenario: Scenario) -> dict[str, tuple[TraceRequest, str]
 
 
 def untraced(network: str) -> list[str]:
-    """The trials of advice that no file has, for every dtype and phase in which the network itself
-    is packaged."""
+    """The trials of advice that no file covers, for every dtype and phase in which the network
+    itself is packaged."""
     missing: list[str] = []
     for training in (False, True)[: 1 + CATALOGUE[network].trains]:
         for dtype in DTYPES:

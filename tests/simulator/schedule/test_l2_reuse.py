@@ -1,4 +1,4 @@
-"""Reuse distances against a loop over the ops, and by hand."""
+"""Reuse distances against a loop over the ops, and against hand-computed ones."""
 
 from __future__ import annotations
 

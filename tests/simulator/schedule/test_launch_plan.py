@@ -1,4 +1,4 @@
-"""The host's work of a step, over its launches and after the last of them."""
+"""The host's work in a step, during its launches and after the last one."""
 
 from __future__ import annotations
 

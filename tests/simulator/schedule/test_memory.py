@@ -1,4 +1,4 @@
-"""Memory against torch's own tracker, byte by byte, and by hand."""
+"""Memory against torch's own tracker, byte by byte, and against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | None) -> int:
-    """The peak of the second step, by a tracker that starts after the first."""
+    """The peak of the second step, from a tracker that starts after the first."""
 
     def step() -> object:
         if optimizer is None:

@@ -1,4 +1,4 @@
-"""The schedule against a slow loop of its two recurrences, and by hand."""
+"""The schedule against a slow loop over its two recurrences, and against hand-computed times."""
 
 from __future__ import annotations
 

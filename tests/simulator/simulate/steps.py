@@ -1,4 +1,4 @@
-"""Small networks of the catalogue, traced and predicted once a process."""
+"""Small networks of the catalogue, traced and predicted once per process."""
 
 from __future__ import annotations
 

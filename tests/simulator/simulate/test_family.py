@@ -108,7 +108,7 @@ def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> Non
 
 
 def test_a_card_that_shares_residuals_has_its_own_times() -> None:
-    """The residuals of the points are those of the card before, unless L2 holds other data."""
+    """The residuals of the points are those of the previous card, unless L2 holds other data."""
     scenario = small_scenario("bert-base", dtype="fp16")
     sheet = gpu("h200")
     cards = [
@@ -176,7 +176,7 @@ def test_a_point_is_fused_from_the_familys_trace_at_that_point(
 
 
 def test_cached_points_are_bounded_for_all_families_together() -> None:
-    """Otherwise memory grows for hours while each of many families fills a cache of its own."""
+    """Otherwise memory would grow for hours, as each of many families fills its own cache."""
     card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
     families = [family(small_scenario("mlp-tiny", dtype=dtype), None) for dtype in ("fp16", "fp32")]
     firsts: list[float] = []
@@ -196,7 +196,8 @@ def test_cached_points_are_bounded_for_all_families_together() -> None:
 
 
 def test_launches_on_many_classes_of_gpus_are_bounded() -> None:
-    """A slider over the units of a GPU makes a class of each of its stops."""
+    """A slider over the number of multiprocessors makes a class of GPUs for each of its
+    positions."""
     card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
     known = family(small_scenario("mlp-tiny", dtype="fp16"), None)
 

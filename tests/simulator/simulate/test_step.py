@@ -57,7 +57,7 @@ def scaled(
     memory: float = 1.0,
     overhead: float = 1.0,
 ) -> tuple[GPU, Host, Profile]:
-    """The machine with its compute, memory and overhead rates times these factors.
+    """The machine with its compute, memory and overhead rates multiplied by these factors.
 
     The beginning and end of a tile and the joining of splits is time of the computing units; a
     row's rate and the bytes in flight are rates of the memory.
@@ -118,7 +118,7 @@ def test_shares_sum_to_1_and_each_kernels_too(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize(("name", "mode"), MODED)
 def test_a_share_is_what_a_faster_machine_buys(name: str, mode: str) -> None:
-    """−∂ ln T / ∂ ln rate, by central differences on the machine's own figures."""
+    """−∂ ln T / ∂ ln rate, by central differences of the machine's figures."""
     shares, step = answer(name, mode=mode).shares, 1e-4
     for rate in REGIMES:
         faster = period_s(name, mode, **{rate: 1 + step})

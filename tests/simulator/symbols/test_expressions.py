@@ -1,4 +1,5 @@
-"""Sizes as expressions of their values at a few points: the right expression, or none."""
+"""Sizes as expressions, derived from their values at a few points: the right expression, or
+none."""
 
 from __future__ import annotations
 

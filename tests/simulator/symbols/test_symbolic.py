@@ -1,4 +1,4 @@
-"""A symbolic answer equals a fresh trace, or reports that it traced."""
+"""A symbolic answer equals a fresh trace, or reports that it needed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A card's own figures together with the kernels of another card of its architecture."""
+"""A card's own figures combined with the kernels of another card of its architecture."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Cards compared over the whole catalogue: a card that is better in every figure is never slower,
-and bf16 is never slower than fp32.
-"""
+"""Cards compared over the whole catalogue: a card that is at least as good in every figure is never
+slower, and bf16 is never slower than fp32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How many distances and means local experts compute at a time, and how large their cells are."""
+"""The number of distances and means that local experts compute at a time, and the size of their
+cells."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from tests.simulator.timing.test_local_experts import SPREAD, drawn
 
 
 def test_a_cell_has_about_48_points() -> None:
-    """2,400 points begin in 50 cells; 50 means of cells are nearest to as many points or fewer."""
+    """2,400 points begin in 50 cells; at the end each of 50 means is nearest to about as many
+    points."""
     parts = cells(drawn(2400)[0])
     assert 45 <= len(parts) <= 50
     sizes = [len(cell.own) for cell in parts]
@@ -26,7 +28,7 @@ def test_320_points_are_one_cell_and_321_are_several() -> None:
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[tuple[int, int]]:
-    """The numbers of points and of others of each call of a function of distances."""
+    """The numbers of points and centres in each call of a distance function."""
     calls: list[tuple[int, int]] = []
     plain = getattr(module, name)
 
@@ -41,7 +43,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[tuple[int, int]
 def test_nearest_centres_are_compared_in_blocks_that_fit_a_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """1 MiB holds 131,072 distances: 43,690 points of 3 centres each."""
+    """1 MiB holds 131,072 distances: 43,690 points with 3 centres each."""
     calls = recorded(monkeypatch, "_squares")
     points = np.random.default_rng(2).uniform(0, 9, (100_000, 1))
     module._nearest(points, module._Points(np.array([[1.0], [4.0], [8.0]])))

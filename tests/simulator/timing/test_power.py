@@ -76,8 +76,8 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 
 
 def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
-    """The energies are stated for a clock of 1 GHz and the card reaches 1.6 GHz: half its clock is
-    0.8 GHz, where V is 0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more
+    """The energies are stated for a clock of 1 GHz, and the card reaches 1.6 GHz. Half its clock is
+    0.8 GHz, where V is 0.9: 100 W idle and 50 · 0.8 · 0.81 W awake. A step that waits 1 s longer
     draws 132.4 J."""
     card = Supply(replace(MADE_UP, clocked_w=50, interval=(1.0, 1.0)), 500.0, 500.0, 1.6e9, True)
     held = SettledClock(np.array(0.5), NO_SLOWDOWN)
@@ -87,8 +87,8 @@ def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
-    """425 J ± 42.5 by the interval; at rest, 100 W are 50 J for 0.5 s less, and 200 J for 2 s more:
-    √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
+    """The interval of the energy is 425 J ± 42.5; at rest, 100 W are 50 J for 0.5 s less, and 200 J
+    for 2 s more: √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     supply = made_up(212.5)
     held = supply.settle(kernel, 0.0, 0.0)
@@ -98,10 +98,10 @@ def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
 
 
 def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_work() -> None:
-    """At the highest clock they work at 0.8 of it, where V is 0.9; at half of the highest clock
-    their speed is 0.75, so they work at 0.6, where V is 0.8: (0.8 / 0.9)² = 64/81 of 324 J are
-    256 J. Vector lanes at half the clock: V is 0.75, 0.5625 of 64 J are 36 J. 100 W for 2 s are
-    200 J: 492 J in all."""
+    """At the highest clock the tensor cores work at 0.8 of it, where V is 0.9; at half of the
+    highest clock their speed is 0.75, so they work at 0.6, where V is 0.8: (0.8 / 0.9)² = 64/81 of
+    324 J are 256 J. Vector lanes run at half the clock, where V is 0.75: 0.5625 of 64 J are 36 J.
+    100 W for 2 s are 200 J: 492 J in total."""
     voltage = Voltage(
         volts=((0.0, 0.5), (1.0, 1.0)),
         speeds=((0.0, 0.5), (1.0, 1.0)),
@@ -116,9 +116,9 @@ def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_w
 
 
 def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
-    """A clock of 0.625 of 800 MHz is half of the 1 GHz at which energies are stated: V² is 0.5625.
-    For 2 s, 1.5 s of them busy: 100 W · 2 s; (30 W · 2 s + 50 W · 1.5 s) · 0.5 + 64 J = 131.5 J and
-    32 J on tensor cores, at V²; 1e11 bytes at 0.1 nJ are 10 J."""
+    """A share of 0.625 of 800 MHz is half of the 1 GHz at which energies are stated: V² is 0.5625.
+    For 2 s, of which 1.5 s are busy: 100 W · 2 s; (30 W · 2 s + 50 W · 1.5 s) · 0.5 + 64 J = 131.5
+    J and 32 J on tensor cores, multiplied by V²; 1e11 bytes at 0.1 nJ are 10 J."""
     known = replace(MADE_UP, clocked_w=30, busy_w=50)
     supply = Supply(known, 500.0, 500.0, 0.8e9, True)
     kernel = load(1.0, 0.0, 64.0, 1e11, tensor_j=32.0)
@@ -127,7 +127,7 @@ def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
 
 
 def test_bytes_in_l2_draw_no_power_of_dram() -> None:
-    """Of 1e11 bytes at 0.1 nJ, a quarter is in L2: 7.5 J, and 100 W for 1 s."""
+    """Of 1e11 bytes at 0.1 nJ each, a quarter is in L2: 7.5 J, in addition to 100 W for 1 s."""
     alone = load(1.0, 0.0, 0.0, 1e11)
     quarter = Load(alone.roofs, np.array([0.25]), alone.count)
     joules = made_up(500.0).joules(quarter, np.array(1.0), np.array(1.0), np.array(1.0))
@@ -142,7 +142,7 @@ def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
 
 
 def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
-    """A product of 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
+    """A product with 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
     known = replace(
         MADE_UP, tensor_j_per_flop={"bf16": 2e-12}, tensor_w=7.0, l2_j_per_byte=3e-12,
         launch_j=5e-12, instruction_j=4e-12,
@@ -155,15 +155,15 @@ def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> N
 
 
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
-    """500 W while it runs, but it runs 1 s of 2: 100 + 400 / 2 = 300 W."""
+    """500 W while it runs, which is 1 s of 2: 100 + 400 / 2 = 300 W."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     assert float(made_up(300.0).settle(kernel, 2.0, 0.0).clock) == 1.0
     assert float(made_up(299.0).settle(kernel, 2.0, 0.0).clock) < 1.0
 
 
 def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
-    """1e12 bytes take 100 J of DRAM, whatever the clock: 100 + V² · 100 + 100 in 1 s; at 256.25 W
-    V² is 0.5625, at half the clock, and the second stays."""
+    """1e12 bytes take 100 J of DRAM at any clock: 100 + V² · 100 + 100 W for 1 s. For 256.25 W, V²
+    is 0.5625, at half the clock, and the kernel still takes 1 s."""
     kernel = load(0.2, 1.0, 100.0, 1e12)
     held = made_up(256.25).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
@@ -171,8 +171,8 @@ def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
 
 
 def test_the_clock_below_a_kink_meets_the_limit_exactly() -> None:
-    """Below a clock of 0.2 the kernel slows, so the power falls faster. At 0.12, V is 0.56, and
-    100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
+    """Below a clock of 0.2 the kernel slows down, so the power falls faster. At 0.12, V is 0.56,
+    and 100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
     kernel = load(0.2, 1.0, 100.0, 1e12)
     held = made_up(178.816).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.12, rel=1e-12)

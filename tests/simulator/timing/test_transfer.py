@@ -1,4 +1,4 @@
-"""The transfer of one GPU's measurements to another: sums by hand, and public measurements."""
+"""Transfer of one GPU's measurements to another: hand-computed sums, and public measurements."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None
 
 
 def attention_s(width: int, card: str) -> float:
-    """Seconds that 148 heads of 16,896 queries and as many keys compute: 148 · 132 blocks, as many
-    for each unit of an H200 and for each of a B200; nothing begins or ends a wave."""
+    """Seconds in which 148 heads with 16,896 queries and keys compute: 148 · 132 blocks, the same
+    number on each multiprocessor of an H200 and of a B200; waves have no start and no end."""
     heads = replace(profile().tiles["attention_cudnn_fwd"], wave_s=0.0)
     known = replace(profile(), tiles={**profile().tiles, "attention_cudnn_fwd": heads})
     x = tensor(1, 148, 132 * 128, width, dtype="bfloat16")
@@ -130,7 +130,7 @@ def attention_s(width: int, card: str) -> float:
 
 def test_exponentials_take_as_many_clocks_with_faster_tensor_cores() -> None:
     def exponentials(card: str) -> float:
-        """Clocks: products of width 128 take twice as long as those of 64, exponentials as long."""
+        """Clocks: products of width 128 take twice as long as of 64; exponentials the same time."""
         seconds = 2 * attention_s(64, card) - attention_s(128, card)
         return seconds * (gpu(card).units or 0) * (gpu(card).boost_hz or 0.0)
 
@@ -177,7 +177,7 @@ def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
 
 
 def convolved(side: int, card: str, dtype: str = "float32", stride: int = 1) -> tuple[Work, ...]:
-    """The kernels of 8 images of 64 channels, 32 × 32, to as many channels."""
+    """The kernels of 8 images of 64 channels, 32 × 32, convolved to 64 channels."""
     out = 32 // stride
     x, w = tensor(8, 64, 32, 32, dtype=dtype), tensor(64, 64, side, side, dtype=dtype)
     y = tensor(8, 64, out, out, dtype=dtype)
@@ -223,7 +223,7 @@ def test_volta_writes_planes_itself() -> None:
 
 def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
     def moved(cols: int, card: str) -> float:
-        """How often its elements move to or from DRAM."""
+        """How many times each of its elements is moved from or to DRAM."""
         x, one = tensor(16384, cols), tensor(16384, 1)
         args = {"normalized_shape": [cols], "eps": 1e-5}
         op = Signature("aten.native_layer_norm.default", (x,), (x, one, one), ("input",), args)

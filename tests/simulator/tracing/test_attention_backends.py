@@ -143,7 +143,7 @@ def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
 
 
 def test_the_output_of_cudnn_has_the_querys_layout() -> None:
-    """A query [B, S, H, D] seen as [B, H, S, D] gives an output that needs no copy."""
+    """A query [B, S, H, D] viewed as [B, H, S, D] gives an output that needs no copy."""
 
     def merged(_: Calls, x: Tensor) -> Tensor:
         q = x.view(2, 16, 8, 64).transpose(1, 2)
@@ -155,9 +155,8 @@ def test_the_output_of_cudnn_has_the_querys_layout() -> None:
 
 
 def expanded(_: Calls, q: Tensor) -> Tensor:
-    """A mask of the queries only, expanded over the keys, as transformers before 5.18 passes to
-    BERT and ViT while a graph is compiled or captured.
-    """
+    """A mask over the queries only, expanded over the keys, as transformers before 5.18 passes to
+    BERT and ViT while a graph is compiled or captured."""
     mask = (torch.arange(16, device=q.device)[:, None] >= 0).expand(2, 1, 16, 16)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 

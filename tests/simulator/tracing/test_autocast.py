@@ -49,7 +49,7 @@ def test_weights_are_cast_again_in_the_next_region() -> None:
 
 
 def test_a_frozen_weight_is_cast_at_every_use() -> None:
-    """The cache holds leaves that require a gradient, and no others."""
+    """The cache holds only leaves that require a gradient."""
     module = Calls(lambda self, x: (x @ self.w) @ self.w)
     module.requires_grad_(False)
     casts = rows(trace(module, (X,), autocast="bf16"))

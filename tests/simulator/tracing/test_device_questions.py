@@ -1,4 +1,4 @@
-"""Queries of a network to its tensors and to torch are answered as on the GPU."""
+"""When a network queries its tensors and torch, the answers are those of the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = torch.ones(4, 8)
 
 
 def answer(question: Callable[[Tensor], object], gpu: str = "h200") -> Any:
-    """The answer that a forward pass gets."""
+    """The answer that a forward pass receives."""
     seen: list[object] = []
 
     def forward(_: Calls, x: Tensor) -> Tensor:

@@ -166,9 +166,8 @@ def test_batch_norm_of_rows_is_atens_own() -> None:
 def test_pictures_of_turned_tokens_are_in_channels_last_unless_there_is_one(
     pictures: int, stride: tuple[int, ...]
 ) -> None:
-    """The stride of a single picture is that of its channels, by which torch distinguishes
-    layouts.
-    """
+    """The stride of a single image is that of its channels, by which torch distinguishes
+    layouts."""
 
     def fold(network: Calls, x: torch.Tensor) -> torch.Tensor:
         return F.conv2d(x.transpose(1, 2).reshape(pictures, 4, 6, 6), network.w[..., None, None])

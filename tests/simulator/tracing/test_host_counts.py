@@ -64,7 +64,8 @@ def test_calls_of_a_sequence() -> None:
 
 
 def test_a_function_that_torch_overrides_is_one_call() -> None:
-    """F.softmax checks whether an argument overrides it and is then called again: count it once."""
+    """F.softmax checks whether an argument overrides it, and is then called again: it counts
+    once."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

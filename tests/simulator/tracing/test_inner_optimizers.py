@@ -1,4 +1,5 @@
-"""Optimizers that step inside forward: their state exists, as in all steps except the first."""
+"""Optimizers that step inside the forward pass: their state exists, as in all steps except the
+first."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_the_step_is_recorded_once() -> None:
 
 
 class Fits(Learns):
-    """A network whose optimizer runs it again, in a closure."""
+    """A network whose optimizer runs the network again, in a closure."""
 
     def forward(self, x: Tensor) -> Tensor:
         def closure() -> Tensor:

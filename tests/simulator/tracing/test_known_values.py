@@ -97,7 +97,7 @@ def added_to_in_a_list(k: Tensor) -> None:
 def test_a_value_is_not_known_after_a_write_that_is_not_followed(
     write: Callable[[Tensor], None], times: int | None
 ) -> None:
-    """The buffer was 2: a run of two layers needs an assumption."""
+    """The buffer was 2: running two layers needs an assumption."""
 
     def forward(_: Calls, x: Tensor) -> Tensor:
         k = torch.tensor([2], device=x.device)

@@ -1,6 +1,5 @@
-"""Calls that CUDA accepts but tensors without data do not: refused by name, or traced
-nevertheless.
-"""
+"""Calls that CUDA accepts but tensors without data do not: they are refused by name, or traced
+nevertheless."""
 
 from __future__ import annotations
 
@@ -101,7 +100,7 @@ def test_empty_tensors_are_predicted(forward: Any) -> None:
 
 
 class Own(BaseException):
-    """A network class that derives from none of the usual classes."""
+    """A network class that does not derive from any of the usual classes."""
 
 
 def test_exceptions_of_any_base_are_errors_of_the_network() -> None:

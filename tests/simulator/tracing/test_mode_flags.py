@@ -1,4 +1,4 @@
-"""The results for a network that queries the mode in which it runs."""
+"""The answers that a network receives when it queries the mode in which it runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUE: dict[Run, set[str]] = {"eager": set(), "captured": {"capturing"}, "compile
 
 
 class Asking(nn.Module):
-    """Records the answers that it gets, in its own thread and in another."""
+    """Records the answers that it receives, in its own thread and in another."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def test_the_flags_answer_as_the_run_does(run: Run) -> None:
 
 
 def answers_outside() -> set[str]:
-    """Without `capturing`, which a build without CUDA cannot tell outside a trace."""
+    """Without `capturing`, which cannot be queried outside a trace in a build without CUDA."""
     return {name for name, asked in FLAGS.items() if name != "capturing" and asked()}
 
 

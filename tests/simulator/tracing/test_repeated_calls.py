@@ -1,4 +1,5 @@
-"""Repeated calls of a step, dispatched once, give the same trace as separate calls."""
+"""A step whose repeated calls are dispatched only once has the same trace as one with separate
+calls."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Ops(TorchDispatchMode):
 
 
 def dispatched() -> list[str]:
-    """The ops that this build itself dispatches in place of those that a trace replaces."""
+    """The ops that this build itself dispatches instead of those that a trace substitutes."""
     q = torch.empty(2, 4, 16, 64, device="meta", dtype=torch.bfloat16)
     x = torch.empty(2, 3, 8, 8, device="meta")
     with Ops() as ops:

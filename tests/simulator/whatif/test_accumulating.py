@@ -1,4 +1,4 @@
-"""Gradient accumulation against sums by hand."""
+"""Gradient accumulation against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""+recompute=mincut: its refusals, its trade, and that it can be undone."""
+"""+recompute=mincut: its refusals, its trade-off, and that it can be undone."""
 
 from __future__ import annotations
 

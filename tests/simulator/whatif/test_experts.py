@@ -1,4 +1,4 @@
-"""Experts in low precision, and by the kernels of serving engines."""
+"""Experts in low precision, and in the kernels of serving engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES = dict(
     width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2, vocab=512
 )
 STORED = 2 * 8 * 3 * 256 * 128
-"""Number of elements of the experts' weights."""
+"""The number of elements of the experts' weights."""
 
 
 def decode(**more: Any) -> Scenario:

@@ -1,4 +1,4 @@
-"""Precision: equal to a new trace if there is one, otherwise sums by hand."""
+"""Precision what-ifs equal a new trace if there is one, and otherwise hand-computed sums."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
 
 
 def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
-    """On a B200: 9,000 TFLOP/s instead of 4,500, with the same share of the peak."""
+    """On a B200: 9,000 TFLOP/s instead of 4,500, at the same share of the peak."""
     base = small_scenario(
         "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192
     )

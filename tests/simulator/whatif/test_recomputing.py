@@ -1,4 +1,4 @@
-"""Recomputation against torch's own checkpoint, traced."""
+"""Recomputation against a trace of torch's own checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What explains the spread of combinations: shares of variance by hand, and groups by an axis."""
+"""What explains the spread of combinations: hand-computed shares of variance, and groups by
+axis."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Attention against sums by hand."""
+"""Attention against hand-computed sums."""
 
 from __future__ import annotations
 

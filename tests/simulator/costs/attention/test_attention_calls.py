@@ -1,4 +1,5 @@
-"""Packed sequences, windows, dropout and layouts of attention, by counting pairs and bytes."""
+"""Packed sequences, windows, dropout and layouts of attention, checked by counting pairs and
+bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ ITEM = 2
 
 
 def by_token(name: str, queries: int, keys: int, **args: Any) -> Signature:
-    """A call of one sequence [b, s, h, d] with 2 heads of 8."""
+    """A call on one sequence [b, s, h, d] with 2 heads of width 8."""
     q, k = ((1, queries, 2, 8), "bfloat16"), ((1, keys, 2, 8), "bfloat16")
     return sig(name, q, None, args, query=q, key=k, value=k)
 
@@ -87,8 +88,8 @@ def test_no_queries_or_keys_have_no_pairs_to_share() -> None:
 def test_packed_sequences_are_each_as_long_as_the_longest(
     name: str, lengths: str, longest: tuple[str, str]
 ) -> None:
-    """Three sequences in 20 tokens, of up to 8 queries and 9 keys, 2 heads of 8: 2·3·2·8·9·(8 + 8)
-    = 13,824."""
+    """Three sequences in 20 tokens, with up to 8 queries and 9 keys, and 2 heads of width 8:
+    2·3·2·8·9·(8 + 8) = 13,824."""
     q, flash = ((20, 2, 8), "bfloat16"), name == FLASH
     q = q if flash else ((1, 20, 2, 8), "bfloat16")
     args = dict(zip(longest, (8, 9), strict=True))

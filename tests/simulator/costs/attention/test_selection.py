@@ -1,4 +1,4 @@
-"""Which attention kernel takes a call: one requirement of sdp_utils.cpp broken at a time."""
+"""Which attention kernel handles a call: each test violates one requirement of sdp_utils.cpp."""
 
 from __future__ import annotations
 

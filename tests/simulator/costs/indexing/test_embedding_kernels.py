@@ -1,4 +1,4 @@
-"""Embeddings, their gradients and bags, kernel by kernel, by hand."""
+"""Embeddings, their gradients and bags, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers and scatters, kernel by kernel, by hand."""
+"""Gathers and scatters, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

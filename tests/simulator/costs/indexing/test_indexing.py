@@ -1,4 +1,4 @@
-"""Indexing ops against sums by hand."""
+"""Indexing ops against hand-computed sums."""
 
 from __future__ import annotations
 

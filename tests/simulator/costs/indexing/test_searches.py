@@ -1,4 +1,4 @@
-"""Searches, histograms, distinct values, draws and masks, kernel by kernel, by hand."""
+"""Searches, histograms, distinct values, draws and masks: hand-computed figures of each kernel."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ MASK = ((20, 30), "bool")
 
 
 def nonzeros(selected: int, elements: int, dims: int) -> list[tuple[str, int, int, int, int]]:
-    """The kernels of `nonzero`: count, copy the count to the host, select the flat indices of half
-    of the mask, and split them into coordinates."""
+    """The kernels of `nonzero`: they count, copy the count to the host, select the flat indices of
+    half of the mask, and split them into coordinates."""
     return [
         ("reduction", elements, elements, 8, 2 * elements),
         ("memcpy", 0, 8, 0, 0),

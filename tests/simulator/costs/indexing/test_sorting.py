@@ -1,4 +1,4 @@
-"""Sorts, selections, scans and searches against sums by hand."""
+"""Sorts, selections, scans and searches against hand-computed sums."""
 
 from __future__ import annotations
 

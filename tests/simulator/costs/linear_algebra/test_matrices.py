@@ -1,4 +1,4 @@
-"""Matrix ops by hand: family, FLOPs, bytes and instructions of each kernel."""
+"""Matrix ops: hand-computed family, FLOPs, bytes and instructions of each kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier transforms against sums by hand."""
+"""Fourier transforms against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products against sums by hand."""
+"""Matrix products against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
 def test_a_vector_has_separate_kernels_unless_tensor_cores_compute_it(
     dtype: str, m: int, n: int, k: int, own: bool
 ) -> None:
-    """As observed on an H200 for 641 products of one row or column."""
+    """As observed on an H200 for 641 products with one row or column."""
     a, b = ((m, k), dtype), ((k, n), dtype)
     (product,) = launched(sig("aten.mm.default", ((m, n), dtype), self=a, mat2=b))
     assert by_dot_products(product) == own

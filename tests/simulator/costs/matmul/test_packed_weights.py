@@ -27,8 +27,8 @@ def test_eight_bits_are_one_byte_a_weight() -> None:
 
 
 def test_four_bits_in_tiles_are_half_a_byte_a_weight() -> None:
-    """64 · 64 weights in groups of two tiles, [n / 8, k / (2 · 16), 32, 2 / 2] of int32, which has
-    8 weights: 8·2·32·1·4 = 2,048 bytes. The tiles' own lines do not limit the loads."""
+    """64 · 64 weights in groups of two tiles, [n / 8, k / (2 · 16), 32, 2 / 2] of int32, each of
+    which has 8 weights: 8·2·32·1·4 = 2,048 bytes. The rows of the tiles do not limit the loads."""
     work = packed("_weight_int4pack_mm", ((8, 2, 32, 1), "int32"), columns=64)
     assert work.dims["item_bytes"] == 0.5
     assert work.read_bytes == 16 * 64 * 2 + 2048

@@ -1,4 +1,4 @@
-"""Products, convolutions and windows, kernel by kernel, by hand."""
+"""Products, convolutions and windows, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies, fills and draws against sums by hand; a float32 [4, 6] is 96 bytes."""
+"""Copies, fills and draws against hand-computed sums; a float32 [4, 6] is 96 bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fills, draws, comparisons, cells and collectives, kernel by kernel, by hand."""
+"""Fills, draws, comparisons, cells and collectives, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

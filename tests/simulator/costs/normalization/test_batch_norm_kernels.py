@@ -1,4 +1,4 @@
-"""Kernels of batch norms and softmaxes with their blocks and steps, by hand."""
+"""Kernels of batch norms and softmaxes with hand-computed blocks and steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalization against sums by hand."""
+"""Batch normalization against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of layer, RMS, group and weight norms with their blocks and steps, by hand."""
+"""Kernels of layer, RMS, group and weight norms with hand-computed blocks and steps."""
 
 from __future__ import annotations
 

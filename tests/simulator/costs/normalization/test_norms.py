@@ -1,4 +1,4 @@
-"""Normalisation against sums by hand."""
+"""Normalisation against hand-computed sums."""
 
 from __future__ import annotations
 

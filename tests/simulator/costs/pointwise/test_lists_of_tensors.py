@@ -1,4 +1,4 @@
-"""Ops over lists of tensors, and rare pointwise ops, against sums by hand: a float32 [4, 6] has 24
+"""Ops over lists of tensors, and rare pointwise ops, against hand-computed sums: a float32 [4, 6] has 24
 elements, 96 bytes."""
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def test_no_elements_launch_nothing() -> None:
 
 @pytest.mark.parametrize(("dtype", "wide"), [("float32", 4), ("float16", 4), ("float64", 8)])
 def test_norms_have_a_partial_result_for_each_chunk(dtype: str, wide: int) -> None:
-    """Chunks of 65,536 elements: 200,000 have four, 65,536 one. The results of the longest tensor's
-    chunks are cleared and summed for every tensor: 2 · 4."""
+    """Chunks of 65,536 elements: 200,000 elements have four, 65,536 have one. The results for the
+    chunks of the longest tensor are cleared and summed for every tensor: 2 · 4."""
     tensors: list[Spec] = [((200_000,), dtype), ((65_536,), dtype)]
     outs: list[Spec] = [((), dtype), ((), dtype)]
     op = sig("aten._foreach_norm.Scalar", outs, None, {"ord": 2}, self=tensors)

@@ -1,4 +1,4 @@
-"""Pointwise costs against sums by hand: a float32 [4, 6] is 4·6·4 = 96 bytes."""
+"""Pointwise costs against hand-computed sums: a float32 [4, 6] is 4·6·4 = 96 bytes."""
 
 from __future__ import annotations
 

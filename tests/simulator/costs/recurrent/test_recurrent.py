@@ -1,4 +1,4 @@
-"""Recurrent layers against sums by hand."""
+"""Recurrent layers against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both directions, projections, dropout and layouts of recurrent layers against sums by hand."""
+"""Both directions, projections, dropout and layouts of recurrent layers against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -78,8 +78,9 @@ def test_a_projection_narrows_the_state() -> None:
 
 
 def test_the_backward_pass_of_both_directions_adds_their_input_gradients() -> None:
-    """Two layers, the last one first; in each the reversed direction first, and after the forward
-    one the sum of both gradients: 60·24 elements in the second layer, 60·20 in the first."""
+    """Two layers, the last one first; in each layer the reversed direction first, and after the
+    forward direction the sum of both gradients: 60·24 elements in the second layer, 60·20 in the
+    first."""
     works = rnn(back=True, num_layers=2, bidirectional=True, grad_output=((10, 6, 24), "float16"))
     # zeros for the missing gradients of h and c: 2·6·12 elements of 2 bytes
     assert [w.write_bytes for w in works[:2]] == [288, 288]
@@ -141,9 +142,9 @@ def test_float64_computes_on_vector_lanes_and_float32_in_tf32() -> None:
 
 
 def test_products_are_aligned_by_the_rows_of_their_operands() -> None:
-    """x and W_ih have rows of 20 elements, 40 bytes: 8. The gates have 48, 96 bytes: 16. W_ih
-    read by the gradient of the inputs has 20 again, read by the gradient of W_ih the gates' 48 and
-    x's 20. A state of 12 is 24 bytes: 8."""
+    """x and W_ih have rows of 20 elements, 40 bytes, which are aligned to 8. The gates have rows of
+    48, 96 bytes, aligned to 16. The gradient of the inputs reads rows of W_ih, again 20 elements;
+    the gradient of W_ih reads the gates' 48 and x's 20. A state of 12 is 24 bytes, aligned to 8."""
     product, _ = rnn()
     assert product.dims["align_bytes"] == gcd(16, 40, 96) == 8
     assert (product.dims["transa"], product.dims["transb"]) == (False, True)

@@ -1,4 +1,4 @@
-"""Distances and segments, kernel by kernel, by hand."""
+"""Distances and segments, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses, kernel by kernel, by hand."""
+"""Losses, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses and distances against sums by hand."""
+"""Losses and distances against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions and softmax against sums by hand."""
+"""Reductions and softmax against hand-computed sums."""
 
 from __future__ import annotations
 

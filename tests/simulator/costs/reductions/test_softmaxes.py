@@ -1,4 +1,4 @@
-"""Softmax against sums by hand, and the kernels of recordings on an H200."""
+"""Softmax against hand-computed sums, and the kernels of recordings on an H200."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions against sums by hand."""
+"""Convolutions against hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Which library runs a depthwise convolution, and special overloads: ATen's choice in
-Convolution.cpp (`use_cudnn_depthwise`), one bound at a time."""
+Convolution.cpp (`use_cudnn_depthwise`), one threshold at a time."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_epilogue_reads_the_bias_and_the_residual() -> None:
 
 
 def test_transposed_overloads_name_themselves() -> None:
-    """x [1, 6, 4, 4] to [1, 2, 7, 7] by weights [6, 2, 3, 3]: 2·16·6·2·9 = 3,456."""
+    """x [1, 6, 4, 4] becomes [1, 2, 7, 7] with weights [6, 2, 3, 3]: 2·16·6·2·9 = 3,456."""
     x, weight, out = ((1, 6, 4, 4), "float16"), ((6, 2, 3, 3), "float16"), ((1, 2, 7, 7), "float16")
     work = run("aten.cudnn_convolution_transpose.default", x, weight, out)
     assert (work.dims["direction"], work.dims["transposed"], work.flops) == ("dgrad", True, 3456)

@@ -1,4 +1,4 @@
-"""Pooling and resampling against sums by hand."""
+"""Pooling and resampling against hand-computed sums."""
 
 from __future__ import annotations
 

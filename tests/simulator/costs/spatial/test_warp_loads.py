@@ -1,4 +1,4 @@
-"""The clocks of a warp's load, and interpolations whose threads visit plane after plane."""
+"""The clocks of a warp's load, and interpolations whose threads visit one plane after another."""
 
 from __future__ import annotations
 

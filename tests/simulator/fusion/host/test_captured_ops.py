@@ -107,7 +107,7 @@ def test_tensors_between_graphs_are_counted_once_for_each() -> None:
 
 
 def test_a_call_without_graphs_costs_what_a_compiled_call_costs() -> None:
-    """Without graphs the queue is the host's, and gradients and the backward call have their
+    """Without graphs, the queue belongs to the host, and gradients and the backward call have their
     compiled costs; with one graph they have those of a replayed call."""
     driver, card = host(), gpu("h200")
     free = dict.fromkeys((field.name for field in fields(HostCosts)), 0.0)

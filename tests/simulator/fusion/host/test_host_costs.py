@@ -53,7 +53,8 @@ class Sorted(nn.Module):
 
 @pytest.mark.parametrize("faster", [1.0, 4.0])
 def test_a_library_call_without_a_fitted_cost_takes_the_time_of_this_host(faster: float) -> None:
-    """The fitted costs are scaled from the reference host; a call by its counts is not."""
+    """The fitted costs are scaled from the reference host; the time of a call that is derived from
+    its counts is not scaled."""
     step = trace(Sorted(), (torch.empty(4, 64),), run="compiled")
     plan = issued(fused(step, gpu("h200"), "compiled", profile()).trace, gpu("h200"))
     driver = host()

@@ -43,7 +43,7 @@ class Block(nn.Module):
 
 
 class Cached(nn.Module):
-    """Writes into one of its inputs."""
+    """A module that writes into one of its inputs."""
 
     def forward(self, x: Tensor, cache: Tensor) -> Tensor:
         cache[:, :4] = x[:, :4]

@@ -1,4 +1,4 @@
-"""Slots of ops in generated and in handwritten kernels, counted by hand."""
+"""Instructions of ops in generated and in hand-written kernels, counted by hand."""
 
 from __future__ import annotations
 

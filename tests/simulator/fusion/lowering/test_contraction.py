@@ -1,6 +1,5 @@
-"""Products that become part of a sum: slots by hand, and measurements of repeated multiply-adds on
-an H200.
-"""
+"""Multiplications that become part of an addition: hand-computed instruction counts, and
+measurements of repeated multiply-adds on an H200."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The loop nests of ops that contain reductions, by counting elements and bytes: each first
-computes its statistics, then loops over its elements."""
+"""The loop nests of ops that contain reductions, checked by counting elements and bytes: each nest
+first computes its statistics, then loops over its elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def nests(function: Callable[..., Any], *args: Tensor) -> list[Node]:
 
 
 def outline(nodes: list[Node]) -> list[tuple[str, int, int, bool, int, int]]:
-    """Of each nest: kind, results, elements of a result, adjacency, bytes read and written."""
+    """For each nest: kind, number of results, elements of a result, adjacency, bytes read and
+    written."""
     return [
         (n.kind, n.rows, n.cols, n.inner, sum(n.reads.values()), sum(n.writes.values()))
         for n in nodes
@@ -132,7 +133,7 @@ def test_batch_norms_of_vectors_sum_across_rows() -> None:
 
 
 def test_a_loss_reads_the_looked_up_elements_alone() -> None:
-    """64 rows, of each of which one sector of 32 bytes is read: 2,048 of 24,576 bytes; and the 64
+    """64 rows, in each of which one sector of 32 bytes is read: 2,048 of 24,576 bytes; and the 64
     labels of 8 bytes."""
     labels = torch.zeros(64, dtype=torch.int64)
     node, *_ = nests(lambda _, x, t: F.nll_loss(x, t), X, labels)
@@ -141,7 +142,7 @@ def test_a_loss_reads_the_looked_up_elements_alone() -> None:
 
 
 def test_a_split_sum_has_parts_and_their_sum() -> None:
-    """2²⁰ elements in parts of 32 · 256: 128 parts of 8,192, summed in float32."""
+    """2²⁰ elements are split into 128 parts of 32 · 256 = 8,192, which are summed in float32."""
     first, last = nests(lambda _, x: x.sum(), torch.zeros(1 << 20))
     assert outline([first, last]) == [
         ("reduction", 128, 8192, True, 4 << 20, 512),
@@ -153,7 +154,8 @@ def test_a_split_sum_has_parts_and_their_sum() -> None:
 
 
 def test_split_moments_carry_three_numbers() -> None:
-    """One row of 2²⁰ elements: 128 parts of 8,192, each with a mean, a sum of squares, a count."""
+    """One row of 2²⁰ elements: 128 parts of 8,192, each with a mean, a sum of squares and a
+    count."""
     row = torch.zeros(1, 1 << 20)
     first, last, loop = nests(lambda _, x: F.layer_norm(x, (1 << 20,)), row)
     assert outline([first]) == [("reduction", 128, 8192, True, 4 << 20, 3 * 512)]

@@ -1,6 +1,5 @@
-"""Sums along and across the same rows, in one kernel if L2 does not hold them; and the number of
-results with which a reduction is not split.
-"""
+"""Sums along and across the same rows share a kernel if L2 does not hold the rows; and the number
+of results from which a reduction is not split."""
 
 from __future__ import annotations
 

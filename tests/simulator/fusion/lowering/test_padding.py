@@ -1,4 +1,5 @@
-"""Padded products: their shapes, the copies that are timed, and the border from which they pay."""
+"""Padded products: their shapes, the copies that are timed, and the size from which padding pays
+off."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def mm(m: int, k: int, n: int, dtype: str = "bfloat16", turned: bool = False) ->
 
 
 def timed(whole: float, wide: float, copy: float) -> tuple[Seconds, list[str]]:
-    """A timer of given seconds for the product, the padded one and a copy, and what it timed."""
+    """A timer with given seconds for the product, the padded product and a copy, and the list of
+    what it timed."""
     seen: list[str] = []
 
     def seconds(op: Signature) -> float:
@@ -60,12 +62,13 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
 
 
 def each(seconds: Callable[[Signature], float]) -> Seconds:
-    """The timer of ops whose times are those of a function."""
+    """A timer of ops whose times a function returns."""
     return lambda ops: [seconds(op) for op in ops]
 
 
 def past_multiple_of_8(ops: Sequence[Signature]) -> list[float]:
-    """Times that are 0 for rows of a multiple of 8 elements, and else grow with the rest."""
+    """Times that are 0 for rows with a multiple of 8 elements, and otherwise grow with the
+    remainder."""
     return [float(op.inputs[0].shape[1] % 8) for op in ops]
 
 

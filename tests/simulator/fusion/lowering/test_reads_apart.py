@@ -19,7 +19,7 @@ H200 = gpu("h200")
 
 
 class Thirds(nn.Module):
-    """Three thirds of a product's rows, each read by one loop."""
+    """Three thirds of a product's rows, each read by its own loop."""
 
     def __init__(self, same: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Indexed(nn.Module):
 
 
 class Windows(nn.Module):
-    """Windows of 7 by 7 patches before a product, as in Swin."""
+    """Windows of 7 by 7 patches as the operand of a product, as in Swin."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ def test_a_read_keeps_whose_it_is() -> None:
 
 
 class Corners(nn.Module):
-    """Two by two elements of a loop's result, adjacent in a row that is summed."""
+    """The four corners of each 2 × 2 block of a loop's result, adjacent in a row that is summed."""
 
     def forward(self, x: Tensor) -> Tensor:
         x = torch.exp(x)

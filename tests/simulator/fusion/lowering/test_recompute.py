@@ -1,4 +1,4 @@
-"""The values that a generated kernel recomputes where it reads them, slot by slot."""
+"""The values that a generated kernel recomputes where it reads them, instruction by instruction."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ CARDS = {"h200": 132, "a100_sxm_80": 108}
 
 @pytest.fixture(params=CARDS)
 def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A card whose number of units torch reads as that of its device."""
+    """A card whose number of multiprocessors torch reads as that of its device."""
     properties = SimpleNamespace(
         multi_processor_count=CARDS[request.param],
         warp_size_or_default=32,

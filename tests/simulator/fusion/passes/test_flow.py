@@ -1,4 +1,4 @@
-"""The minimum cut against scipy's maximum flow and counts by hand."""
+"""The minimum cut against scipy's maximum flow and hand-computed cuts."""
 
 import random
 from types import SimpleNamespace

@@ -138,7 +138,7 @@ def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
 
 
 class Halves(nn.Module):
-    """Two batch norms of one gradient, in half precision."""
+    """Two batch norms that share a gradient, in half precision."""
 
     def __init__(self) -> None:
         super().__init__()

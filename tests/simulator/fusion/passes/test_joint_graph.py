@@ -49,7 +49,7 @@ class Rectified(nn.Module):
 
 
 class Weighing(nn.Module):
-    """A product of a softmax in full precision."""
+    """A product whose operand is a softmax in full precision."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,9 +134,8 @@ def test_kernels_name_the_ops_of_the_eager_step():
 
 
 def test_a_generated_kernel_has_the_bytes_of_the_summed_parts():
-    """A backward pass of a norm by rows: the kernel has the bytes of the eager op, although torch
-    sums its parts.
-    """
+    """The backward pass of a row-wise norm: the kernel has the bytes of the eager op, although
+    torch sums its parts."""
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
     reasons = {left.op: left.reason for left in report.unfused}

@@ -1,4 +1,4 @@
-"""The knapsack of the memory budget against torch's own, and sectors of memory by hand."""
+"""The knapsack of the memory budget against torch's own, and hand-counted memory sectors."""
 
 from __future__ import annotations
 

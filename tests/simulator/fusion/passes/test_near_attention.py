@@ -1,5 +1,5 @@
-"""Ops that resemble attention and lie outside of the patterns that a call replaces: each differs
-from a match in one op."""
+"""Ops that resemble attention but match none of the patterns that are replaced by a call: each
+differs from a match in one op."""
 
 from __future__ import annotations
 

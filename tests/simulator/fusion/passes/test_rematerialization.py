@@ -1,4 +1,5 @@
-"""The minimum cut: by hand, against torch's own partitioner, and properties of any network."""
+"""The minimum cut: hand-computed cases, torch's own partitioner as an oracle, and properties of any
+network."""
 
 from __future__ import annotations
 
@@ -88,9 +89,8 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
 
 
 def cut(traced: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
-    """The stored bytes (without the 4 of the loss), the new trace, and the recomputed ops without
-    views.
-    """
+    """The stored bytes (without the 4 bytes of the loss), the new trace, and the recomputed ops
+    without views."""
     joint = Joint(traced)
     saved = saved_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
@@ -204,9 +204,8 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
 
 
 def _recomputable_of_a_fresh_process() -> set[str]:
-    """torch's list in a new process, because the list grows with other imports, such as Inductor's
-    decompositions.
-    """
+    """torch's list, read in a new process, because other imports, such as Inductor's
+    decompositions, extend it."""
     code = (
         "from torch._functorch.partitioners import get_default_op_list\n"
         "for each in get_default_op_list().recomputable_ops: print(each)"

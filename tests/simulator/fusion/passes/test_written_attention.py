@@ -1,6 +1,6 @@
-"""Attention written out in ops, in a compiled step. Each expectation is the result of the real
-Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled --exact`).
-"""
+"""Attention that is written as separate ops, in a compiled step. Each expectation is the result of
+the real Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled
+--exact`)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_scaled_queries_and_float32_are_not_replaced() -> None:
 
 
 class Activated(Attention):
-    """The weighed values pass an activation, token by token, before they are joined."""
+    """An activation is applied to the weighted values of each token before the heads are joined."""
 
     def forward(self, x: Tensor) -> Tensor:
         b, s, w = x.shape
@@ -151,8 +151,8 @@ def test_the_kernel_is_that_of_the_card() -> None:
 
 
 def test_the_call_does_the_same_products_and_moves_less() -> None:
-    """Two products of 4·4·128·128·64 multiply-adds; q, k, v are read and the result written once,
-    4·128·256 elements of 2 bytes each."""
+    """Two products of 4·4·128·128·64 multiply-adds; q, k and v are read once and the result is
+    written once, each with 4·128·256 elements of 2 bytes."""
     origin = step(with_zero_exponentials)
     compiled = fused(origin, gpu("h200")).trace
     call = next(op for op in compiled.ops if CALL in op.name)

@@ -1,4 +1,4 @@
-"""Kernels written by hand: their programs and their waits, computed by hand."""
+"""Hand-written kernels: the number of their programs, and their waits, computed by hand."""
 
 from __future__ import annotations
 

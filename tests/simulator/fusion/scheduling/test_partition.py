@@ -1,6 +1,5 @@
-"""Groups of the fused trace: literal sums on small modules, counts of a real compiler, and
-properties of every network.
-"""
+"""Groups of the fused trace: literal sums on small modules, kernel counts of the real compiler, and
+properties of every network."""
 
 from __future__ import annotations
 
@@ -187,9 +186,8 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
 
 
 def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
-    """The order does not depend on the addresses of the groups, by which a set of them is
-    ordered.
-    """
+    """The order does not depend on the addresses of the groups, although a set of groups is ordered
+    by them."""
     earlier = [Group([Node("library", 1)], place, place) for place in range(40)]
     last = Group([Node("library", 1)], 40, 40, set(earlier))
     assert [each.first for each in ordered([last, *earlier])] == list(range(41))

@@ -1,4 +1,5 @@
-"""Limits of Inductor's scheduler with loop nests made by hand: the last nest on each side."""
+"""Limits of Inductor's scheduler, with hand-made loop nests: the last nest on each side of each
+limit."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def total(reads: dict[Any, int], writes: dict[Any, int], rows: int, cols: int, *
 
 
 def joined(*nodes: Node, **how: Any) -> list[list[int]]:
-    """The places of the nodes of each kernel."""
+    """The positions of the nodes of each kernel."""
     places = {id(node): place for place, node in enumerate(nodes)}
     return [[places[id(node)] for node in group.nodes] for group in groups(list(nodes), [0], **how)]
 

@@ -89,7 +89,7 @@ def test_a_bias_goes_to_loops_and_not_to_sums(how: str, product: str) -> None:
 
 
 class Kept(Activated):
-    """A module whose backward pass reads the product."""
+    """A module in which the backward pass reads the product."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.gelu(self.linear(x)).mean()
@@ -102,7 +102,8 @@ def test_a_product_that_leaves_the_graph_keeps_its_bias() -> None:
 
 
 class Padded(nn.Module):
-    """A product whose 4,099 columns no fast kernel loads, and gradients of the same width."""
+    """A product with 4,099 columns, which no fast kernel can load, and gradients of the same
+    width."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Kernels of convolutions, against recordings on an H200 and sums by hand."""
+"""Kernels of convolutions, against recordings on an H200 and hand-computed sums."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_few_channels_are_multiplied_as_the_32_that_a_tap_takes() -> None:
 
 
 def test_large_filters_multiply_whole_chunks_of_channels_tap_by_tap() -> None:
-    """16 × 16 taps of 3 and of 16 channels both take 83 µs on an H200."""
+    """16 × 16 filters on 3 and on 16 channels both take 83 µs on an H200."""
     for channels, variant in ((3, "fwd_first"), (16, "fwd_wide")):
         op = conv("bfloat16", (1, channels, 224, 224), (768, channels, 16, 16), 14, stride=16)
         (main,) = (kernel for kernel in kernels(op) if kernel.family == "conv")

@@ -1,5 +1,4 @@
-"""Thresholds of cuDNN's choices as observed: the last convolution on each side of each
-threshold."""
+"""Thresholds of cuDNN's choices as observed: the last convolution on each side of each one."""
 
 from __future__ import annotations
 

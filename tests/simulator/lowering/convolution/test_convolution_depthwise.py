@@ -1,4 +1,4 @@
-"""Depthwise kernels by name, against recordings on an H200 and sums by hand."""
+"""Depthwise kernels by name, against recordings on an H200 and hand-computed sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The numbers of a convolution's kernels, by hand, where `test_convolution` counts the kernels."""
+"""The figures of a convolution's kernels against hand-computed ones; `test_convolution` counts the
+kernels."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_pixel_is_a_row_of_a_product(cin: int, cout: int) -> None:
     [("float32", 576, 18), ("float32", 1024, 32), ("bfloat16", 4096, 128)],
 )
 def test_rows_of_pixels_are_multiplied_whole(dtype: str, depth: int, steps: int) -> None:
-    """An H200 takes 7.1 µs for 16 pixels of 576 channels to 24, in one kernel."""
+    """An H200 takes 7.1 µs for 16 pixels and 576 to 24 channels, in one kernel."""
     (alone,) = kernels(conv(dtype, (16, depth, 1, 1), (24, depth, 1, 1), 1))
     assert (alone.dims["variant"], alone.dims["steps"]) == ("serial", steps)
 
@@ -175,8 +175,8 @@ def test_many_small_images_of_few_channels_run_on_lanes(
 
 
 def test_long_filters_run_on_vector_lanes_in_half_precision_alone() -> None:
-    """Filters of 128 taps in 16 groups: wav2vec 2.0 in float16, with three kernels for each group,
-    and SEW-D in TF32."""
+    """Filters of 128 taps in 16 groups: wav2vec 2.0 in float16, with three kernels per group, and
+    SEW-D in TF32."""
     for dtype, engine, count in (("float16", "vector", 48), ("float32", "tensor", 16)):
         op = conv(dtype, (2, 768, 256), (768, 48, 128), 129, groups=16)
         works = launches(op, H200)
