@@ -50,7 +50,7 @@ from calibration.measure.programs.parallel_programs import Call, spread, twin
 
 PORT = 29542
 HUNG_S = 30  # seconds until a collective times out
-LEAST_S = 8  # seconds that another step needs
+LEAST_S = 8  # seconds that one more step needs
 PROFILED = (13, 12, 15, 0, 3, 1, 17, 14, 22, 7, 30, 36, 9, 2, 24)
 """The indices of the steps whose kernels are worth reading, the most informative first."""
 T = TypeVar("T")
@@ -64,14 +64,14 @@ def agreed(value: float) -> float:
 
 
 def of_each(value: Any) -> list[Any]:
-    """The values of all ranks."""
+    """The values of all ranks, in order."""
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values
 
 
 def together(act: Callable[[], T]) -> T:
-    """The result of `act`. Raises RuntimeError on all ranks if it raises on one."""
+    """Return the result of `act`. Raises RuntimeError on all ranks if it raises on one."""
     result: Any = None
     text = ""
     try:
@@ -213,7 +213,7 @@ def append_row(path: str, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
