@@ -118,8 +118,8 @@ def one_thread_each() -> Generator[None]:
 def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
     """Seconds between kernels in a stream and in a graph, and of a graph's launch.
 
-    The first two are medians, over GPU-bound steps, of the time of a step that its kernels do not
-    take, per kernel; the last is the time of replaying a single kernel.
+    The first two are the part of a GPU-bound step that its kernels do not fill, divided by their
+    number, as the median over steps; the last is the time to replay a single kernel.
     """
     stream = [
         (r.period_s - r.gpu_busy_s) / r.kernel_count

@@ -71,7 +71,7 @@ class Format(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A fault of a reader: anything but reading the file or refusing it at once with one line."""
+    """A failure of a reader: it neither reads the file nor refuses it at once with one line."""
 
     format: str
     file: str
@@ -213,7 +213,7 @@ def mutated(valid: bytes, draw: random.Random) -> bytes:
 
 
 def files(form: Format, mutations: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
-    """The files of a format by name, those by hand first."""
+    """The files of a format by name, the hand-written ones first."""
     yield from by_hand(form.valid).items()
     for number in range(mutations):
         draw = random.Random(f"{seed} {number}")

@@ -129,7 +129,7 @@ def test_axes_that_another_network_lacks_give_way_to_the_usual(
     assert names(view) == ["Bandwidth", "Time", "Throughput", "Memory needed"]
     view.names = None
     view.axes.figures["Step alone"].trigger()
-    assert view.names is None  # a change of figures selects no axes
+    assert view.names is None  # if the figures change, no axes are selected
 
 
 def test_a_drag_ends_where_its_axis_is_no_more(view: Combinations, side: Side) -> None:

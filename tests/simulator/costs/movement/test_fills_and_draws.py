@@ -1,4 +1,4 @@
-"""Fills, draws, comparisons, cells and collectives, kernel by kernel, against hand-computed figures."""
+"""Fills, draws, comparisons, cells and collectives: hand-computed figures of each kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Ops over lists of tensors, and rare pointwise ops, against hand-computed sums: a float32 [4, 6] has 24
-elements, 96 bytes."""
+"""Ops over lists of tensors, and rare pointwise ops, against hand-computed sums. A float32 [4, 6]
+has 24 elements, 96 bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both directions, projections, dropout and layouts of recurrent layers against hand-computed sums."""
+"""Directions, projections, dropout and layouts of recurrent layers, against hand-computed sums."""
 
 from __future__ import annotations
 
