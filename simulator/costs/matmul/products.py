@@ -45,8 +45,8 @@ def _needs_copy(matrix: Tensor) -> bool:
 
 
 def line_alignment(matrix: Tensor) -> int:
-    """The largest power of two, up to 16 bytes, that divides the stride between lines: the widest
-    possible load instruction."""
+    """The largest power of two, up to 16 bytes, that divides the stride between lines, which are
+    the contiguous rows or columns of a matrix: the widest possible load instruction."""
     pairs = list(zip(matrix.shape[-2:], matrix.stride[-2:], strict=True))
     steps = [step for size, step in pairs if size > 1 and step > 1]
     line_bytes = (min(steps) if steps else matrix.shape[-1]) * matrix.itemsize
@@ -77,9 +77,9 @@ def by_dot_products(work: Work) -> bool:
 
 @curve_rule("gemm")
 def product_curve(work: Work) -> str:
-    """Name of the curve. cuBLAS has separate kernels for each width of numbers and, in 16 bits, for
-    lines that bulk loads (multiples of 16 bytes) or asynchronous copies (multiples of 4 bytes)
-    cannot fetch."""
+    """Name of the curve. cuBLAS has separate kernels for each size of numbers and, in 16 bits, for
+    lines (`line_alignment`) that bulk loads (multiples of 16 bytes) or asynchronous copies
+    (multiples of 4 bytes) cannot fetch."""
     if by_dot_products(work):
         return "gemv"
     if work.engine == "vector":
