@@ -139,8 +139,9 @@ COSINES = [(card, c) for card in CARDS for c in kernel_cases(card) if c.name.sta
 
 @pytest.mark.parametrize(("card", "case"), COSINES, ids=lambda x: getattr(x, "name", x))
 def test_fused_cosines_draw_the_measured_power(card: str, case: EnergyCase) -> None:
-    """Generated kernels, from one that waits for DRAM to one that computes, and the clock that the
-    limit allows: 1,687 MHz for two cosines on the H200, 1,835 MHz on the H100."""
+    """The kernels range from one that waits for DRAM to one that computes. Where the power limit
+    acts, the clock that it allows is compared too: 1,687 MHz for two cosines on the H200, 1,835 MHz
+    on the H100."""
     count = int(case.name.removeprefix("cosines/"))
     x = torch.empty(2**26, device="meta")
     p = predict_trace(trace(Cosines(count), (x,)), gpu=card, mode="compiled")

@@ -64,8 +64,8 @@ def _alignment(a: Tensor, b: Tensor, out: Tensor) -> int:
 
 def by_dot_products(work: Work) -> bool:
     """Whether cuBLAS uses a matrix-vector kernel: m or n is 1, and no tensor-core kernel of the
-    dtype can load the lines and pad the side. In 16 bits this requires lines of multiples of 16
-    bytes, as was true of 626 of 641 such products on an H200. An outer product (k is 1) needs no
+    dtype can load the lines. In 16 bits such a kernel needs lines of multiples of 16 bytes; this
+    rule is right for 626 of 641 such products on an H200. An outer product (k is 1) needs no
     sum."""
     d = work.dims
     if d["m"] > 1 and d["n"] > 1:

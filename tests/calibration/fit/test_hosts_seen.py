@@ -91,7 +91,7 @@ def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(folder: Path) -> No
     write(folder, "h200_sxm/samples", [[1.0] * STEPS] * 9)
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(2.0)
-    assert hosts.spread_with == {"h100_sxm": (0.8, 1.25)}  # only the errors of the model
+    assert hosts.spread_with == {"h100_sxm": (0.8, 1.25)}  # the model's error alone
 
 
 def test_the_slowest_of_several_ranks_follows_from_independent_draws(folder: Path) -> None:

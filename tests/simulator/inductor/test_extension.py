@@ -39,7 +39,7 @@ class Writer:
         writes: int | None = None,
     ) -> int:
         """Write a launch with one new origin in addition to the origins computed `again`; it reads
-        one of all seeds."""
+        one element of the tensor of seeds."""
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
         self.launches.append(

@@ -119,7 +119,7 @@ def test_borders_of_tiles_of_32(m: int, n: int, k: int, thin: bool) -> None:
         (200, 200, 320, PLAIN),
         (200, 200, 321, BY_DEPTH),
         (201, 199, 1000, PLAIN),  # 39,999 results
-        (128, 384, 240, PLAIN),  # 3 blocks · 80
+        (128, 384, 240, PLAIN),  # 3 blocks of results: depths above 3 · 80
         (128, 384, 241, BY_DEPTH),
         (129, 384, 480, PLAIN),  # 2 · 3 blocks
         (129, 384, 481, BY_DEPTH),

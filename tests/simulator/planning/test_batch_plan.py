@@ -108,7 +108,8 @@ def test_a_fixed_batch_opens_as_the_step_that_it_runs():
 
 
 def test_training_adds_up():
-    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
+    """1e6 samples in batches of 64 on one card take the number of steps, times the time of a step,
+    divided by the share of time that is not lost."""
     spec = RESNET | {
         "workload": {
             "kind": "training",

@@ -31,8 +31,8 @@ def message(*rows: Row, shortages: dict[str, Shortage] | None = None) -> str:
 
 
 def test_the_nearest_exceeds_its_limits_by_the_smallest_factor() -> None:
-    """`b` misses its limit by 60 / 40 = 1.5; `a` has a shorter time per token, but misses that of
-    the first token by 5 / 1."""
+    """`b` exceeds its limit by a factor of 60 / 40 = 1.5. `a` has a shorter time per token, but
+    exceeds the limit of the first token by a factor of 5 / 1."""
     a = row("a", "too slow", per_token_s=0.05, first_token_s=5.0, reason="a is late")
     b = row("b", "too slow", per_token_s=0.06, first_token_s=0.5, reason="b is late")
     assert message(a, b) == (

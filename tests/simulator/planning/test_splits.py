@@ -156,7 +156,8 @@ def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
 
 def test_a_rank_takes_as_long_as_one_of_a_traced_group() -> None:
     """A decode of 16 sequences over two H200s. The traced group splits neither the head nor the
-    embedding: it reads half of the head, 128,256 · 8192 elements of 2 bytes, more."""
+    embedding, so each of its ranks reads the half of the head (128,256 · 8192 elements of 2 bytes)
+    that a rank does not have."""
     card = gpu("h200")
     scenario = of_rank(base_scenario("llama3-70b-decode", card, "bf16", "cuda_graph"), 2)
     moved = communication("llama3-70b", [(16, 1)], "bf16", node(card, 2), "cuda_graph")

@@ -75,11 +75,11 @@ def test_every_key_has_a_field_or_a_reason() -> None:
 
 @pytest.mark.parametrize(("draft", "name", "text", "value"), [
     (SERVE, "Batching", "static", "static"), (SERVE, "Prefix hits", "30%", "30%"),
-    (SERVE, "Sequences at once, at most", "64", 64), (SERVE, "Link of a prefill GPU", "100",
+    (SERVE, "Maximum sequences at once", "64", 64), (SERVE, "Link of a prefill GPU", "100",
     "100 GB/s"), (SERVE, "GPUs of a replica", "1, 2", [1, 2]),
     (SERVE, "Prefill and decode servers", "1:1, 1:3", ["1:1", "1:3"]),
     (SERVE, "Precision of the cache", "fp8", "fp8"), (SERVE, "Full cache", "reserve", "reserve"),
-    (SERVE, "Host's time for an iteration", "2", "2 ms"), (SERVE, "Seed of the simulation", "7", 7),
+    (SERVE, "Host time per iteration", "2", "2 ms"), (SERVE, "Seed of the simulation", "7", 7),
     (SERVE, "Simulated requests", "1,000", 1000), (SERVE, "Memory that may be used", "80%", "80%"),
     (TRAIN, "Ways to train on several GPUs", "replicas, tensor", ["replicas", "tensor"]),
     (TRAIN, "Network of each GPU", "200", "200 Gb/s"), (TRAIN, "Optimizer", "sgd", "sgd"),

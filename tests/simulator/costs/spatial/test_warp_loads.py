@@ -53,13 +53,14 @@ def bicubic_steps(channels: int, size: tuple[int, int], out: tuple[int, int], la
 
 def test_bicubic_steps_are_planes_by_their_clocks() -> None:
     """A full block takes 32 warps · 16 loads · 2 clocks = 1,024 for a plane."""
-    # 16 values in two sectors: 2 + 0.42 · 2 = 3 clocks; 2 · 8 planes · 32 · 16 · 3 / 1,024
+    # a load of 16 values in two sectors takes 2 + 0.42 · 2, or 3 whole clocks; the 2 · 8 planes
+    # take 2 · 8 · (32 · 16 · 3) / 1,024 = 24 steps
     assert bicubic_steps(8, (64, 64), (64, 128), last=False) == 24
-    # 128 places are 4 warps; 16 values are in 16 sectors of one slot: 2 + 1.15 · 15 = 19 clocks; 2
-    # · 32 planes · 4 · 16 · 19 / 1,024
+    # 128 places are 4 warps; a load of 16 values in 16 sectors of one slot takes 2 + 1.15 · 15, or
+    # 19 whole clocks; the 2 · 32 planes take 2 · 32 · (4 · 16 · 19) / 1,024 = 76 steps
     assert bicubic_steps(32, (8, 8), (16, 8), last=True) == 76
-    # between equal sizes there is one load: 32 sectors of one slot, 38 clocks; 2 · 32 planes · 32 ·
-    # 38 / 1,024
+    # between equal sizes there is one load, of 32 sectors of one slot in 38 clocks; the 2 · 32
+    # planes take 2 · 32 · (32 · 38) / 1,024 = 76 steps
     assert bicubic_steps(32, (64, 64), (64, 64), last=True) == 76
     # 32 · 4 clocks are less than the latency of 550: 2 · 8 planes · 550 / 1,024 = 8.6
     assert bicubic_steps(8, (64, 64), (64, 64), last=False) == 9

@@ -25,7 +25,7 @@ def draw(**args: Any) -> Signature:
 
 
 def test_a_random_number_takes_80_slots_or_50_where_threads_share_rounds() -> None:
-    # two more instructions compare and store it
+    # two more instructions compare and store the number
     assert arithmetic(draw())[1] == 82 * 1000
     assert arithmetic(draw(), by_hand=True)[1] == 52 * 1000
 

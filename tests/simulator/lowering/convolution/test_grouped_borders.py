@@ -96,8 +96,9 @@ def test_a_joined_product(given: dict[str, Any], sizes: tuple[int, int, int, int
 
 
 def test_a_joined_product_has_tiles_of_its_own_sizes() -> None:
-    """32 groups of 4 channels, 392 rows: 32 · 4 tiles of 128 × 128, one group each, become 2 · 4 ·
-    1; these fill half of the multiprocessors, so the tiles count twice."""
+    """With 32 groups of 4 channels and 392 rows, 32 · 4 tiles of 128 × 128, one group each, become
+    2 · 4 tiles with several groups each. These fill half of the multiprocessors, so the tiles count
+    twice."""
     joined = _joined(one_way(rows=392, columns=4, blocks=2 * 32 * 4, **groups(4, 32)))
     assert joined.blocks == pytest.approx(2 * 2 * 4)
 

@@ -140,8 +140,8 @@ def test_work_between_two_ops_belongs_to_the_second() -> None:
 
 
 def test_a_function_that_torch_overrides_is_counted_once() -> None:
-    """It checks whether an argument overrides it, and is then called again: only the second call
-    counts."""
+    """torch.nn.functional.softmax first checks whether an argument overrides it, and is then called
+    again: only the second call counts."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
