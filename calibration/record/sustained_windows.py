@@ -42,7 +42,8 @@ class Window(NamedTuple):
 
 
 def windows(card: str, file: str) -> list[Window]:
-    """The windows of steady clock of the kernels of a file that the limit slowed."""
+    """The windows in which the clock was steady, for the kernels of a file that the power limit
+    slowed."""
     steady_windows: list[Window] = []
     for row in rows(card, file):
         if row.get("joules") and 4 in row["reasons"] and not row["step"]:

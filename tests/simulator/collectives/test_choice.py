@@ -23,32 +23,36 @@ TWO_NODES = Group(16, 2, "nvlink4", "nvlink", False, True, 8, network_bytes_per_
         # = 331.2 GB/s. They are equal where each link carries 15.2 µs / (1/141 − 1/331.2) = 3,732
         # kB, for a message of 3,732 / 1.5
         ("all_reduce", FOUR, 2_488_000, "ring LL", "ring LL128"),
-        # Simple takes 8.4 + 6·3.4 = 28.8 µs and 360 GB/s: equal at 3.4 / (1/331.2 − 1/360) = 14,076
-        # kB
+        # Simple takes 8.4 + 6·3.4 = 28.8 µs and 360 GB/s; it equals LL128 where each link carries
+        # 3.4 µs / (1/331.2 − 1/360) = 14,076 kB
         ("all_reduce", FOUR, 9_384_000, "ring LL128", "ring Simple"),
-        # in the switch 25 µs and 476 GB/s; LL takes 6.6 + 14·0.6 = 15 µs: equal at 10 / (1/141 −
-        # 1/476) = 2,003 kB, for a message of 2,003 / 1.75
+        # the switch takes 25 µs and 476 GB/s; LL takes 6.6 + 14·0.6 = 15 µs and 141 GB/s. They are
+        # equal where each link carries 10 µs / (1/141 − 1/476) = 2,003 kB, for a message of 2,003 /
+        # 1.75
         ("all_reduce", replace(FOUR, ranks=8, multicast=True), 1_144_800, "ring LL", "nvls Simple"),
         # tree LL takes 6.6 + 2·(7·0.6 + 2.7) = 20.4 µs and 90 GB/s; ring LL128 takes 14 + 26·1.9 +
-        # 4·4 = 79.4 µs and 184 GB/s: equal at 59 / (1/90 − 1/184) = 10,394 kB, for a message of
-        # 10,394 / 1.875
+        # 4·4 = 79.4 µs and 184 GB/s. They are equal where each link carries 59 µs / (1/90 − 1/184)
+        # = 10,394 kB, for a message of 10,394 / 1.875
         ("all_reduce", TWO_NODES, 5_543_600, "tree LL", "ring LL128"),
-        # eight nodes: tree LL takes 31.2 µs and 90 GB/s, tree Simple 8.4 + 2·(7·3.4 + 3·14) = 140
-        # µs and 180 GB/s: equal at 108.8 / (1/90 − 1/180) = 19,584 kB, for a message of 19,584 /
-        # 1.96875
+        # over eight nodes, tree LL takes 31.2 µs and 90 GB/s, tree Simple 8.4 + 2·(7·3.4 + 3·14) =
+        # 140 µs and 180 GB/s. They are equal where each link carries 108.8 µs / (1/90 − 1/180) =
+        # 19,584 kB, for a message of 19,584 / 1.96875
         ("all_reduce", replace(TWO_NODES, ranks=64, nodes=8), 9_947_400, "tree LL", "tree Simple"),
-        # ring Simple takes 8.4 + 110·3.4 + 16·14 = 606.4 µs and 200 GB/s: equal at 466.4 / (1/180 −
-        # 1/200) = 839,520 kB
+        # ring Simple takes 8.4 + 110·3.4 + 16·14 = 606.4 µs and 200 GB/s; it equals tree Simple
+        # where each link carries 466.4 µs / (1/180 − 1/200) = 839,520 kB
         ("all_reduce", replace(TWO_NODES, ranks=64, nodes=8), 426_423_000,
          "tree Simple", "ring Simple"),
         # LL takes 6.6 + 13·0.6 + 2·2.7 = 19.8 µs and 100 GB/s; LL128 takes 14 + 13·1.9 + 2·4 = 46.7
-        # µs and 184 GB/s: equal at 26.9 / (1/100 − 1/184) = 5,892 kB, for a message of 5,892·16/15
+        # µs and 184 GB/s. They are equal where each link carries 26.9 µs / (1/100 − 1/184) = 5,892
+        # kB, for a message of 5,892·16/15
         ("all_gather", TWO_NODES, 6_285_200, "ring LL", "ring LL128"),
         # PCIe 5 has no LL128: LL takes 6.6 + 3·1 = 9.6 µs and 24 GB/s, Simple 8.4 + 3·5.7 = 25.5 µs
-        # and 48 GB/s: equal at 15.9 / (1/24 − 1/48) = 763.2 kB, for a message of 763.2·4/3
+        # and 48 GB/s. They are equal where each link carries 15.9 µs / (1/24 − 1/48) = 763.2 kB,
+        # for a message of 763.2·4/3
         ("all_gather", replace(FOUR, fabric="pcie5", kind="pcie"), 1_017_600,
          "ring LL", "ring Simple"),
-        # other fabrics count as PCIe 4: equal at 15.9 / (1/12 − 1/24) = 381.6 kB
+        # other fabrics count as PCIe 4, with half of these rates: equal at 15.9 µs / (1/12 − 1/24)
+        # = 381.6 kB
         ("all_gather", replace(FOUR, fabric="other", kind="pcie"), 508_800,
          "ring LL", "ring Simple"),
     ],

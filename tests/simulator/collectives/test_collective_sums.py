@@ -61,7 +61,8 @@ def test_ll_pays_steps_doublings_and_bytes() -> None:
 
 
 def test_bytes_and_the_copy_of_a_part_take_their_ramp() -> None:
-    # a message for which each rank sends X0: 5e8 / 100 GB/s · 2, and a quarter of it is copied
+    # each rank sends X0 bytes over links of 100 GB/s that two ranks share, and copies a quarter
+    # of the message
     size = int(X0 / 1.5)
     moved_us = (X0 / 100 * 2 + size / 4 * 8 * 1e-3) / 1e3
     assert within("all_reduce", size, "ring Simple") == pytest.approx(7 + 4 * 6 + moved_us)

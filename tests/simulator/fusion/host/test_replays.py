@@ -114,7 +114,7 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     # 100 for the call, 1 for an input, 2 for each of four weights; the copy is an op and a launch
     first = 109e-6 + driver.seconds["op"] + driver.launch_s
     assert launched.host_s[0] == pytest.approx(first)
-    # a replay takes the launch, 10, and a tenth for the copy
+    # a replay takes the launch, 10 µs for the graph and 0.1 µs for its input
     assert launched.host_s[1] == pytest.approx(profile().graph_launch_s + 10e-6 + 1e-7)
     assert launched.host_s[2:].tolist() == [0.0] * (len(launched.host_s) - 2)
     # the copy and the graph's first node take a place in the queue, as kernels do

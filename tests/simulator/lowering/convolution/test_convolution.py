@@ -153,7 +153,7 @@ def test_forward(op: Signature, expected: str) -> None:
         ),
         # 1×1: a product for each image, summed over the images
         (backward("bfloat16", (32, 128, 28, 28), (512, 128, 1, 1), 28), "conv conv reduction"),
-        # 1024·256 weights exceed the 14·14·(1024 + 256) / 1 elements that a conversion would move
+        # 1024·256 weights exceed the 14·14·(1024 + 256) elements that a conversion would move
         (backward("bfloat16", (32, 256, 14, 14), (1024, 256, 1, 1), 14), "conv layout layout conv"),
     ],
 )

@@ -73,17 +73,19 @@ def test_the_kernel_for_images(changed: dict[str, Any], image: bool) -> None:
 @pytest.mark.parametrize(
     ("given", "pads"),
     [
-        # half precision: patches of 64 numbers, 5e8 multiply-adds, and 64 outputs, or bfloat16
+        # half precision pads from patches of 64 numbers, 5e8 multiply-adds and 64 outputs on; bfloat16
+        # with any number of outputs
         (dict(cin=3, depth=64, adds=5e8, columns=64), True),
         (dict(cin=2, depth=64, adds=5e8, columns=64), False),
         (dict(cin=3, depth=63, adds=5e8, columns=64), False),
         (dict(cin=3, depth=64, adds=5e8 - 1, columns=64), False),
         (dict(cin=3, depth=64, adds=5e8, columns=63), False),
         (dict(cin=3, depth=64, adds=5e8, columns=63, dtype="bfloat16"), True),
-        # ... patches that do not overlap: at least 512 outputs
+        # ... and if patches do not overlap, from 512 outputs on
         (dict(cin=3, stride=(3, 3), columns=511, adds=9e9), False),
         (dict(cin=3, stride=(3, 3), columns=512, adds=1e6), True),
-        # TF32: 64 outputs, weights of 3,000 numbers, and 1.5e9 multiply-adds, or 2e9 for patches
+        # TF32 pads from 64 outputs, weights of 3,000 numbers and 1.5e9 multiply-adds on, or 2e9 if
+        # patches do not overlap
         (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9), True),
         (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9 - 1), False),
         (dict(cin=3, dtype="tf32", columns=100, depth=29, adds=1.5e9), False),

@@ -179,7 +179,7 @@ def other() -> int:
 
 def test_a_function_called_long_before_is_cold() -> None:
     x = torch.ones(2)
-    # two calls that are `between + 1` calls apart; the cache is cold after 32. LOAD_CONST and
-    # RETURN_VALUE, or both in one instruction
+    # two calls that are `between + 1` calls apart; the function is cold after 32. Its instructions
+    # are LOAD_CONST and RETURN_VALUE, or one that combines both
     warm, cold = (trace(Far(n), (x,)).ops[0] for n in (30, 31))
     assert (warm.cold_instructions, cold.cold_instructions in (1, 2)) == (0, True)
