@@ -47,7 +47,7 @@ def test_a_prompt_bounds_nothing_where_few_wait_or_its_length_varies() -> None:
     card = gpu("a40")
     assert prompt_bound(spec(per_token="100 ms"), card, "bf16", SIZE) is None
     assert prompt_bound(spec(percentile=90), card, "bf16", SIZE) is None  # 5.8% < 1.2 · 10%
-    assert prompt_bound(spec(load="4/s"), card, "bf16", SIZE) is None  # 1.2%, not above 1.2 %
+    assert prompt_bound(spec(load="4/s"), card, "bf16", SIZE) is None  # exactly the limit of 1.2%
     varied = {"prompt": {"low": 512, "high": 1536}}
     assert prompt_bound(spec(workload=varied), card, "bf16", SIZE) is None
     pieces = {"token_budget": 2047}

@@ -73,8 +73,8 @@ def test_the_kernel_for_images(changed: dict[str, Any], image: bool) -> None:
 @pytest.mark.parametrize(
     ("given", "pads"),
     [
-        # half precision pads from patches of 64 numbers, 5e8 multiply-adds and 64 outputs on; bfloat16
-        # with any number of outputs
+        # half precision pads from patches of 64 numbers, 5e8 multiply-adds and 64 outputs on;
+        # bfloat16 with any number of outputs
         (dict(cin=3, depth=64, adds=5e8, columns=64), True),
         (dict(cin=2, depth=64, adds=5e8, columns=64), False),
         (dict(cin=3, depth=63, adds=5e8, columns=64), False),
