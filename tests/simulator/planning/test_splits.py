@@ -177,7 +177,7 @@ def test_a_rank_is_predicted_from_one_and_two_layers() -> None:
 
 
 def test_weights_and_cache_are_divided() -> None:
-    """A rank has half of all weights, except 161 norms of 8192 weights each, and 4 of 8 cache heads."""
+    """A rank has half of all weights, except 161 norms of 8192 weights, and 4 of 8 cache heads."""
     work = spec().workload
     two = machine(work, gpu("h200"), "bf16", "compiled+graph", 2)
     whole = 2 * 70_553_706_496  # Llama 3 70B in bf16, in bytes

@@ -96,7 +96,7 @@ def scanned(name: str, shape: tuple[int, ...], dim: int, dtype: str = F32) -> tu
 def test_cumsum() -> None:
     (work,) = scanned("cumsum", (8, 100), 1)
     assert (work.flops, work.read_bytes, work.write_bytes) == (800, 3200, 3200)
-    # 9 + 7 - 3 bits, half of them 6: 64 threads scan 128 elements in 6 steps; a load and a store
+    # 2^⌊(9 + 7 − 3) / 2⌋ = 64 threads scan 128 elements in 6 steps, with a load and a store
     assert work.dims == {
         "rows": 8,
         "cols": 100,
