@@ -168,10 +168,10 @@ def test_shallow_patches_in_half_precision(given: dict[str, Any], shallow: bool)
         (dict(direction="wgrad", depth=801, adds=3e7 - 1), False),
         (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=128), True),
         (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=129), False),
-        # gradient of a 1×1 convolution's input: fewer than 2e8
+        # gradient of a 1×1 convolution's input: fewer than 2e8 multiply-adds
         (dict(direction="dgrad", kernel=(1, 1), adds=2e8 - 1), True),
         (dict(direction="dgrad", kernel=(1, 1), adds=2e8), False),
-        # gradient of another input: fewer than 9e7 and 8,000 rows, and more than 32 columns
+        # gradient of another input: fewer than 9e7 multiply-adds and 8,000 rows, over 32 columns
         (dict(direction="dgrad", adds=9e7 - 1, rows=7999, columns=33), True),
         (dict(direction="dgrad", adds=9e7, rows=7999, columns=33), False),
         (dict(direction="dgrad", adds=9e7 - 1, rows=8000, columns=33), False),

@@ -40,8 +40,8 @@ def test_weight_gradients_of_tf32_in_nhwc(
 
 
 @pytest.mark.parametrize(("given", "weights", "activations", "converts"), [
-    # fewer outputs than inputs: from 1e8 multiply-adds on; otherwise 1.5e9, or a million weights;
-    # always more weights than activations
+    # fewer outputs than inputs: from 1e8 multiply-adds on; otherwise from 1.5e9 on, or with a
+    # million weights; in either case with more weights than activations
     (dict(cin=256, adds=1e8), 101, 100, True), (dict(cin=256, adds=1e8 - 1), 101, 100, False),
     (dict(cin=256, adds=1e8), 100, 100, False), (dict(adds=1.5e9), 101, 100, True),
     (dict(adds=1.5e9 - 1), 101, 100, False), (dict(adds=1), 1_000_000, 100, True),
