@@ -269,7 +269,7 @@ def test_lines_that_run_together_are_drawn_once() -> None:
     ]
     many = np.stack(
         [np.tile(np.linspace(0, 9, 10), 200), np.zeros(2000)], axis=1
-    )  # 0 to 9, to three pixels
+    )  # the rows 0 to 9, within three pixels
     assert [s.y1() for s in segments([0.0, 1.0], many)] == [0, 3, 6, 9]
 
 
