@@ -52,7 +52,7 @@ def probes(times: float) -> dict[str, list[float]]:
 
 def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     hosts, default = measured_hosts(), parts(host().reference, reference_index())
-    # the default is that of the first 26; six came later
+    # the default host is the median of the first 26 processes; six were measured later
     assert hosts.processes == 32
     assert [round(x, 3) for x in hosts.median] == [1.547, 1.443, 1.443]
     assert [*default] == pytest.approx([*hosts.median], rel=0.02)

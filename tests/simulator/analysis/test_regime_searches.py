@@ -204,11 +204,12 @@ def test_a_map_is_the_grid_of_its_points() -> None:
     )
     assert chart.regime.tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [2, 2, 2, 0], [2, 2, 2, 0]]
     assert chart.refused == ()
-    # 3,000 / bandwidth passes 4,500.5 at 0.667; compute passes overhead at 4,500.5
+    # memory (3,000 / bandwidth) is less than 4,500.5 above a bandwidth of 0.667; compute exceeds
+    # overhead above batch 4,500.5
     lines = {b.between: np.concatenate(b.lines) for b in chart.boundaries}
     crossing = lines["memory", "overhead"]
     assert ((crossing[:, 1] > 0.6) & (crossing[:, 1] < 1.0)).all()
-    # up to the 4,500 of compute
+    # the line ends where compute takes 4,500
     assert 4000 < crossing[:, 0].max() < 4700
     overhead = lines["compute", "overhead"]
     assert ((overhead[:, 0] > 4300) & (overhead[:, 0] < 4900)).all()

@@ -109,7 +109,8 @@ def test_voltages_are_linear_between_their_points() -> None:
     assert voltage.squared(0.6) == pytest.approx(0.64)
     assert voltage.squared(0.1) == pytest.approx(0.36)
     assert voltage.tensor_speed(0.5) == pytest.approx(0.25)
-    # at the highest clock, half of 0.6 is 0.3, where V is 0.65; at 0.6 it is 0.8
+    # at the highest clock, tensor cores run at half of their clock of 0.6: V is 0.65 at 0.3, and
+    # 0.8 at 0.6
     assert voltage.tensor_squared(1.0) == pytest.approx((0.65 / 0.8) ** 2)
 
 
