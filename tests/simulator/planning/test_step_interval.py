@@ -47,7 +47,7 @@ def test_kernels_of_an_engine_lie_farther() -> None:
 
 def test_attention_may_read_as_slowly_as_traced() -> None:
     """10 − 2 = 8 ms of kernels, with deviations of 0.8 and 1.6 ms from the profile and 1.12 ms from
-    the engine; and up to 2 ms of attention above."""
+    the engine. In addition, attention may take up to 2 ms longer."""
     low, high = 8 - sqrt(0.8**2 + 1.12**2), 8 + sqrt(1.6**2 + 1.12**2 + 2**2)
     assert spans(parts(attention_ms=2), "vllm") == pytest.approx((low / 8, high / 8))
 
