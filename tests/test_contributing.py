@@ -20,16 +20,20 @@ DIFFS = [
 ]
 SCREEN = 60  # lines
 ADDED = """
+from types import SimpleNamespace
+from app.answers.advice_words import sentence
 from app.answers.subject import Scenario, Subject, predict, subject
 from app.charts.registry import prediction_charts
 from app.drawing import TABULATED
 from app.html.page import as_html
 from app.lessons import lessons
+from app.scenes.lessons.task import task_progress
 from simulator.costs import COSTS
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.lowering.registry import RULES
-from simulator.whatif import whatifs
+from simulator.analysis.trials import TRIALS
+from simulator.whatif import apply, parse, whatifs
 from tests.simulator.costs.movement.test_copies import test_jagged_rows_are_padded
 from tests.simulator.scenario.test_registry import (
     test_every_whatif_is_tried_or_left_out_with_a_reason as every_whatif_is_tried,
@@ -42,9 +46,14 @@ print(COSTS["aten._jagged_to_padded_dense_forward.default"].__module__)
 print(RULES["fill"].__module__)
 print(gpu("acme_a1").name, gpu("acme_a1").unsourced)
 print(host("my-host").cpu)
-print([each.name for each in whatifs() if each.name == "units"])
+(trial,) = (each for each in TRIALS if each.text == "+units=1.5")
+tried = apply(Scenario("mlp-tiny"), *parse(trial.text))
+print(sentence(SimpleNamespace(scenario=tried)))
 found, refused = lessons()
-print([lesson.title for lesson in found if lesson.title == "Half the bytes"], refused)
+(lesson,) = (each for each in found if each.title == "Half the bytes")
+solved = lesson.task.solution
+reached = task_progress(lesson, solved, predict(solved, subject(solved))).reached
+print(reached, refused)
 
 asked = Scenario("mlp-tiny")
 prediction = predict(asked, subject(asked))
@@ -114,8 +123,8 @@ def test_the_changed_tree_has_what_the_diffs_add(tmp_path: Path) -> None:
         "simulator.lowering.fills",
         "Acme A1 ()",
         "AMD EPYC, 32 cores; Python 3.12, torch 2.11",
-        "['units']",
-        "['Half the bytes'] ()",
+        "Use 1.5 times the SMs.",
+        "True ()",
         "['gemm', 'pointwise', 'fill']",
         "True",
         "[]",

@@ -100,7 +100,7 @@ def refuse_impossible(before: Scenario, after: Scenario, trace: Trace | None) ->
     earlier = resolve(before)
     for edit in resolved.edits:
         if isinstance(edit, Selective) and edit not in earlier.edits:
-            edit.check(trace)
+            edit.chosen(trace)
     if resolved.mode == "cuda_graph" != earlier.mode:
         check_capturable(trace)
 

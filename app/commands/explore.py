@@ -5,35 +5,12 @@ The window and Qt are imported when the command runs: the help does not need the
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from app.commands.option_types import ThemeName
 from app.commands.options import Opening, expanded
-
-_BEFORE_QT = (
-    "app.examples",
-    "app.answers.answer",
-    "app.answers.cluster.page",
-    "app.answers.plan.cards",
-    "app.charts.registry",
-    "app.formulas.step",
-    "app.report.exports",
-    "app.scenes.plan.headline",
-    "app.scenes.sweep.curves",
-    "simulator.analysis.advice",
-)
-"""Modules to import before Qt: Qt reads the source of every module imported after it, which took
-1/16 of the start time.
-"""
-
-
-def import_before_qt() -> None:
-    """Import the largest modules that the window needs and that do not need Qt."""
-    for name in _BEFORE_QT:
-        import_module(name)
 
 
 @expanded
@@ -49,7 +26,6 @@ def explore(
     from app.widgets.qt_installed import need_qt
 
     scenario_to_open = opening.scenario
-    import_before_qt()
     need_qt("the explorer needs", f", {INSTEAD}")
     need_display()
     from app.explorer.window.start import run

@@ -45,7 +45,8 @@ class Card:
 @dataclass(frozen=True)
 class Task:
     """The target for the learner to reach in Explore: `figure`, a word, within its bounds in SI
-    units, and `regime`; either may be "". The fields `keep` of the scenario must not change."""
+    units, and `regime`; either may be "". The fields `keep` of the scenario must not change.
+    `solution` is a scenario that reaches the target, None if the file has none."""
 
     words: str
     figure: str
@@ -53,6 +54,7 @@ class Task:
     at_most: float | None
     regime: str
     keep: tuple[str, ...]
+    solution: Scenario | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from app.answers.cluster.choice import ClusterChoice, chosen
+from app.lessons.changes import with_whatifs
 from app.lessons.cluster_words import FIGURES, NAMED
 from app.lessons.lesson import Card, Lesson, LessonAxis, LessonSide
 from app.lessons.lesson_keys import CardKeys, FileKeys, SideKeys, complaint
@@ -24,10 +25,7 @@ from simulator.analysis.sweep import axis
 from simulator.errors import InputError
 from simulator.formats.limited import LONGEST_LINE, contents
 from simulator.formats.toml import shown
-from simulator.scenario.apply import apply
-from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.text.whatif import parse
 
 FORMAT, VERSION = "ridgepoint-lesson", 1
 MAX_BYTES = 32 * 1024
@@ -153,13 +151,9 @@ def _scenario(letter: str, side: SideKeys, first: SideKeys | None) -> Scenario:
         )
     texts = [*(first.whatif if first and side.network is None else ()), *side.whatif]
     try:
-        scenario = Scenario(**keys)
-        resolve(scenario)  # an invalid scenario fails when the file is read, not in class
-        for text in texts:
-            scenario = apply(scenario, *parse(text))
+        return with_whatifs(Scenario(**keys), texts)
     except InputError as error:
         raise InputError(f"[{letter}] {error}") from None
-    return scenario
 
 
 def _cluster(

@@ -13,11 +13,9 @@ from simulator.formats.toml import shown
 from simulator.modes import Mode
 
 
-class SideKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The keys of [a] to [d]."""
+class ChangeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys that change a scenario: those of `solution` in [task]."""
 
-    label: str = ""
-    network: str | None = None
     gpu: str | None = None
     host: str | None = None
     mode: Mode | None = None
@@ -26,10 +24,17 @@ class SideKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     dtype: str | None = None
     training: bool | None = None
     optimizer: str | None = None
-    cluster: str | None = None
-    parallel: str | None = None
     sizes: dict[str, bool | int | float | str] = {}
     whatif: list[str] = []
+
+
+class SideKeys(ChangeKeys, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys of [a] to [d]."""
+
+    label: str = ""
+    network: str | None = None
+    cluster: str | None = None
+    parallel: str | None = None
 
 
 class CardKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,6 +55,7 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     at_most: float | None = None
     regime: Literal["", "compute", "memory", "overhead"] = ""
     keep: list[str] = []
+    solution: ChangeKeys | None = None
 
 
 class FileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -130,8 +136,10 @@ def _literals(hint: object) -> list[str]:
     return [word for part in get_args(hint) for word in _literals(part)]
 
 
-def _struct(key: str) -> type[CardKeys | SideKeys | TaskKeys | FileKeys]:
+def _struct(key: str) -> type[CardKeys | ChangeKeys | TaskKeys | FileKeys]:
     """The struct of a wrong key."""
+    if key.startswith("task.solution"):
+        return ChangeKeys
     first = key.partition("[")[0].partition(".")[0]
     if first in ("card", "point"):
         return CardKeys

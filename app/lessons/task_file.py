@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from app.lessons.changes import with_whatifs
 from app.lessons.lesson import LessonSide, Task
-from app.lessons.lesson_keys import TaskKeys
+from app.lessons.lesson_keys import ChangeKeys, TaskKeys
 from app.lessons.words import WORDS
 from simulator.errors import InputError
 from simulator.formats.toml import shown
+from simulator.scenario.scenario import Scenario
 
 LONGEST_TASK = 300  # characters
 KEEPABLE = (
@@ -48,4 +52,26 @@ def task_of(keys: TaskKeys, opened: LessonSide) -> Task:
                 f"task.keep names {shown(name)}: expected some of {', '.join(KEEPABLE)}; correct it"
             )
     keep = tuple(dict.fromkeys(("network", *keys.keep)))
-    return Task(keys.do, keys.figure, keys.at_least, keys.at_most, keys.regime, keep)
+    solution = _solved(opened.scenario, keys.solution, keep) if keys.solution else None
+    return Task(keys.do, keys.figure, keys.at_least, keys.at_most, keys.regime, keep, solution)
+
+
+def _solved(begin: Scenario, keys: ChangeKeys, keep: tuple[str, ...]) -> Scenario:
+    """The opened scenario with the changes of a solution. Raises InputError if one is invalid or
+    changes a field that the task keeps."""
+    fields = {name: value for name in _FIELDS if (value := getattr(keys, name)) is not None}
+    try:
+        changed = replace(begin, **fields, sizes={**begin.sizes, **keys.sizes})
+        solved = with_whatifs(changed, keys.whatif)
+    except InputError as error:
+        raise InputError(f"task.solution: {error}") from None
+    for name in keep:
+        if getattr(solved, name) != getattr(begin, name):
+            raise InputError(
+                f"task.solution changes {name}, which task.keep lists: expected other changes; "
+                "correct either"
+            )
+    return solved
+
+
+_FIELDS = tuple(name for name in ChangeKeys.__struct_fields__ if name not in ("sizes", "whatif"))

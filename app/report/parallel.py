@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from app.answers.cluster.words import ranks_words, step_notes
+from app.answers.cluster.words import power_words, ranks_words, step_notes
 from app.quantities import number, scaled, seconds
 from app.terminal import Terminal
 from simulator.cluster import clusters
@@ -27,6 +27,7 @@ def show(p: ParallelPrediction, heading: str) -> None:
         f"  communication {seconds(p.communication_s)}, exposed "
         f"{seconds(p.exposed_communication_s)}, waits for other ranks {seconds(p.waiting_s)}"
     )
+    console.print(f"  power: {power_words(p)}")
     causes = ", ".join(f"{cause} {seconds(s)}" for cause, s in p.idle.items())
     console.print(f"  idle: {causes}")
     for rank in p.ranks:

@@ -15,8 +15,10 @@ def need_qt(what: str = "a PNG needs", instead: str = "") -> None:
     try:
         for name in _MODULES:
             import_module(name)
+        from app.widgets.qt_import import plain_import  # it imports Qt
     except ImportError as error:
         raise InputError(
             f"{what} PySide6: {error}: expected an installed PySide6; "
             f'pip install "ridgepoint[gui]"{instead}'
         ) from None
+    plain_import()

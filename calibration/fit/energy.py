@@ -5,7 +5,7 @@ measured card. The energies of `FIRST` are fitted to its kernels (`kernel_cases`
 its whole steps that `is_fitted` names. Another card gets these energies times one
 factor for its chip, fitted to its own kernels. The steps of other cards and the other half of the
 first card's steps are held out (`calibration.validate.energy_steps`). The packages transformers and
-timm must be installed.
+timm must be installed. `calibration.fit.collective_energy` then fits the energy of collectives.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.cases.energy.steps import is_fitted
+from calibration.fit import collective_energy
+from calibration.fit.collective_energy import write
 from calibration.fit.energy_cases import work_of
 from calibration.fit.solvers import least_squares
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST, EnergyCase, coolness, kernel_cases, read_cases, rest
-from simulator.timing.energies import FOLDER, Energies, Voltage
+from simulator.timing.energies import FOLDER, Energies
+from simulator.timing.voltage import Voltage
 
 Floats = NDArray[np.float64]
 _LEFT_OUT = (
@@ -201,6 +203,8 @@ def energies_of(card: str, fitted: Fitted, chip: float, cases: Sequence[EnergyCa
         l2_j_per_byte=joules["l2_byte"],
         dram_j_per_byte=joules["dram_byte"],
         launch_j=joules["launch"],
+        collective_w=0.0,
+        link_j_per_byte=0.0,
         voltage=VOLTAGE,
         held=float(np.median([case.watts for case in cases if case.limited])) / machine["limit_w"],
         interval=INTERVAL,
@@ -222,10 +226,8 @@ def main() -> None:
         ):
             off = fitted_w / watts - 1
             print(f"{case.name:60} {watts:6.0f} W measured, {fitted_w:6.0f} W fitted ({off:+.0%})")
-        text = msgspec.json.format(
-            msgspec.json.encode(energies_of(card, fitted, chip, cases[card])), indent=1
-        )
-        (FOLDER / f"{card}.json").write_bytes(text + b"\n")
+        write(FOLDER / f"{card}.json", energies_of(card, fitted, chip, cases[card]))
+    collective_energy.main()
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 machine, then one line per step of `calibration.cases.steps.parallel`, beginning at that index, and
 then the earlier ones unless `--only` leaves them out; or the steps that `--steps` lists. With
 `--warm 3`, each step runs for three seconds before it is timed, so that cards at their power limit
-have reached their sustained clock. A step that fails or hangs is recorded as
-failed, and the next one begins in new processes. In the remaining time, some steps run again under
-the profiler, which slows all later launches of its process; their lines hold only `rank_kernels_s`.
+have reached their sustained clock, and its power is measured. A step that fails or hangs is
+recorded as failed, and the next one begins in new processes. In the remaining time, some steps run
+again under the profiler, which slows all later launches of its process; their lines hold only
+`rank_kernels_s`.
 
     period_s, periods_s     the slowest rank's seconds per step, the median of three blocks, and
                             each
@@ -14,6 +15,8 @@ the profiler, which slows all later launches of its process; their lines hold on
                             block
     rank_issued_s           each rank's host seconds per step until the last call of a block returns
     peak_bytes              each rank's peak of allocated memory
+    rank_power_w, rank_clock_hz  with `--warm`: mean power and clock of each rank's card over the
+                            blocks
     one_gpu                 the same figures of the twin on one GPU, all ranks at once, or
                             `one_gpu_failed`
     rank_kernels_s          each rank's GPU seconds per step by NCCL kernel, including waits for
@@ -31,6 +34,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,15 +46,20 @@ from torch.cuda import nccl
 
 from calibration.cases.case import Step
 from calibration.cases.steps.parallel import STEPS, ParallelStep
+from calibration.measure.energy import power_w
 from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.instruments.host_probes import Probes
+from calibration.measure.instruments.nvml import Nvml, Readings
 from calibration.measure.instruments.process_group import join
 from calibration.measure.instruments.timing import period
 from calibration.measure.programs.parallel_programs import Call, spread, twin
 
 PORT = 29542
 HUNG_S = 30  # seconds until a collective times out
-LEAST_S = 8  # seconds that one more step needs
+LEAST_S = 8  # seconds that another step needs
+BLOCK_S, WARM_BLOCK_S = 0.4, 0.7
+"""Seconds of a block of steps. The power of warm steps is the slope of a counter over all
+blocks."""
 PROFILED = (13, 12, 15, 0, 3, 1, 17, 14, 22, 7, 30, 36, 9, 2, 24)
 """The indices of the steps whose kernels are worth reading, the most informative first."""
 T = TypeVar("T")
@@ -94,7 +103,8 @@ def timed(call: Call, warm_s: float = 0.0) -> dict[str, Any]:
     call()
     torch.cuda.synchronize()
     rate = agreed(1 / (time.perf_counter() - began))
-    count = max(4, min(60, int(0.4 * rate)))
+    block_s = WARM_BLOCK_S if warm_s else BLOCK_S
+    count = max(4, min(60 if not warm_s else 10_000, int(block_s * rate)))
     began = time.perf_counter()
     while warm_s and agreed(time.perf_counter() - began) < warm_s:
         for _ in range(count):
@@ -103,22 +113,40 @@ def timed(call: Call, warm_s: float = 0.0) -> dict[str, Any]:
     periods: list[float] = []
     own: list[float] = []
     issued: list[float] = []
-    for _ in range(3):
-        dist.barrier()
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        for _ in range(count):
-            call()
-        issued.append((time.perf_counter() - began) / count)
-        torch.cuda.synchronize()
-        own.append((time.perf_counter() - began) / count)
-        periods.append(agreed(own[-1]))
-    return {
+    begun_s = time.perf_counter()
+    with Readings(card()) if warm_s else nullcontext() as readings:
+        for _ in range(3):
+            dist.barrier()
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            for _ in range(count):
+                call()
+            issued.append((time.perf_counter() - began) / count)
+            torch.cuda.synchronize()
+            own.append((time.perf_counter() - began) / count)
+            periods.append(agreed(own[-1]))
+    power = {} if readings is None else sustained(readings, begun_s, time.perf_counter())
+    return power | {
         "period_s": sorted(periods)[1],
         "periods_s": periods,
         "rank_periods_s": of_each(sorted(own)[1]),
         "rank_issued_s": of_each(sorted(issued)[1]),
         "peak_bytes": of_each(torch.cuda.max_memory_allocated()),
+    }
+
+
+def card() -> Nvml:
+    """The energy counter of this rank's card."""
+    return Nvml(str(torch.cuda.get_device_properties().uuid))
+
+
+def sustained(readings: Readings, begin_s: float, end_s: float) -> dict[str, Any]:
+    """Each rank's power and clock within this time."""
+    clocks = [row[3] for row in readings.rows if row[3] and begin_s <= (row[0] or 0) <= end_s]
+    clock_hz = sum(clocks) / len(clocks) if clocks else None
+    return {
+        "rank_power_w": of_each(power_w(readings.rows, begin_s, end_s)),
+        "rank_clock_hz": of_each(clock_hz),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from simulator.analysis.fusible import fusible
 from simulator.analysis.sweep import Predictor
-from simulator.analysis.trials import TRIALS, By, Trial
+from simulator.analysis.trials import TRIALS, By, reason
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.modes import replays
@@ -18,6 +18,7 @@ from simulator.prediction import Prediction
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Applied, Scenario, predict
 from simulator.scenario.text.command import as_command
+from simulator.scenario.trial import Trial
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
@@ -224,7 +225,7 @@ def _advice(
     local = _saved(
         base.gpu_busy_s / max(base.trace.samples, 1), p.gpu_busy_s / max(p.trace.samples, 1)
     )
-    cause = trial.cause(base, p, by)
+    cause = reason(trial, base, p, by)
     if by == "money" and before and after and before != after:
         cause = _bargain(after / before, sample_s(p) / sample_s(base))
     applied = applied or (changed.whatifs[-1],)

@@ -7,54 +7,42 @@ narrower types). Compute: use the tensor cores, a lower precision, better shapes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from simulator.prediction import REGIMES, Prediction, Regime
+from simulator.scenario.trial import Trial
 from simulator.timing.rates import roof_flops_per_s
+from simulator.whatif import whatifs
 
-Changes = Literal["code", "machine", "what is computed"]
 By = Literal["time", "memory", "money"]
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A what-if to try. `text` is the what-if as a command writes it; `aims` are the regimes that
-    it reduces (any if empty), and `how` explains how. `changes` is what has to change: the code,
-    the machine, or what is computed (results then differ). It is tried on networks of `dtypes` (of
-    every dtype if empty)."""
+def reason(trial: Trial, base: Prediction, p: Prediction, by: By = "time") -> str:
+    """Why a what-if helps, in one sentence about the step: the regime (or the kind of memory) that
+    it reduces most, and how it does so."""
+    if by == "memory":
+        return _less_memory(trial, base, p)
+    regime = _relieved(base, p)
+    name = "memory bandwidth" if regime == "memory" else regime
+    first = f"{name} is {base.shares[regime]:.0%} of the step: "
+    if trial.text.startswith("+gpu="):
+        return first + (_against(base, p, regime) or _moved(base, p, regime))
+    if not trial.aims or regime in trial.aims:
+        return first + trial.how
+    if regime == "overhead" and not _launches_saved(base, p):
+        return f"{_shrunk(base, p)}: {trial.how}"
+    return first + _moved(base, p, regime)
 
-    text: str
-    aims: tuple[Regime, ...]
-    how: str
-    changes: Changes
-    dtypes: tuple[str, ...] = ()
 
-    def cause(self, base: Prediction, p: Prediction, by: By = "time") -> str:
-        """Why the what-if helps, in one sentence about the step: the regime (or the kind of memory)
-        that it reduces most, and how it does so."""
-        if by == "memory":
-            return self._less_memory(base, p)
-        regime = _relieved(base, p)
-        name = "memory bandwidth" if regime == "memory" else regime
-        first = f"{name} is {base.shares[regime]:.0%} of the step: "
-        if self.text.startswith("+gpu="):
-            return first + (_against(base, p, regime) or _moved(base, p, regime))
-        if not self.aims or regime in self.aims:
-            return first + self.how
-        if regime == "overhead" and not _launches_saved(base, p):
-            return f"{_shrunk(base, p)}: {self.how}"
-        return first + _moved(base, p, regime)
-
-    def _less_memory(self, base: Prediction, p: Prediction) -> str:
-        before, after = base.memory.at_peak, p.memory.at_peak
-        most = max(before, key=lambda role: before[role] - after.get(role, 0), default=None)
-        if most is None:
-            return self.how
-        share = before[most] / base.peak_memory_bytes
-        return f"{_HELD.get(most, most)} hold {share:.0%} of the peak: {self.how}"
+def _less_memory(trial: Trial, base: Prediction, p: Prediction) -> str:
+    before, after = base.memory.at_peak, p.memory.at_peak
+    most = max(before, key=lambda role: before[role] - after.get(role, 0), default=None)
+    if most is None:
+        return trial.how
+    share = before[most] / base.peak_memory_bytes
+    return f"{_HELD.get(most, most)} hold {share:.0%} of the peak: {trial.how}"
 
 
 _HELD = {
@@ -129,64 +117,4 @@ def _by_family(p: Prediction) -> dict[str, float]:
     return seconds_of
 
 
-_CARDS = ("a100_sxm_80", "b200_sxm", "h100_sxm", "h200_sxm", "l40s", "mi300x", "rtx4090")
-_WIDE = ("fp32",)
-_WIDER = ("fp32", "autocast", "autocast-fp16")
-
-TRIALS: tuple[Trial, ...] = (
-    Trial("+cuda_graph", ("overhead",), "a graph replays all launches at once", "code"),
-    Trial("+fusion=compiled", ("overhead", "memory"),
-          "torch.compile fuses loops and issues them without Python", "code"),
-    Trial("+fused_experts", ("overhead", "memory"),
-          "serving engines route, multiply and add up experts in six launches", "code"),
-    Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
-    Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
-    Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
-    Trial("+accumulate=4", (), "four forward passes share the optimizer's step", "code"),
-    Trial("+host_speed=2", ("overhead",), "a host twice as fast issues twice as much", "machine"),
-    Trial("+launch_cost=0.5", ("overhead",), "launches cost half as much", "machine"),
-    Trial("+launch_latency=2.5", ("overhead",), "launches arrive sooner", "machine"),
-    Trial("+queue_depth=4096", ("overhead",), "a longer queue lets the host run ahead", "machine"),
-    Trial("+precision=tf32", ("compute",), "float32 products on tensor cores", "what is computed",
-          _WIDE),
-    Trial("+precision=autocast", ("compute",), "products in bf16 on tensor cores",
-          "what is computed", _WIDE),
-    Trial("+precision=bf16", ("compute", "memory"), "tensor cores, and half the bytes",
-          "what is computed", _WIDER),
-    Trial("+precision=fp16", ("compute", "memory"), "tensor cores, and half the bytes",
-          "what is computed", _WIDER),
-    Trial("+fp8", ("compute",), "tensor cores have a higher peak in float8", "what is computed"),
-    Trial("+nvfp4", ("compute",), "tensor cores have a higher peak in 4 bits", "what is computed"),
-    Trial("+sdpa=cudnn", ("compute",), "attention in one cuDNN kernel", "code"),
-    Trial("+sdpa=flash", ("compute",), "attention in one kernel on tensor cores", "code"),
-    Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),
-    Trial("+tensor_peak=2", ("compute",), "tensor cores twice as fast", "machine"),
-    Trial("+vector_peak=2", ("compute",), "vector units twice as fast", "machine"),
-    Trial("+sustained_clock=1.1", ("compute",), "a higher clock", "machine"),
-    Trial("+weights=int8", ("memory",), "weights are read as 8-bit values", "what is computed"),
-    Trial("+weights=int4", ("memory",), "weights are read as 4-bit values", "what is computed"),
-    Trial("+kv_cache=fp8", ("memory",), "the cache is read as 8-bit values", "what is computed"),
-    Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
-    Trial("+l2=4", ("memory",), "more of the data just written is read from L2", "machine"),
-    Trial("+l2_bandwidth=2", ("memory",), "data in L2 is read twice as fast", "machine"),
-    Trial("+recompute", (), "blocks that run again need not store their activations", "code"),
-    Trial("+optimizer=sgd", ("memory",), "SGD keeps and reads half of AdamW's state",
-          "what is computed"),
-    *(Trial(f"+gpu={name}", (), "", "machine") for name in _CARDS),
-)  # fmt: skip
-
-UNTRIED = {
-    "batch": "tried at two and four times its value",
-    "seq": "a different question", "size": "another network", "network": "another network",
-    "compiled_optimizer": "optimizer=adamw_fused does the same without a compiler",
-    "training": "a different question", "freeze": "a different question",
-    "remove": "the user must choose the op",
-    "fuse": "tried on the adjacent ops that save the most time (simulator.analysis.fusible)",
-    "utilisation": "it concerns a kernel that does not exist yet",
-    "mode": "tried as cuda_graph and as fusion",
-    "host": "only one host is known; tried as host_speed",
-    "memory": "the size of memory does not change the time; use seek to find what fits",
-    "rate": "the shares show its effect",
-    "power_limit": "a lower limit makes nothing faster", "figure": "the figures are tried by name",
-}  # fmt: skip
-"""What-ifs that advice leaves out, each with its reason."""
+TRIALS = tuple(trial for whatif in whatifs() for trial in whatif.trials)

@@ -77,6 +77,22 @@ def wire_share(kind: str, ranks: int) -> float:
     return 1.0
 
 
+def link_share(kind: str, ranks: int) -> float:
+    """Bytes that a rank sends and receives, as a share of the message: the mean of the ranks. In a
+    broadcast the first rank only sends, and the last only receives."""
+    if kind == "broadcast":
+        return 2 * (ranks - 1) / ranks
+    return wire_share(kind, ranks) * (1 if kind in ("send", "recv") else 2)
+
+
+def dram_share(kind: str, ranks: int) -> float:
+    """Bytes that a rank reads from its input and writes to its result, as a share of the message.
+    The partial results of a ring stay in L2."""
+    if kind in ("all_reduce", "all_to_all"):
+        return 2.0
+    return 1 + 1 / ranks if kind in ("all_gather", "reduce_scatter") else 1.0
+
+
 def choose(kind: str, message_bytes: int, group: Group) -> Choice:
     """The algorithm and protocol that NCCL's model finds fastest."""
     constants = tuning()

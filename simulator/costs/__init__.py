@@ -16,10 +16,10 @@ from simulator.costs import (
     reductions,
     spatial,
 )
-from simulator.costs.registry import COSTS, Work, cost, works
+from simulator.costs.registry import COSTS, DATA_DEPENDENT, WAITS, Work, cost, works
 
 __all__ = [
-    "COSTS", "Work", "cost", "works",
+    "COSTS", "DATA_DEPENDENT", "WAITS", "Work", "cost", "works",
     "attention", "indexing", "kernels", "linear_algebra", "matmul", "movement", "normalization",
     "pointwise", "recurrent", "reductions", "spatial",
 ]  # fmt: skip

@@ -49,16 +49,44 @@ class Work(msgspec.Struct, frozen=True):
 
 
 Cost = Callable[[Signature], Work | tuple[Work, ...]]
+Wait = Callable[[Signature], bool]
 COSTS: dict[str, Cost] = {}
+WAITS: dict[str, Wait] = {}
+"""Whether the host waits for a call of an op; ops that it never waits for have no entry."""
+DATA_DEPENDENT: set[str] = set()
+"""Ops that return a value to Python, or a size that depends on data."""
 
 
-def cost(*names: str) -> Callable[[Cost], Cost]:
+def reads_gpu(op: Signature) -> bool:
+    """Whether an input is on the GPU."""
+    return any(t.device == "cuda" for t in op.inputs)
+
+
+def wait(*names: str, waits: bool | Wait = True, data_dependent: bool = False) -> None:
+    """Register when the host waits for ops, as `cost` does, for ops without a cost."""
+    if data_dependent and not waits:
+        raise ValueError(f"{names[0]} depends on data: expected waits=True, or when it waits")
+    if waits:
+        WAITS.update(dict.fromkeys(names, reads_gpu if waits is True else waits))
+    if data_dependent:
+        DATA_DEPENDENT.update(names)
+
+
+def cost(
+    *names: str, waits: bool | Wait = False, data_dependent: bool = False
+) -> Callable[[Cost], Cost]:
     """Register the cost function of overloads such as "aten.addmm.default".
 
-    Raises ValueError if a name is not a full overload or already has a cost.
+    `waits` tells whether the host waits for a call that has a tensor on the GPU: False for none,
+    True for each with an input there, or a function of the call. `data_dependent` ops return a
+    value to Python, or a size that depends on data: torch.compile breaks the graph there.
+
+    Raises ValueError if a name is not a full overload or already has a cost, or if an op depends on
+    data and the host does not wait for it.
     """
 
     def decorate(function: Cost) -> Cost:
+        wait(*names, waits=waits, data_dependent=data_dependent)
         for name in names:
             if name.count(".") != 2:
                 raise ValueError(

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.costs import DATA_DEPENDENT
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
 from simulator.formats.present import Stamp, is_file, stamp
@@ -230,13 +231,5 @@ def _converted(header: _Header, path: Path) -> Host:
     )
 
 
-SYNCING = {
-    "aten._local_scalar_dense.default", "aten.nonzero.default", "aten.masked_select.default",
-    "aten._unique.default", "aten._unique2.default", "aten.unique_consecutive.default",
-    "aten.equal.default",
-    "aten.repeat_interleave.Tensor", "aten.bincount.default", "aten.allclose.default",
-    "aten._nested_tensor_from_mask_left_aligned.default",
-    "aten._linalg_check_errors.default", "aten.linalg_matrix_exp.default",
-    "aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_lstsq.default",
-}  # fmt: skip
-"""Ops that return a value to Python, or a size that depends on data."""
+SYNCING = DATA_DEPENDENT
+"""The ops at which tracing finds a graph break (`data_dependent` of `simulator.costs`)."""

@@ -7,23 +7,24 @@ from collections.abc import Iterable
 
 from simulator.cluster.cluster import Cluster
 from simulator.collectives.group import group_of
-from simulator.collectives.nccl import wire_share
+from simulator.collectives.nccl import dram_share, link_share
 from simulator.parallel.plan import RankPlan
 from simulator.records import Collective
-from simulator.timing.power import Exchange
+from simulator.timing.load import Exchange
 
 
 def exchange(collectives: Iterable[Collective], plan: RankPlan, cluster: Cluster) -> Exchange:
-    """The exposed seconds of a rank's collectives, and their DRAM traffic: a byte that is sent was
-    read, and one that is received is written."""
+    """The time and the traffic of a rank's collectives in a step."""
     message_bytes = Counter[tuple[str, tuple[int, ...]]]()
     for each in collectives:
         message_bytes[each.kind, each.ranks] += each.message_bytes
-    dram_bytes = sum(
-        2 * count * wire_share(kind, group_of(cluster, ranks).ranks)
-        for (kind, ranks), count in message_bytes.items()
-    )
-    return Exchange(exposed_s(plan), dram_bytes)
+    dram_bytes = link_bytes = 0.0
+    for (kind, ranks), count in message_bytes.items():
+        size = group_of(cluster, ranks).ranks
+        dram_bytes += count * dram_share(kind, size)
+        link_bytes += count * link_share(kind, size)
+    running_s = sum(part.seconds for parts in plan.parts for part in parts)
+    return Exchange(exposed_s(plan), running_s, dram_bytes, link_bytes)
 
 
 def exposed_s(plan: RankPlan) -> float:

@@ -14,6 +14,7 @@ from simulator.prediction import workspace_bytes
 from simulator.records import Collective, Phase, Trace
 from simulator.schedule.launch_plan import issued
 from simulator.schedule.memory import Memory, memory
+from simulator.timing.power import Power
 
 ParallelRegime = Literal["compute", "memory", "overhead", "communication"]
 PARALLEL_REGIMES: tuple[ParallelRegime, ...] = ("compute", "memory", "overhead", "communication")
@@ -95,6 +96,7 @@ class ParallelPrediction:
     exposed_communication_s  the part of communication_s in which no other kernel runs
     waiting_s       seconds that collectives wait for another rank, summed over streams
     shares          elasticities of period_s; the four sum to 1
+    powers          the power of each distinct rank's card; None if its energies are unknown
     ranks           a prediction for each distinct rank
     """
 
@@ -104,6 +106,7 @@ class ParallelPrediction:
     period_s: float
     interval_s: tuple[float, float]
     elasticities: Callable[[], dict[ParallelRegime, float]]
+    drawn: Callable[[], list[Power | None]]
     ranks: tuple[RankPrediction, ...]
     notes: tuple[str, ...]
 
@@ -111,6 +114,39 @@ class ParallelPrediction:
     def shares(self) -> dict[ParallelRegime, float]:
         """The shares of the period by regime, computed at first use by three more simulations."""
         return self.elasticities()
+
+    @cached_property
+    def powers(self) -> list[Power | None]:
+        """The powers of `ranks`, computed at first use."""
+        return self.drawn()
+
+    @cached_property
+    def joules(self) -> float | None:
+        """Energy of a step on all cards; None if a card's energies are unknown."""
+        return self._total([each and each.joules for each in self.powers])
+
+    @cached_property
+    def joules_interval(self) -> tuple[float, float] | None:
+        """80% interval of `joules`: all cards err alike."""
+        low_j, high_j = (
+            self._total([each and each.joules_interval[end] for each in self.powers])
+            for end in (0, 1)
+        )
+        return None if low_j is None or high_j is None else (low_j, high_j)
+
+    @property
+    def watts(self) -> float | None:
+        """Mean power of all cards."""
+        return None if self.joules is None else self.joules / self.period_s
+
+    def _total(self, of_ranks: Sequence[float | None]) -> float | None:
+        """The sum over all cards of a figure of each distinct rank; None if one is unknown."""
+        total = 0.0
+        for figure, rank in zip(of_ranks, self.ranks, strict=True):
+            if figure is None:
+                return None
+            total += figure * len(rank.ranks)
+        return total
 
     @property
     def peak_memory_bytes(self) -> int:

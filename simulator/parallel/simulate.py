@@ -19,13 +19,14 @@ from simulator.parallel.prediction import (
     RankKernel,
     RankPrediction,
 )
+from simulator.parallel.rank_power import RankLoad, rank_load
 from simulator.parallel.rank_state import Machine, RankTimes
 from simulator.parallel.roles import Roles
 from simulator.prediction import Columns
 from simulator.records import Collective
 from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.schedule.timeline import Floats
-from simulator.simulate.step import at_highest_clock, load_of, simulate, under_limit
+from simulator.simulate.step import load_of, simulate, timed
 from simulator.timing.intervals import interval
 from simulator.timing.profile import Profile, learned
 
@@ -45,18 +46,21 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         return _one_gpu(roles, cluster, host, profile, mode)
     runs = {rank: issued(trace, cluster.gpu) for rank, trace in roles.traces.items()}
     columns: dict[int, Columns] = {}
+    loads: dict[int, RankLoad] = {}
     plans: list[RankPlan] = []
     for rank, each in runs.items():
         load = load_of(each, cluster.gpu, profile)
-        columns[rank] = at_highest_clock(each, load)
+        columns[rank] = timed(each, load)
         own = plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
         if mode == "cuda_graph":
             own = _captured(own, profile)
         moved = exchange(_collectives(each), own, cluster)
-        slower = under_limit(each, load, cluster.gpu, sum(own.host_s) + own.tail_s, moved)
-        if slower is not None:
-            columns[rank] = slower
-            own = replace(own, seconds=kernel_seconds(each, slower.duration_s))
+        loads[rank] = rank_load(load, cluster.gpu, sum(own.host_s) + own.tail_s, moved)
+        settled = loads[rank].settled
+        if settled is not None and settled.is_slower:
+            columns[rank] = timed(each, load, settled)
+            seconds = kernel_seconds(each, columns[rank].duration_s)
+            own = replace(own, seconds=seconds)
         plans.append(own)
     machine = Machine(
         latency_s=host.latency_s,
@@ -72,13 +76,16 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         _rank(roles, rank, cluster, runs[rank], each, own)
         for (rank, each), own in zip(zip(runs, plans, strict=True), rank_times, strict=True)
     )
+    interval_s = _interval(period_s, ranks, plans, profile, cluster, host, mode)
+    drawn = zip(ranks, loads.values(), strict=True)
     return ParallelPrediction(
         cluster=cluster,
         host=host,
         mode=mode,
         period_s=period_s,
-        interval_s=_interval(period_s, ranks, plans, profile, cluster, host, mode),
+        interval_s=interval_s,
         elasticities=lambda: _shares(period_s, plans, runs, columns, machine),
+        drawn=lambda: [load.power(rank, period_s, interval_s) for rank, load in drawn],
         ranks=ranks,
         notes=(),
     )
@@ -262,5 +269,13 @@ def _one_gpu(
     )
     shares: dict[ParallelRegime, float] = {**p.shares, "communication": 0.0}
     return ParallelPrediction(
-        cluster, host, mode, p.period_s, p.interval_s, lambda: shares, (rank,), p.notes
+        cluster,
+        host,
+        mode,
+        p.period_s,
+        p.interval_s,
+        lambda: shares,
+        lambda: [p.power],
+        (rank,),
+        p.notes,
     )

@@ -1,6 +1,10 @@
 """Apply what-ifs to scenarios, and the decorator that makes a function a what-if.
 
-    @whatif("hardware")
+    @whatif(
+        "hardware",
+        Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
+        sentence="Use memory with {times} the bandwidth",
+    )
     def bandwidth(
         resolved: ResolvedScenario, times: Annotated[float, Range(0.1, 10, log=True)] = 2.0
     ) -> ResolvedScenario:
@@ -27,22 +31,24 @@ from simulator.scenario.registry import Group, named, register
 from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Applied, Scenario
+from simulator.scenario.trial import Sentence, Trial
 
 P = ParamSpec("P")
 
 
 def whatif(
-    group: Group,
+    group: Group, *trials: Trial, sentence: Sentence = "", untried: str = ""
 ) -> Callable[
     [Callable[Concatenate[ResolvedScenario, P], ResolvedScenario]],
     Callable[Concatenate[Scenario, P], Scenario],
 ]:
-    """Register a what-if under its function's name. Raises ValueError if the name is taken."""
+    """Register a what-if under its function's name, with the trials and the sentence of advice, or
+    the reason why advice does not try it. Raises ValueError if the name is taken."""
 
     def decorate(
         body: Callable[Concatenate[ResolvedScenario, P], ResolvedScenario],
     ) -> Callable[Concatenate[Scenario, P], Scenario]:
-        name = register(group, body).name
+        name = register(group, body, trials, sentence, untried).name
         signature = inspect.signature(body)
 
         @wraps(body)

@@ -12,6 +12,7 @@ from simulator.errors import InputError
 from simulator.scenario.parameters import Parameter, parameters, word
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Value
+from simulator.scenario.trial import Sentence, Trial
 
 Group = Literal["precision", "shape", "kernels", "launch", "hardware", "training"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -19,13 +20,21 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One what-if. `body(resolved, **arguments)` returns the resolved scenario with the change."""
+    """One what-if. `body(resolved, **arguments)` returns the resolved scenario with the change.
+
+    trials    the arguments with which advice tries it
+    sentence  how advice words it; "" for its name
+    untried   why advice does not try it; "" with trials
+    """
 
     name: str
     group: Group
     help: str
     parameters: tuple[Parameter, ...]
     body: Callable[..., ResolvedScenario]
+    trials: tuple[Trial, ...] = ()
+    sentence: Sentence = ""
+    untried: str = ""
 
     def checked(self, arguments: Mapping[str, object]) -> dict[str, Value]:
         """All arguments, with defaults for those left out. Raises InputError if one is wrong."""
@@ -58,11 +67,18 @@ class WhatIf:
 _WHATIFS: dict[str, WhatIf] = {}
 
 
-def register(group: Group, body: Callable[..., ResolvedScenario]) -> WhatIf:
+def register(
+    group: Group,
+    body: Callable[..., ResolvedScenario],
+    trials: tuple[Trial, ...] = (),
+    sentence: Sentence = "",
+    untried: str = "",
+) -> WhatIf:
     """Register a function as a what-if: its name, its parameters, and the first paragraph of its
     docstring as help.
 
-    Raises ValueError if the name is taken, there is no docstring, or a parameter is called "name".
+    Raises ValueError if the name is taken, there is no docstring, a parameter is called "name", or
+    there are trials without a sentence or with a reason against them.
     """
     name = body.__name__
     if name in _WHATIFS:
@@ -70,7 +86,9 @@ def register(group: Group, body: Callable[..., ResolvedScenario]) -> WhatIf:
     text = " ".join((inspect.getdoc(body) or "").split("\n\n")[0].split())
     if not text:
         raise ValueError(f"{name!r} has no docstring: expected its help")
-    whatif = WhatIf(name, group, text, parameters(body), body)
+    if trials and (untried or not sentence):
+        raise ValueError(f"{name!r} has trials: expected a sentence, and nothing in untried")
+    whatif = WhatIf(name, group, text, parameters(body), body, trials, sentence, untried)
     if any(p.name == "name" for p in whatif.parameters):
         raise ValueError(f"{name!r} has a parameter 'name', which a scenario's file needs")
     _WHATIFS[name] = whatif

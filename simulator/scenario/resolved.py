@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast, final, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from simulator.fusion.rules import Level
     from simulator.symbols.family import Family
 
+T = TypeVar("T")
 DTYPES = ("fp32", "bf16", "fp16", "autocast", "autocast-fp16")
 OPTIMIZERS = ("adamw", "adamw_fused", "sgd", "none")
 
@@ -51,13 +53,23 @@ class Demanding(Protocol):
         ...
 
 
-@runtime_checkable
-class Selective(Protocol):
-    """An edit of ops that some steps lack."""
+class Selective(ABC, Generic[T]):
+    """An edit of ops that some steps lack. A card calls `chosen` alone, a prediction both
+    methods."""
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError, with the reason, if the step has no such ops."""
-        ...
+    @abstractmethod
+    def chosen(self, trace: Trace) -> T:
+        """What the edit changes in a step, such as its ops. Raises InputError, with the reason, if
+        the step has nothing to change."""
+
+    @abstractmethod
+    def rewritten(self, trace: Trace, chosen: T) -> Trace:
+        """The trace with the chosen ops changed."""
+
+    @final
+    def __call__(self, trace: Trace) -> Trace:
+        """The edited trace. Raises InputError as `chosen` does."""
+        return self.rewritten(trace, self.chosen(trace))
 
 
 @cache

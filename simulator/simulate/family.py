@@ -32,7 +32,8 @@ from simulator.symbols.reuse import StepBytes, tensor_bytes
 from simulator.symbols.templates import fill
 from simulator.timing.intervals import interval
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
-from simulator.timing.power import Load, supply
+from simulator.timing.load import Load
+from simulator.timing.power import supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 

@@ -29,7 +29,9 @@ from simulator.schedule.steady_state import steady
 from simulator.schedule.timeline import Clock, Floats, Launches, schedule
 from simulator.timing.intervals import interval
 from simulator.timing.kernel_models import duration_s
-from simulator.timing.power import NO_EXCHANGE, Exchange, Load, SettledClock, supply
+from simulator.timing.kernel_times import NO_SLOWDOWN
+from simulator.timing.load import Load
+from simulator.timing.power import SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import CurveRoofs, Roofs, roofs
@@ -119,26 +121,14 @@ def kernel_times(plan: LaunchPlan, gpu: GPU, profile: Profile, host: Host) -> Co
     collectives."""
     load, launched = load_of(plan, gpu, profile), plan.by(host)
     host_s = float(launched.host_s.sum() + launched.tail_s)
-    return under_limit(plan, load, gpu, host_s, NO_EXCHANGE) or at_highest_clock(plan, load)
-
-
-def at_highest_clock(plan: LaunchPlan, load: Load) -> Columns:
-    """Seconds of each kernel at the clock of its measurement."""
-    return Columns(plan.lowered.work_of, plan.lowered.op_of, *load.parts())
-
-
-def under_limit(
-    plan: LaunchPlan, load: Load, gpu: GPU, host_s: float, exchange: Exchange
-) -> Columns | None:
-    """Seconds of each kernel at the clock under the card's power limit of a step with `host_s` of
-    host work; None if the limit does not slow it."""
     card = supply(gpu)
-    if card is None:
-        return None
-    settled = card.settle(load, host_s, 0.0, exchange)
-    if not settled.is_slower:
-        return None
-    return Columns(plan.lowered.work_of, plan.lowered.op_of, *load.parts(settled.slowdown))
+    return timed(plan, load, card and card.settle(load, host_s, 0.0))
+
+
+def timed(plan: LaunchPlan, load: Load, settled: SettledClock | None = None) -> Columns:
+    """Seconds of each kernel at a clock, or at that of its measurement."""
+    slowdown = settled.slowdown if settled else NO_SLOWDOWN
+    return Columns(plan.lowered.work_of, plan.lowered.op_of, *load.parts(slowdown))
 
 
 def load_of(plan: LaunchPlan, gpu: GPU, profile: Profile) -> Load:

@@ -29,7 +29,8 @@ from simulator.simulate.step import as_run, host_schedule, nudged, shares
 from simulator.simulate.step_columns import StepColumns, as_table, empty_table
 from simulator.timing.intervals import interval
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
-from simulator.timing.power import Load, SettledClock, supply
+from simulator.timing.load import Load
+from simulator.timing.power import SettledClock, supply
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 from simulator.timing.roofline import roofs

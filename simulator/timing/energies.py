@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.rates import peak_flops_per_s
+from simulator.timing.voltage import Voltage
 from simulator.varying import stacked
 
 Floats = NDArray[np.float64]
@@ -36,42 +37,8 @@ _PRODUCTS = ("gemm", "gemv", "conv", "attention")
 _COUNTED = ("pointwise", "foreach", "norm_apply", "softmax", "generated", "fused")
 """Families whose kernels execute the instructions that their costs count. In the machine code of
 nvcc 13.0 for compute capability 9.0, a vectorized loop executes 30 instructions per element for a
-cosine (27 counted). It executes 30 for an exact GELU (27), 19 for a hyperbolic tangent (17) and 12
-for an exponential (10). Such a loop takes 1.7 times as long as issuing its instructions, because
-instructions wait for each other."""
-
-
-Points = tuple[tuple[float, float], ...]
-
-
-class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The voltage of a chip and the speed of its tensor cores as functions of its clock, all as
-    shares of their values at the highest clock; linear between the points.
-
-    volts           voltage by clock
-    speeds          speed of kernels on tensor cores by clock: near the highest clock, their current
-                    makes the voltage droop, and cycles last longer than at the nominal clock
-    tensor_clock    the actual clock of busy tensor cores at the highest nominal clock; their
-                    voltage belongs to the actual clock
-    """
-
-    volts: Points
-    speeds: Points
-    tensor_clock: float
-
-    def squared(self, clock: Floats | float) -> Floats:
-        """The square of the voltage at a clock."""
-        return cast("Floats", np.interp(clock, *np.array(self.volts).T)) ** 2
-
-    def tensor_speed(self, clock: Floats | float) -> Floats:
-        """The speed of kernels on tensor cores at a clock."""
-        return cast("Floats", np.interp(clock, *np.array(self.speeds).T))
-
-    def tensor_squared(self, clock: Floats | float) -> Floats:
-        """The square of the voltage of busy tensor cores at a clock, relative to that at the
-        highest clock."""
-        real = self.tensor_clock * self.tensor_speed(clock)
-        return self.squared(real) / self.squared(self.tensor_clock)
+cosine (27 counted), 30 for an exact GELU (27), 19 for a hyperbolic tangent (17) and 12 for an
+exponential (10). The loop takes 1.7 times as long, because instructions wait for each other."""
 
 
 class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -90,6 +57,8 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     l2_j_per_byte       for a byte through L2
     dram_j_per_byte     added for a byte that is read from or written to DRAM
     launch_j            for a kernel's start and end
+    collective_w        added while a collective runs, whose blocks poll for data
+    link_j_per_byte     for a byte that the card sends to another or receives from it
     voltage             of the chip by its clock
     held                share of the limit at which the card settles
     interval            10th and 90th percentile of measured over predicted joules of a step
@@ -109,6 +78,8 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     l2_j_per_byte: float
     dram_j_per_byte: float
     launch_j: float
+    collective_w: float
+    link_j_per_byte: float
     voltage: Voltage
     held: float
     interval: Interval
@@ -207,6 +178,8 @@ def _carried(
         l2_j_per_byte=base.l2_j_per_byte * t,
         dram_j_per_byte=base.dram_j_per_byte * (dram.times if dram else others.default_memory),
         launch_j=base.launch_j * share,
+        collective_w=base.collective_w * share,
+        link_j_per_byte=base.link_j_per_byte * t,
         interval=others.interval,
     )
 

@@ -1,7 +1,7 @@
 """The power that a step draws, and its clock under the card's power limit.
 
     power(clock) = idle + V² · (awake · clock + chip's joules / period)
-                   + T² · tensor cores' joules / period + DRAM's joules / period
+                   + T² · tensor cores' joules / period + (DRAM's + links' joules) / period
 
 At a lower clock, the voltages V and T are lower and compute-bound kernels are slower; kernels that
 wait for DRAM are not. T falls less than V, because the voltage of busy tensor cores already droops
@@ -17,7 +17,6 @@ further slowdown of a lower limit is added.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import hypot
 
 import numpy as np
@@ -26,65 +25,12 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import Energies, Interval, energies, is_measured
-from simulator.timing.kernel_times import NO_SLOWDOWN, KernelTimes, Slowdown, TimeParts
-from simulator.timing.roofline import Roofs
+from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
+from simulator.timing.load import NO_EXCHANGE, Exchange, Load
 
 Floats = NDArray[np.float64]
 _TURNS = 80
 _CLOSE = 1e-13  # accepted error of the power, relative to the limit
-
-
-@dataclass(frozen=True)
-class Load:
-    """The kernels of a step, each `count` [kernels] times, with the share of their bytes that is in
-    L2: `hot` is [kernels] for one step, or [kernels, points] for one at each point."""
-
-    roofs: Roofs
-    hot: Floats
-    count: Floats
-
-    @cached_property
-    def _kernel_times(self) -> KernelTimes:
-        count = self.count.reshape(-1, *(1,) * (self.hot.ndim - 1))
-        return self.roofs.kernel_times(self.hot, self.roofs.dirty(count))
-
-    def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
-        """The times of each kernel at a lower clock."""
-        return self._kernel_times.parts(slowdown)
-
-    def busy_s(self, slowdown: Slowdown = NO_SLOWDOWN) -> Floats:
-        """Total seconds of the kernels [points]."""
-        return self.count @ self.parts(slowdown).duration_s
-
-    @cached_property
-    def chip_j(self) -> Floats:
-        """Joules of the step at the highest clock, without those of tensor cores and DRAM."""
-        return self.count @ self.roofs.chip_j
-
-    @cached_property
-    def tensor_j(self) -> Floats:
-        """Joules of tensor cores in the step at the highest clock."""
-        return self.count @ self.roofs.tensor_j
-
-    @cached_property
-    def dram_bytes(self) -> Floats:
-        """Bytes of the step that L2 does not hold."""
-        return self.count @ (self.roofs.bytes * (1 - self.hot))
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """What the collectives of a step add to the card's time and energy.
-
-    exposed_s    seconds in which only collectives run
-    dram_bytes   bytes that they read and write in DRAM
-    """
-
-    exposed_s: float
-    dram_bytes: float
-
-
-NO_EXCHANGE = Exchange(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -150,13 +96,28 @@ class Supply:
     ) -> Floats:
         """Joules of a step of period `period_s` at a clock [points]; `busy_s` omits collectives."""
         known = self.known
-        awake = known.clocked_w * period_s + known.busy_w * (busy_s + exchange.exposed_s)
+        awake = known.clocked_w * period_s + known.busy_w * busy_s
         running = awake * self._highest * clock + load.chip_j
         return (
             known.idle_w * period_s
             + running * known.voltage.squared(clock * self._highest)
             + load.tensor_j * known.voltage.tensor_squared(clock * self._highest)
-            + known.dram_j_per_byte * (load.dram_bytes + exchange.dram_bytes)
+            + known.dram_j_per_byte * load.dram_bytes
+            + self.exchange_j(exchange, clock)
+        )
+
+    def exchange_j(self, exchange: Exchange, clock: Floats) -> Floats:
+        """Joules of collectives at a clock [points], in addition to those of a card that waits."""
+        known = self.known
+        running = (
+            known.busy_w * self._highest * clock * exchange.exposed_s
+            + known.collective_w * exchange.running_s
+            + known.l2_j_per_byte * exchange.dram_bytes
+        )
+        return (
+            running * known.voltage.squared(clock * self._highest)
+            + known.dram_j_per_byte * exchange.dram_bytes
+            + known.link_j_per_byte * exchange.link_bytes
         )
 
     def power(
@@ -166,11 +127,13 @@ class Supply:
         busy_s: float,
         period_s: float,
         period_interval_s: Interval,
+        exchange: Exchange = NO_EXCHANGE,
     ) -> Power:
-        """The power of one step. The uncertainty of its energy combines two parts as independent:
-        the card's interval, and the energy that the card draws at rest during the uncertain part of
-        the period."""
-        joules = float(self.joules(load, settled.clock, np.asarray(busy_s), np.asarray(period_s)))
+        """The power of one step, in which kernels other than collectives run for `busy_s`. The
+        uncertainty of its energy combines two parts as independent: the card's interval, and the
+        energy that the card draws at rest during the uncertain part of the period."""
+        times_s = np.asarray(busy_s), np.asarray(period_s)
+        joules = float(self.joules(load, settled.clock, *times_s, exchange))
         known, clock = self.known, float(settled.clock)
         relative = self._highest * clock
         awake_w = known.clocked_w * relative * float(known.voltage.squared(relative))

@@ -13,13 +13,19 @@ from simulator.hardware.gpu import gpu as find_gpu
 from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Names, Range, Unit
 from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.trial import Trial
 from simulator.timing.power import supply
 
 Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
+_CARDS = ("a100_sxm_80", "b200_sxm", "h100_sxm", "h200_sxm", "l40s", "mi300x", "rtx4090")
 _CHANGED = "the GPU's figures were changed: kernels keep the utilisation measured on the real GPU"
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    *(Trial(f"+gpu={name}", (), "", "machine") for name in _CARDS),
+    sentence=lambda a: f"Run on {find_gpu(str(a['to'])).name}",
+)
 def gpu(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another GPU, by name or TOML file. Earlier changes of GPU figures no longer apply."""
     card = find_gpu(to)
@@ -51,44 +57,71 @@ def _scaled(resolved: ResolvedScenario, times: float, *names: str) -> ResolvedSc
     return replace(resolved.noted(_CHANGED), gpu=card)
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+bandwidth=2", ("memory",), "DRAM twice as fast", "machine"),
+    sentence="Use memory with {times} the bandwidth",
+)
 def bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """DRAM bandwidth, as a multiple of the data sheet's. The number of bytes in flight does not
     change, and can become the limit."""
     return _scaled(resolved, times, "bandwidth_bytes_per_s")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+tensor_peak=2", ("compute",), "tensor cores twice as fast", "machine"),
+    sentence="Use tensor cores {times} as fast",
+)
 def tensor_peak(resolved: ResolvedScenario, times: Times = 1.5) -> ResolvedScenario:
     """Peak FLOP/s of the tensor cores, at every dtype."""
     return _scaled(resolved, times, "tensor_flops_per_s")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+vector_peak=2", ("compute",), "vector units twice as fast", "machine"),
+    sentence="Use vector units {times} as fast",
+)
 def vector_peak(resolved: ResolvedScenario, times: Times = 1.5) -> ResolvedScenario:
     """Peak FLOP/s of the vector units, at every dtype; their issue rate follows."""
     return _scaled(resolved, times, "vector_flops_per_s")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+l2=4", ("memory",), "more of the data just written is read from L2", "machine"),
+    sentence="Use an L2 cache of {times} the size",
+)
 def l2(resolved: ResolvedScenario, times: Times = 4.0) -> ResolvedScenario:
     """Size of the L2 cache."""
     return _scaled(resolved, times, "l2_bytes")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+l2_bandwidth=2", ("memory",), "data in L2 is read twice as fast", "machine"),
+    sentence="Use an L2 cache with {times} the bandwidth",
+)
 def l2_bandwidth(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """Bandwidth of the L2 cache."""
     return _scaled(resolved, times, "l2_bandwidth_bytes_per_s")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    untried="the size of memory does not change the time; use seek to find what fits",
+)
 def memory(resolved: ResolvedScenario, times: Times = 2.0) -> ResolvedScenario:
     """Size of the memory. It decides whether a step fits; times do not change."""
     return _scaled(resolved, times, "memory_bytes")
 
 
-@whatif("hardware")
+@whatif(
+    "hardware",
+    Trial("+sustained_clock=1.1", ("compute",), "a higher clock", "machine"),
+    sentence="Raise the clock to {times} its value",
+)
 def sustained_clock(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.1, 2), Unit("×")] = 0.8
 ) -> ResolvedScenario:
@@ -105,7 +138,7 @@ def sustained_clock(
     )
 
 
-@whatif("hardware")
+@whatif("hardware", untried="a lower limit makes nothing faster")
 def power_limit(
     resolved: ResolvedScenario, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
 ) -> ResolvedScenario:
@@ -129,7 +162,7 @@ def power_limit(
     return replace(resolved, gpu=card)
 
 
-@whatif("hardware")
+@whatif("hardware", untried="the shares show its effect")
 def rate(
     resolved: ResolvedScenario,
     of: Literal["compute", "memory", "overhead", "all"] = "all",
@@ -149,7 +182,7 @@ _NUMBERS = (
 _PEAKS = tuple(f"{e}_flops_per_s.{d}" for e in ("tensor", "vector") for d in DTYPES)
 
 
-@whatif("hardware")
+@whatif("hardware", untried="the figures are tried by name")
 def figure(
     resolved: ResolvedScenario,
     of: Annotated[str, Names(lambda: (*_NUMBERS, *_PEAKS))],

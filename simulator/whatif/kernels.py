@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
 
@@ -13,12 +14,19 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules, Range, Unit
 from simulator.scenario.resolved import ResolvedScenario, Speed
+from simulator.scenario.trial import Trial
 from simulator.whatif.edits.fused_experts import FusedExperts
 from simulator.whatif.edits.fusing import Choice, FusedOps
 from simulator.whatif.edits.removing import Removed
 
 
-@whatif("kernels")
+@whatif(
+    "kernels",
+    Trial("+sdpa=cudnn", ("compute",), "attention in one cuDNN kernel", "code"),
+    Trial("+sdpa=flash", ("compute",), "attention in one kernel on tensor cores", "code"),
+    Trial("+sdpa=efficient", ("compute",), "attention in one kernel", "code"),
+    sentence="Use the {backend} kernel of attention",
+)
 def sdpa(
     resolved: ResolvedScenario,
     backend: Literal["usual", "math", "efficient", "flash", "cudnn"] = "flash",
@@ -30,7 +38,7 @@ def sdpa(
     return resolved.traced_otherwise("sdpa", sdpa=kernel)
 
 
-@whatif("kernels")
+@whatif("kernels", untried="the user must choose the op")
 def remove(resolved: ResolvedScenario, op: str = "*", modules: Modules = ALL) -> ResolvedScenario:
     """Remove ops, as if they took no time: by name (gelu, *dropout*), by module pattern, or both.
     Backward ops are removed too if their names match."""
@@ -42,7 +50,26 @@ def remove(resolved: ResolvedScenario, op: str = "*", modules: Modules = ALL) ->
     return resolved.edited(Removed(op, modules))
 
 
-@whatif("kernels")
+_COMPILERS = {"tensorrt": "TensorRT", "xla": "XLA", "nvfuser": "nvFuser"}
+
+
+def _compiler(arguments: Mapping[str, Any]) -> str:
+    level = arguments["level"]
+    if level in ("pointwise", "pointwise+reductions"):
+        return f"Fuse loops: {level.replace('+', ' and ')}"
+    return f"Compile with {_COMPILERS.get(level, 'torch.compile')}"
+
+
+@whatif(
+    "kernels",
+    Trial(
+        "+fusion=compiled",
+        ("overhead", "memory"),
+        "torch.compile fuses loops and issues them without Python",
+        "code",
+    ),
+    sentence=_compiler,
+)
 def fusion(
     resolved: ResolvedScenario,
     level: Literal[
@@ -74,7 +101,20 @@ def fusion(
     return replace(resolved, mode=mode, fusion=None if level == "compiled" else level)
 
 
-@whatif("kernels")
+def _fused(arguments: Mapping[str, Any]) -> str:
+    """The op names joined by "+" in words: "Fuse addmm and gelu into one kernel"."""
+    ops: str = arguments["ops"]
+    names = [name.removeprefix("native_").replace("_", " ") for name in ops.split("+")]
+    *first, last = names
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"Fuse {listed} into one kernel"
+
+
+@whatif(
+    "kernels",
+    sentence=_fused,
+    untried="tried on the adjacent ops that save the most time (simulator.analysis.fusible)",
+)
 def fuse(
     resolved: ResolvedScenario,
     ops: str,
@@ -97,7 +137,16 @@ def fuse(
     )
 
 
-@whatif("kernels")
+@whatif(
+    "kernels",
+    Trial(
+        "+fused_experts",
+        ("overhead", "memory"),
+        "serving engines route, multiply and add up experts in six launches",
+        "code",
+    ),
+    sentence="Run experts with the fused kernels of serving engines",
+)
 def fused_experts(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
     """Run mixtures of experts with the fused kernels of serving engines: one for routing, one for
     the order of rows, products with small tiles, one for the activation, one for the sum."""
@@ -106,7 +155,7 @@ def fused_experts(resolved: ResolvedScenario, modules: Modules = ALL) -> Resolve
     )
 
 
-@whatif("kernels")
+@whatif("kernels", untried="it concerns a kernel that does not exist yet")
 def utilisation(
     resolved: ResolvedScenario,
     family: str,

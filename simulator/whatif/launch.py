@@ -14,10 +14,15 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Names, Range, Unit
 from simulator.scenario.resolve import faster_host
 from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.trial import Trial
 from simulator.whatif.edits.waiting import Unwaited
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+cuda_graph", ("overhead",), "a graph replays all launches at once", "code"),
+    sentence="Capture the step in a CUDA graph",
+)
 def cuda_graph(resolved: ResolvedScenario) -> ResolvedScenario:
     """Capture the step once and replay it: one launch, and a gap between kernels. A compiled step
     replays its fused kernels as one graph (torch.compile's own graphs: mode=reduce-overhead)."""
@@ -27,14 +32,18 @@ def cuda_graph(resolved: ResolvedScenario) -> ResolvedScenario:
     return replace(resolved, mode="cuda_graph")
 
 
-@whatif("launch")
+@whatif("launch", untried="tried as cuda_graph and as fusion")
 def mode(resolved: ResolvedScenario, to: Mode = "eager") -> ResolvedScenario:
     """How the host drives the GPU: compiled is torch.compile, reduce-overhead is torch.compile with
     CUDA graphs."""
     return replace(resolved, mode=to, fusion=None)
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+no_python", ("overhead",), "tracing the step takes Python out of it", "code"),
+    sentence="Drive the step without Python",
+)
 def no_python(resolved: ResolvedScenario) -> ResolvedScenario:
     """Python takes no time, and nothing is fused: a step driven from C++, or traced by torch.jit or
     torch.fx. Dispatch remains."""
@@ -42,7 +51,11 @@ def no_python(resolved: ResolvedScenario) -> ResolvedScenario:
     return replace(resolved, host=replace(resolved.host, seconds=seconds))
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+host_speed=2", ("overhead",), "a host twice as fast issues twice as much", "machine"),
+    sentence="Use a host {times} as fast",
+)
 def host_speed(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 2.0
 ) -> ResolvedScenario:
@@ -50,13 +63,17 @@ def host_speed(
     return replace(resolved, host=faster_host(resolved.host, times))
 
 
-@whatif("launch")
+@whatif("launch", untried="only one host is known; tried as host_speed")
 def host(resolved: ResolvedScenario, to: Annotated[str, Names(hosts)]) -> ResolvedScenario:
     """Another host of the catalogue."""
     return replace(resolved, host=find_host(to))
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+launch_latency=2.5", ("overhead",), "launches arrive sooner", "machine"),
+    sentence="Start kernels {microseconds} µs after launch",
+)
 def launch_latency(
     resolved: ResolvedScenario,
     microseconds: Annotated[float, Range(0, 1000), Unit("µs")] = 2.5,
@@ -66,7 +83,11 @@ def launch_latency(
     return replace(resolved, host=changed)
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+launch_cost=0.5", ("overhead",), "launches cost half as much", "machine"),
+    sentence="Make launches cost {times} as much",
+)
 def launch_cost(
     resolved: ResolvedScenario, times: Annotated[float, Range(0.01, 100, log=True), Unit("×")] = 0.5
 ) -> ResolvedScenario:
@@ -81,7 +102,11 @@ def launch_cost(
     return replace(resolved, host=host, gap_times=resolved.gap_times * times)
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+queue_depth=4096", ("overhead",), "a longer queue lets the host run ahead", "machine"),
+    sentence="Queue up to {launches} launches",
+)
 def queue_depth(
     resolved: ResolvedScenario,
     launches: Annotated[int, Range(1, 1 << 20, log=True), Unit("launches")],
@@ -90,7 +115,11 @@ def queue_depth(
     return replace(resolved, host=replace(resolved.host, depth=launches))
 
 
-@whatif("launch")
+@whatif(
+    "launch",
+    Trial("+no_syncs", ("overhead",), "without waits within a step the host runs ahead", "code"),
+    sentence="Do not wait for the GPU within the step",
+)
 def no_syncs(resolved: ResolvedScenario) -> ResolvedScenario:
     """The host never waits for the GPU within a step: .item(), nonzero() and copies to the host run
     without a wait for their results."""

@@ -11,6 +11,7 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.module_pattern import ALL
 from simulator.scenario.parameters import Modules
 from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.trial import Trial
 from simulator.whatif.edits.float4 import Float4
 from simulator.whatif.edits.float8 import Float8
 from simulator.whatif.edits.key_value_cache import CacheDtype
@@ -18,9 +19,21 @@ from simulator.whatif.edits.tensor_float import TensorFloat
 from simulator.whatif.edits.weight_only_int import SmallWeights
 
 Dtype = Literal["fp32", "tf32", "bf16", "fp16", "autocast", "autocast-fp16"]
+_WIDE = ("fp32",)
+_WIDER = ("fp32", "autocast", "autocast-fp16")
+_DIFFERS = "what is computed"
+_TENSOR_CORES = "tensor cores, and half the bytes"
+_TYPES = {"int8": "8-bit integers", "int4": "4-bit integers", "fp8": "float8", "nvfp4": "NVFP4"}
 
 
-@whatif("precision")
+@whatif(
+    "precision",
+    Trial("+precision=tf32", ("compute",), "float32 products on tensor cores", _DIFFERS, _WIDE),
+    Trial("+precision=autocast", ("compute",), "products in bf16 on tensor cores", _DIFFERS, _WIDE),
+    Trial("+precision=bf16", ("compute", "memory"), _TENSOR_CORES, _DIFFERS, _WIDER),
+    Trial("+precision=fp16", ("compute", "memory"), _TENSOR_CORES, _DIFFERS, _WIDER),
+    sentence="Compute in {dtype}",
+)
 def precision(
     resolved: ResolvedScenario, dtype: Dtype = "bf16", modules: Modules = ALL
 ) -> ResolvedScenario:
@@ -59,7 +72,11 @@ def _tensor_float(resolved: ResolvedScenario, modules: str) -> ResolvedScenario:
 _SAME_SHARE = "TF32 products reach the same share of their peak as half-precision products"
 
 
-@whatif("precision")
+@whatif(
+    "precision",
+    Trial("+fp8", ("compute",), "tensor cores have a higher peak in float8", _DIFFERS),
+    sentence="Run linear layers in float8",
+)
 def fp8(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
     """Linear layers in float8, with the kernels that quantise their operands tensor by tensor."""
     return resolved.edited(Float8(modules), _BOUND)
@@ -68,7 +85,11 @@ def fp8(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
 _BOUND = "float8: operands quantised by two kernels each; memory in training is an upper bound"
 
 
-@whatif("precision")
+@whatif(
+    "precision",
+    Trial("+nvfp4", ("compute",), "tensor cores have a higher peak in 4 bits", _DIFFERS),
+    sentence="Run linear layers in NVFP4",
+)
 def nvfp4(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
     """Linear layers in NVFP4: 4-bit values with an 8-bit scale per 16 values. One kernel per layer
     quantises its activations."""
@@ -78,7 +99,12 @@ def nvfp4(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenari
 _LIKE_FLOAT8 = "NVFP4: products reach the same share of their peak as float8 products"
 
 
-@whatif("precision")
+@whatif(
+    "precision",
+    Trial("+weights=int8", ("memory",), "weights are read as 8-bit values", _DIFFERS),
+    Trial("+weights=int4", ("memory",), "weights are read as 4-bit values", _DIFFERS),
+    sentence=lambda a: f"Store weights as {_TYPES[a['dtype']]}",
+)
 def weights(
     resolved: ResolvedScenario,
     dtype: Literal["int8", "int4", "nvfp4"] = "int8",
@@ -94,7 +120,11 @@ def weights(
     return resolved.edited(SmallWeights(dtype, modules))
 
 
-@whatif("precision")
+@whatif(
+    "precision",
+    Trial("+kv_cache=fp8", ("memory",), "the cache is read as 8-bit values", _DIFFERS),
+    sentence=lambda a: f"Store keys and values in {_TYPES.get(a['dtype'], a['dtype'])}",
+)
 def kv_cache(
     resolved: ResolvedScenario, dtype: Literal["fp32", "bf16", "fp16", "fp8", "int8"] = "fp8"
 ) -> ResolvedScenario:

@@ -17,7 +17,11 @@ from simulator.scenario.scenario import Value
 _LARGEST = 2**31 - 1
 
 
-@whatif("shape")
+@whatif(
+    "shape",
+    sentence="Use a batch of {samples}",
+    untried="tried at two and four times its value",
+)
 def batch(
     resolved: ResolvedScenario,
     samples: Annotated[int, Range(1, _LARGEST, log=True), Unit("samples")],
@@ -28,7 +32,7 @@ def batch(
     return resolved.traced_otherwise("batch", batch=samples)
 
 
-@whatif("shape")
+@whatif("shape", untried="a different question")
 def seq(
     resolved: ResolvedScenario, tokens: Annotated[int, Range(1, _LARGEST, log=True), Unit("tokens")]
 ) -> ResolvedScenario:
@@ -61,7 +65,7 @@ def sizes(resolved: ResolvedScenario) -> dict[str, Any]:
     return dict(constructor_sizes(entry.name)) | dict(entry.sizes) | dict(resolved.request.sizes)
 
 
-@whatif("shape")
+@whatif("shape", untried="another network")
 def size(resolved: ResolvedScenario, parameter: str, value: Value) -> ResolvedScenario:
     """One of the network's own parameters, such as its depth, width, heads or experts."""
     current = sizes(resolved)
@@ -90,7 +94,7 @@ def _with(
     return tuple(sorted((dict(pairs) | {name: value}).items()))
 
 
-@whatif("shape")
+@whatif("shape", untried="another network")
 def network(resolved: ResolvedScenario, to: str) -> ResolvedScenario:
     """Another network, with its own sizes, batch and sequence."""
     check_network(to)

@@ -10,12 +10,14 @@ from simulator.errors import InputError
 from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Modules, Range, Unit
 from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.trial import Trial
 from simulator.whatif.edits.accumulating import Accumulated
 from simulator.whatif.edits.compiled_update import CompiledUpdate
 from simulator.whatif.edits.cutting import Cut
 from simulator.whatif.edits.recomputing import Recomputed
 
 MINCUT = "mincut"
+_OPTIMIZERS = {"adamw_fused": "fused AdamW", "sgd": "SGD", "none": "no optimizer"}
 
 
 def _needs_training(resolved: ResolvedScenario, what: str) -> None:
@@ -23,7 +25,7 @@ def _needs_training(resolved: ResolvedScenario, what: str) -> None:
         raise InputError(f"{what}: the step is inference: expected training; predict training")
 
 
-@whatif("training")
+@whatif("training", untried="a different question")
 def training(resolved: ResolvedScenario, on: bool = True) -> ResolvedScenario:
     """A training step (forward, loss, backward, optimizer), or inference."""
     if on == resolved.request.training and not resolved.request.saved:
@@ -31,7 +33,11 @@ def training(resolved: ResolvedScenario, on: bool = True) -> ResolvedScenario:
     return resolved.traced_otherwise("training", training=on)
 
 
-@whatif("training")
+@whatif(
+    "training",
+    Trial("+recompute", (), "blocks that run again need not store their activations", "code"),
+    sentence="Recompute activations in the backward pass",
+)
 def recompute(
     resolved: ResolvedScenario,
     modules: Modules = "**.#",
@@ -56,7 +62,11 @@ def recompute(
     return resolved.edited(edit)
 
 
-@whatif("training")
+@whatif(
+    "training",
+    Trial("+accumulate=4", (), "four forward passes share the optimizer's step", "code"),
+    sentence="Accumulate the gradients of {steps} passes",
+)
 def accumulate(
     resolved: ResolvedScenario,
     steps: Annotated[int, Range(1, 1024, log=True), Unit("forwards")] = 4,
@@ -69,7 +79,17 @@ def accumulate(
     return resolved if steps == 1 else resolved.edited(Accumulated(steps))
 
 
-@whatif("training")
+@whatif(
+    "training",
+    Trial("+optimizer=adamw_fused", ("memory",), "one pass over weights and their state", "code"),
+    Trial(
+        "+optimizer=sgd",
+        ("memory",),
+        "SGD keeps and reads half of AdamW's state",
+        "what is computed",
+    ),
+    sentence=lambda a: f"Update weights with {_OPTIMIZERS.get(a['to'], a['to'])}",
+)
 def optimizer(
     resolved: ResolvedScenario, to: Literal["adamw", "adamw_fused", "sgd", "none"] = "adamw_fused"
 ) -> ResolvedScenario:
@@ -81,7 +101,7 @@ def optimizer(
     return resolved.traced_otherwise("optimizer", optimizer=name)
 
 
-@whatif("training")
+@whatif("training", untried="optimizer=adamw_fused does the same without a compiler")
 def compiled_optimizer(resolved: ResolvedScenario) -> ResolvedScenario:
     """Compile the optimizer's step alone (torch.compile of optimizer.step): its ops over lists
     become a few generated kernels, in any mode of the network."""
@@ -93,7 +113,7 @@ def compiled_optimizer(resolved: ResolvedScenario) -> ResolvedScenario:
     )
 
 
-@whatif("training")
+@whatif("training", untried="a different question")
 def freeze(resolved: ResolvedScenario, parameters: Modules) -> ResolvedScenario:
     """Do not train the parameters of a pattern (tokens, layers.0): no gradient, no state."""
     _needs_training(resolved, "freeze")

@@ -15,12 +15,12 @@ from tests.benchmarks.timeline_zoom import zoom
 
 def start(began: str) -> None:
     """Time from the command to a prediction on the screen."""
-    from app.cli import main
-    from app.commands.explore import import_before_qt
-
-    import_before_qt()  # as the command does before it imports the window
-
     from PySide6.QtCore import QTimer
+
+    from app.cli import main
+    from app.widgets.qt_import import plain_import
+
+    plain_import()  # as the command does before it imports the window
 
     import app.explorer.window.start as starting
 

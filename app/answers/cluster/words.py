@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from app.answers.cluster.choice import ClusterChoice
 from app.drawing.colours import PatternKind
-from app.quantities import seconds
+from app.quantities import joules, number, seconds
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
@@ -44,6 +44,25 @@ def ranks_words(ranks: tuple[int, ...]) -> str:
     if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
         return f"ranks {ranks[0]} to {ranks[-1]}"
     return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
+
+
+def power_words(p: ParallelPrediction) -> str:
+    """The mean power of all GPUs and the energy of a step: "1,380 W on 2 GPUs (limit 1,400 W), 33 J
+    a step (80%: 31 to 38 J)"."""
+    watts, energy, interval = p.watts, p.joules, p.joules_interval
+    if watts is None or energy is None or interval is None:
+        return f"unknown: no power data for {p.cluster.gpu.name}"
+    limit_w = sum(
+        each.limit_w * len(rank.ranks)
+        for rank, each in zip(p.ranks, p.powers, strict=True)
+        if each is not None
+    )
+    low, high = (joules(end, 2) for end in interval)
+    gpus = "1 GPU" if p.cluster.gpus == 1 else f"{p.cluster.gpus} GPUs"
+    return (
+        f"{number(watts)} W on {gpus} (limit {number(limit_w)} W), "
+        f"{joules(energy)} a step (80%: {low} to {high})"
+    )
 
 
 def role_words(role: str) -> str:

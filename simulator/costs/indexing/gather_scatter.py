@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.costs.indexing.host_reads import MASKS, indexes_by_data
 from simulator.costs.kernels.launches import (
     clone,
     copy,
@@ -24,7 +25,6 @@ from simulator.costs.kernels.radix import radix_sort
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
-_MASKS = ("bool", "uint8")
 _FEW = 16
 """Number of rows up to which one thread processes them serially (Indexing.cu,
 `index_select_out_cuda_impl`, `index_add_cuda_impl`)."""
@@ -45,13 +45,13 @@ def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
 
 def _masks(op: Signature) -> tuple[Work, ...]:
     """Conversion of boolean indices to integers."""
-    return tuple(w for i in op.tensors("indices") if i.dtype in _MASKS for w in nonzero_of(i))
+    return tuple(w for i in op.tensors("indices") if i.dtype in MASKS for w in nonzero_of(i))
 
 
 def _index_bytes(op: Signature, places: int) -> int:
     """Bytes of integer indices, or of the int64 coordinates of a mask."""
     return sum(
-        8 * places * len(i.shape) if i.dtype in _MASKS else i.nbytes for i in op.tensors("indices")
+        8 * places * len(i.shape) if i.dtype in MASKS else i.nbytes for i in op.tensors("indices")
     )
 
 
@@ -106,14 +106,15 @@ def gather(op: Signature) -> Work:
     return _elements(op, op["self"], op["index"].nbytes, 1, "elements")
 
 
-@cost("aten.index.Tensor", "aten._unsafe_index.Tensor")
+@cost("aten.index.Tensor", waits=indexes_by_data)
+@cost("aten._unsafe_index.Tensor")
 def index(op: Signature) -> tuple[Work, ...]:
     """x[indices]: dimensions without an index are contiguous. A single index copies rows in 16-byte
     words (IndexKernel.cu, `gpu_index_kernel`)."""
     if op.out.numel == 0:
         return _masks(op)
     indices, table = op.tensors("indices"), op["self"]
-    index_dims = [max(1, len(i.shape)) if i.dtype in _MASKS else 1 for i in indices]
+    index_dims = [max(1, len(i.shape)) if i.dtype in MASKS else 1 for i in indices]
     has_indices: list[bool] = op.arg("indices_given", [True] * len(index_dims))
     first = all(has_indices[: sum(has_indices)])
     width = prod(table.shape[sum(index_dims) :]) if first else 1
@@ -124,7 +125,7 @@ def index(op: Signature) -> tuple[Work, ...]:
     return *_masks(op), _elements(op, table, read, width, "index")
 
 
-@cost("aten.masked_select.default")
+@cost("aten.masked_select.default", waits=True, data_dependent=True)
 def masked_select(op: Signature) -> tuple[Work, ...]:
     """x[mask], with the mask broadcast to the shape of x."""
     elements = op.out.numel
@@ -132,7 +133,8 @@ def masked_select(op: Signature) -> tuple[Work, ...]:
     return *nonzero_of(op["mask"]), gather
 
 
-@cost("aten.nonzero.default", "aten.nonzero_static.default")
+@cost("aten.nonzero.default", waits=True, data_dependent=True)
+@cost("aten.nonzero_static.default")
 def nonzero(op: Signature) -> tuple[Work, ...]:
     """Indices of the nonzero elements of a tensor."""
     return nonzero_of(op["self"])
@@ -212,9 +214,8 @@ def index_rows(op: Signature) -> tuple[Work, ...]:
     )
 
 
+@cost("aten.index_put.default", "aten.index_put_.default", waits=indexes_by_data)
 @cost(
-    "aten.index_put.default",
-    "aten.index_put_.default",
     "aten._index_put_impl_.default",
     "aten._index_put_impl.default",
     "aten._unsafe_index_put.default",
@@ -237,11 +238,11 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     gradient = accumulates and op.name == "aten.index_put.default"
     in_place = gradient or op.name.split(".")[1].endswith("_")
     first = () if in_place else (clone(target),)
-    masked = all(i.dtype in _MASKS for i in indices)
+    masked = all(i.dtype in MASKS for i in indices)
     if masked and values.numel == 1 and not accumulates:
         n = target.numel
         return *first, pointwise(n, indices[0].nbytes, n * target.itemsize, flops=0)
-    index_dims = sum(len(i.shape) if i.dtype in _MASKS else 1 for i in indices)
+    index_dims = sum(len(i.shape) if i.dtype in MASKS else 1 for i in indices)
     width = prod(target.shape[index_dims:])
     places = indices[0].numel // 2 if masked else max(i.numel for i in indices)
     n = places * width

@@ -6,8 +6,10 @@ from simulator.costs.indexing.gather_scatter import nonzero_of
 from simulator.costs.kernels.launches import full_bytes, index_range, indexed_access, pointwise
 from simulator.costs.movement.copies import move
 from simulator.costs.movement.fills import fill_of
-from simulator.costs.registry import Work, cost
+from simulator.costs.registry import Work, cost, wait
 from simulator.records import Signature
+
+wait("aten._nested_tensor_from_mask_left_aligned.default", data_dependent=True)  # without a cost
 
 
 @cost("aten._unsafe_masked_index.default")

@@ -57,17 +57,22 @@ def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
     return fill_like(out), count
 
 
-@cost("aten.histc.default")
+def _lacks_range(op: Signature) -> bool:
+    """Whether the host reads the extremes because no range is given."""
+    return op.arg("min", 0) == op.arg("max", 0)
+
+
+@cost("aten.histc.default", waits=_lacks_range)
 def histc(op: Signature) -> tuple[Work, ...]:
     """If no range is given, the host first fetches the smallest and largest value."""
     x = op["self"]
     extremes = whole_reduction(x.numel, x.nbytes, x.itemsize)
-    has_range = op.arg("min", 0) != op.arg("max", 0)
-    before = () if has_range else (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
+    read = (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
+    before = read if _lacks_range(op) else ()
     return *before, *_histogram(x, 0, op.out)
 
 
-@cost("aten.bincount.default")
+@cost("aten.bincount.default", waits=True, data_dependent=True)
 def bincount(op: Signature) -> tuple[Work, ...]:
     """The host fetches the smallest and largest value to size the bins."""
     x, weights = op["self"], op.get("weights")
@@ -75,14 +80,18 @@ def bincount(op: Signature) -> tuple[Work, ...]:
     return *extremes, *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
 
 
-@cost("aten.repeat_interleave.Tensor")
+def _lacks_output_size(op: Signature) -> bool:
+    return op.arg("output_size") is None
+
+
+@cost("aten.repeat_interleave.Tensor", waits=_lacks_output_size, data_dependent=True)
 def repeat_interleave(op: Signature) -> tuple[Work, ...]:
     """A scan of the repeats, a copy of their sum to the host unless `output_size` is given, and the
     scatter."""
     repeats, out = op["repeats"], op.out
     n = repeats.numel
     sums = row_scan(n, repeats.nbytes, 8 * n)
-    wait = () if op.arg("output_size") is not None else (to_host(8),)
+    wait = (to_host(8),) if _lacks_output_size(op) else ()
     return *sums, *wait, indexed_access("scatter", out.numel, 1, repeats.nbytes + 8 * n, out.nbytes)
 
 
@@ -90,9 +99,10 @@ def repeat_interleave(op: Signature) -> tuple[Work, ...]:
     "aten._unique.default",
     "aten._unique2.default",
     "aten.unique_consecutive.default",
-    "aten.unique_dim.default",
-    "aten.unique_dim_consecutive.default",
+    waits=True,
+    data_dependent=True,
 )
+@cost("aten.unique_dim.default", "aten.unique_dim_consecutive.default")
 def unique(op: Signature) -> tuple[Work, ...]:
     """A sort (unless only consecutive values are compared), a selection, and a copy of its length
     to the host.

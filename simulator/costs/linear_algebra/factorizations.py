@@ -73,7 +73,7 @@ def _column_major_copy(x: Tensor) -> tuple[Work, ...]:
     return move(x, Tensor(x.shape, x.dtype, (*steps, 1, rows)))
 
 
-@cost("aten._linalg_check_errors.default")
+@cost("aten._linalg_check_errors.default", waits=True, data_dependent=True)
 def check_errors(op: Signature) -> tuple[Work, ...]:
     """Test for a nonzero error code; the host waits for the result."""
     codes = op["info"] if "info" in op.names else op.inputs[0]
@@ -204,7 +204,8 @@ def qr(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten._linalg_svd.default", "aten._linalg_svd.U")
+@cost("aten._linalg_svd.default", waits=True)
+@cost("aten._linalg_svd.U")
 def svd(op: Signature) -> tuple[Work, ...]:
     """4·m·n² + 8·n³ FLOPs for values and vectors, or 4·m·n² − 4/3·n³ for values only."""
     return *_column_major_copy(op.inputs[0]), *_svd(
@@ -218,7 +219,8 @@ def _svd(op: Signature, x: Tensor, vectors: bool) -> tuple[Work, ...]:
     return _algorithm("svd" if vectors else "singular_values", op, x, flops, short)
 
 
-@cost("aten.linalg_pinv.atol_rtol_tensor", "aten.linalg_pinv.atol_rtol_tensor_out")
+@cost("aten.linalg_pinv.atol_rtol_tensor", waits=True, data_dependent=True)
+@cost("aten.linalg_pinv.atol_rtol_tensor_out")
 def pseudoinverse(op: Signature) -> tuple[Work, ...]:
     """Singular values and vectors above the tolerance, and one product; with `hermitian`,
     eigenvalues and eigenvectors instead."""
@@ -230,7 +232,8 @@ def pseudoinverse(op: Signature) -> tuple[Work, ...]:
     return *_column_major_copy(x), *_algorithm("pseudoinverse", op, x, flops, short, short)
 
 
-@cost("aten._linalg_eigh.default", "aten._linalg_eigh.eigenvalues")
+@cost("aten._linalg_eigh.default", waits=True)
+@cost("aten._linalg_eigh.eigenvalues")
 def eigh(op: Signature) -> tuple[Work, ...]:
     """9·n³ FLOPs for eigenvalues and vectors of a symmetric matrix, or 4/3·n³ for values only."""
     x = op.inputs[0]
@@ -253,7 +256,8 @@ def eig(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.linalg_lstsq.default", "aten.linalg_lstsq.out")
+@cost("aten.linalg_lstsq.default", waits=True, data_dependent=True)
+@cost("aten.linalg_lstsq.out")
 def least_squares(op: Signature) -> tuple[Work, ...]:
     """Reflections of A applied to B, and one triangular solve."""
     a, b = op.inputs[0], _columns(op.inputs[0], op.inputs[1])

@@ -20,7 +20,7 @@ _SQUARINGS = 8
 squarings, whose number depends on the norm (Bader, Blanes and Casas, 2019)."""
 
 
-@cost("aten.linalg_matrix_exp.default")
+@cost("aten.linalg_matrix_exp.default", waits=True, data_dependent=True)
 def matrix_exponential(op: Signature) -> tuple[Work, ...]:
     """Products of n³ multiply-adds, after norms that the host waits for."""
     x = op.inputs[0]

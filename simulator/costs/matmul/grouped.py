@@ -15,11 +15,14 @@ from simulator.records import Signature, Tensor
 from simulator.varying import in_arrays
 
 
-@cost(
-    "aten._grouped_mm.default",
-    "aten._scaled_grouped_mm.default",
-    "aten._scaled_grouped_mm_v2.default",
-)
+def grouped_by_host(op: Signature) -> bool:
+    """Whether the host calls one product per group."""
+    grouped = op.name == "aten._grouped_mm.default" and op.get("offs") is not None
+    return grouped and op["self"].dtype != "bfloat16"
+
+
+@cost("aten._grouped_mm.default", waits=grouped_by_host)
+@cost("aten._scaled_grouped_mm.default", "aten._scaled_grouped_mm_v2.default")
 def grouped_mm(op: Signature) -> tuple[Work, ...]:
     """One product per group. The sizes of the groups depend on the data; only their sum is known
     from shapes. The weights of groups without rows are not read (`simulator.costs.matmul.routing`).
@@ -64,12 +67,6 @@ def _unread_bytes(weight_bytes: Any, rows: Any, groups: Any) -> Any:
     """Bytes of the weights of groups without rows."""
     share = 1 - groups_with_rows(rows, groups) / groups
     return np.rint(np.asarray(weight_bytes, np.float64) * share).astype(np.int64)
-
-
-def grouped_by_host(op: Signature) -> bool:
-    """Whether the host calls one product per group."""
-    grouped = op.name == "aten._grouped_mm.default" and op.get("offs") is not None
-    return grouped and op["self"].dtype != "bfloat16"
 
 
 def _host_products(op: Signature, m: int, n: int, k: int, groups: int) -> tuple[Work, ...]:

@@ -64,15 +64,35 @@ def _expanded(source: Tensor, shape: tuple[int, ...]) -> Tensor:
     return replace(source, shape=shape, stride=stride)
 
 
-@cost("aten.copy_.default", "aten.copy.default", "aten._copy_from.default")
+COPIES = ("aten._to_copy.default", "aten.copy_.default")
+"""The copies that can move data between host and GPU."""
+
+
+def crosses(op: Signature) -> bool:
+    """Whether an op moves data between host and GPU. An empty tensor has no data: CUDA graphs of
+    steps that copy one were captured on an H200."""
+    tensors = (*op.inputs, *op.outputs)
+    return len({t.device for t in tensors}) > 1 and any(t.numel for t in op.outputs)
+
+
+def _blocks(op: Signature) -> bool:
+    """Whether the host waits for a copy. A new tensor on the host is pinned if the copy does not
+    block (`_to_copy`, ATen/native/TensorConversions.cpp); a copy to memory that is not pinned waits
+    nevertheless."""
+    is_pageable = op.out.device == "cpu" and op.name == "aten.copy_.default"
+    return crosses(op) and (is_pageable or not op.arg("non_blocking", False))
+
+
+@cost("aten.copy_.default", waits=_blocks)
+@cost("aten.copy.default", "aten._copy_from.default")
 def copy(op: Signature) -> tuple[Work, ...]:
     """`src` broadcast into `self`, which is only written."""
     return move(_expanded(op["src"], op.out.shape), op.out)
 
 
+@cost("aten._to_copy.default", waits=_blocks)
 @cost(
     "aten.clone.default",
-    "aten._to_copy.default",
     "aten.contiguous.default",
     "aten.clone.out",
     "aten._to_copy.out",

@@ -76,14 +76,15 @@ def eye(op: Signature) -> tuple[Work, ...]:
     return (*fill_of(op.out), *fill_of(diagonal))
 
 
-@cost("aten._local_scalar_dense.default", "aten.item.default")
+@cost("aten._local_scalar_dense.default", waits=True, data_dependent=True)
+@cost("aten.item.default")
 def item(op: Signature) -> tuple[Work, ...]:
     """One element copied to the host."""
     source = op["self"]
     return (to_host(source.itemsize),) if source.device != "cpu" else ()
 
 
-@cost("aten.equal.default")
+@cost("aten.equal.default", waits=True, data_dependent=True)
 def equal(op: Signature) -> tuple[Work, ...]:
     """Comparison, `all`, and the copy of the result to the host (ATen/native/cuda/Equal.cpp)."""
     source = op["self"]
@@ -95,7 +96,7 @@ def equal(op: Signature) -> tuple[Work, ...]:
     return (*elementwise(flags, (1, 1)), every, to_host(1))
 
 
-@cost("aten.allclose.default")
+@cost("aten.allclose.default", waits=True, data_dependent=True)
 def allclose(op: Signature) -> tuple[Work, ...]:
     """The kernels of `isclose`, taken from the ops that PyTorch's profiler lists on a CPU, then
     those of `all`, and the copy of the result to the host."""
@@ -183,7 +184,8 @@ def dropout(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.normal.Tensor_Tensor", "aten.normal.Tensor_float", "aten.normal.float_Tensor")
+@cost("aten.normal.Tensor_Tensor", "aten.normal.float_Tensor", waits=True)  # for a check of `std`
+@cost("aten.normal.Tensor_float")
 def normal(op: Signature) -> tuple[Work, ...]:
     """Draw standard normal numbers, then multiply by the deviation and add the mean in place."""
     n, size = op.out.numel, full_bytes(op.out)

@@ -237,7 +237,14 @@ def multiply(op: Signature) -> tuple[Work, ...]:
     return elementwise(op, BINARY["mul"])
 
 
-@cost("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Tensor")
+def _reads_value(op: Signature) -> bool:
+    """Whether the host reads the value from the GPU, to fill with a number."""
+    value = op.get("value")
+    return value is not None and value.device == "cuda"
+
+
+@cost("aten.masked_fill.Tensor", "aten.masked_fill_.Tensor", waits=_reads_value)
+@cost("aten.masked_fill.Scalar")
 def masked_fill(op: Signature) -> tuple[Work, ...]:
     """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). The host first
     fetches a value that is on the GPU."""

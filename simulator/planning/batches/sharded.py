@@ -109,7 +109,7 @@ def joint_row(
         "period_s": p.period_s,
         "low_s": low_s,
         "high_s": high_s,
-        "joules": float("nan"),  # the power that a card draws during collectives is not modelled
+        "joules": float("nan") if p.joules is None else p.joules / count,
         "memory_bytes": float(need),
     }
     return trained(spec, card, count, names, batch, figures, p.regime, 0.0, per_sample)

@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from simulator.cluster.cluster import Cluster
 from simulator.collectives.price import collective_time
 from simulator.planning.spec import Workload
-from simulator.planning.step.rank_step import BYTES, Communication, communication
+from simulator.planning.step.rank_step import (
+    BYTES,
+    Communication,
+    communicated,
+    communication,
+    traffic,
+)
 from simulator.planning.step.traced_step import sizes_of
 from simulator.timing.profile import learned
 
@@ -62,15 +66,18 @@ def exchange(
     rows: list[tuple[float, ...]] = []
     for sequences, tokens in points:
         numbers = sequences * tokens * copies * sizes["width"]
-        sent, returned = (
-            collective_time("all_to_all", round(numbers * each), group, mode=mode)
+        message_bytes = [
+            round(numbers * each)
             for each in (_SENT_BYTES.get(precision, BYTES[dtype]), BYTES[dtype])
+        ]
+        sent, returned = (
+            collective_time("all_to_all", each, group, mode=mode) for each in message_bytes
         )
+        traffics = [traffic("all_to_all", each, group.gpus) for each in message_bytes]
         both = [
-            (each.seconds, each.interval_s[0], each.interval_s[1], each.issue_s)
-            for each in (sent, returned)
+            (each.seconds, *each.interval_s, each.issue_s, *moved)
+            for each, moved in zip((sent, returned), traffics, strict=True)
         ]
         rows.append(tuple(layers * (a + b) for a, b in zip(*both, strict=True)))
     gap_s = 0.0 if mode == "eager" else 2 * layers * learned(group.gpu.id).graph_gap_s
-    seconds, low_s, high_s, issue_s = np.array(rows).T
-    return Communication(seconds + gap_s, low_s + gap_s, high_s + gap_s, issue_s)
+    return communicated(rows, gap_s)

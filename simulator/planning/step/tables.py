@@ -28,8 +28,8 @@ from simulator.planning.step.fused_kernels import PROMPT, plain_and_fused_s, sav
 from simulator.planning.step.rank_step import (
     Communication,
     communication_share,
+    linked_steps,
     node,
-    with_communication,
 )
 from simulator.planning.step.scenarios import engine_scenario, plain_dtype
 from simulator.planning.step.step_interval import Parts, ends
@@ -145,17 +145,17 @@ def machine(work: Workload, gpu: GPU, precision: str, engine: str, split: int = 
         engine_scenario(decode_network, gpu, precision, engine, work.host), split, work
     )
     plain = plain_dtype(gpu, precision)
-    prefills, decodes = steps(prefill, points), steps(decode, grid)
     row = slice(len(alone), len(alone) + len(sizes))  # decodes of KNEE tokens each in the grid
     middle_of_grid, longest = len(alone) + min(3, len(sizes) - 1), len(longs) - 1
     decode_moves = prefill_moves = 0.0
-    kernels, moved = decodes, None
+    kernels, moved = steps(decode, grid), None
+    prefills, decodes = steps(prefill, points), kernels
     if group is not None:
         moved = moved_by(work, points, plain, precision, group, mode, engine)
-        prefills = with_communication(prefills, moved, gpu, mode)
+        prefills = linked_steps(prefill, points, moved, gpu, mode)
         prefill_moves = float(communication_share(prefills)[longest])
         moved = moved_by(work, [(b, 1) for b, _ in grid], plain, precision, group, mode, engine)
-        decodes = with_communication(decodes, moved, gpu, mode)
+        decodes = linked_steps(decode, grid, moved, gpu, mode)
         decode_moves = float(communication_share(decodes)[middle_of_grid])
     period = prefills.period_s
     cut = period[-1] / period[longest]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simulator.caches.lru import LRUCache
 from simulator.errors import InputError
+from simulator.hardware.gpu import GPU
 from simulator.networks.catalogue import constructor_sizes, network
 from simulator.planning.spec import Workload
 from simulator.prediction import Kernel
@@ -91,39 +92,56 @@ def layer_kernels(scenario: Scenario, batch: int, seq: int) -> tuple[Kernel, ...
     return _KERNELS.get((small.key, file_stamps(small)), lambda: tuple(predict(small).kernels))
 
 
-def steps(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
-    """The predictions at points (batch, sequence)."""
-    weighted = [(weight, _predicted(part, points)) for weight, part in parts(scenario)]
+def steps(
+    scenario: Scenario,
+    points: Sequence[tuple[int, int]],
+    limits_w: tuple[float | None, ...] | None = None,
+) -> StepColumns[Floats]:
+    """The predictions at points (batch, sequence), each under its own power limit if given."""
+    limits_w = limits_w or (None,) * len(points)
+    weighted = [(weight, _predicted(part, points, limits_w)) for weight, part in parts(scenario)]
     if len(weighted) == 1:
         return weighted[0][1]
     weights = np.array([weight for weight, _ in weighted])
     tables = np.stack([np.array(table) for _, table in weighted])  # [parts, columns, points]
     total = StepColumns(*np.einsum("w,wcp->cp", weights, tables))
-    shares = {  # of the period
+    means = {  # over the period
         name: sum(w * getattr(t, name) * t.period_s for w, t in weighted) / total.period_s
-        for name in ("compute", "memory", "overhead")
+        for name in ("compute", "memory", "overhead", "clock_hz")
     }
-    return total._replace(**shares)
+    return total._replace(**means)
 
 
-def _predicted(scenario: Scenario, points: Sequence[tuple[int, int]]) -> StepColumns[Floats]:
+def _predicted(
+    scenario: Scenario, points: Sequence[tuple[int, int]], limits_w: tuple[float | None, ...]
+) -> StepColumns[Floats]:
     first = resolve(replace(scenario, batch=points[0][0], seq=points[0][1]))
     # Captured and eager steps have the same kernels: one prediction serves both.
     modes = ("eager", "cuda_graph") if scenario.mode in ("eager", "cuda_graph") else (first.mode,)
 
     def predicted() -> Floats:
+        cards = {limit: _limited(first.gpu, limit) for limit in limits_w}
         settings = [
-            with_fields(first, mode=mode, request=with_fields(first.request, batch=b, seq=s))
+            with_fields(
+                first,
+                mode=mode,
+                gpu=cards[limit],
+                request=with_fields(first.request, batch=b, seq=s),
+            )
             for mode in modes
-            for b, s in points
+            for (b, s), limit in zip(points, limits_w, strict=True)
         ]
         table, refused, _ = predict_many(settings)
         if refused:
             raise InputError(next(iter(refused.values())))
         return table.reshape(len(modes), len(points), -1)
 
-    key = replace(scenario, mode=modes[0]).key, file_stamps(scenario), tuple(points)
+    key = replace(scenario, mode=modes[0]).key, file_stamps(scenario), tuple(points), limits_w
     return as_columns(_STEPS.get(key, predicted)[modes.index(scenario.mode)])
+
+
+def _limited(gpu: GPU, limit_w: float | None) -> GPU:
+    return gpu if limit_w is None else with_fields(gpu, power_limit_w=limit_w)
 
 
 def trace_at(resolved: ResolvedScenario, batch: int | None, seq: int | None) -> Trace:

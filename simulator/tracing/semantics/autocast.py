@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -22,16 +23,36 @@ _KEY = "AutocastIPU"
 _DEVICE = "ipu"
 
 
+_CASTS: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+"""Each weight that was cast in the current autocast region, with its cast, by its id."""
+
+
 @contextmanager
 def autocast_semantics() -> Generator[None]:
     """Make `torch.autocast("cuda")` work for `meta` tensors while entered."""
-    cache: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    key = getattr(torch._C.DispatchKey, _KEY)
+    _register()
+    _CASTS.clear()
+    was_enabled = torch.is_autocast_enabled(_DEVICE)
+    with ExitStack() as stack:
+        stack.callback(_CASTS.clear)
+        stack.callback(torch.set_autocast_enabled, _DEVICE, was_enabled)
+        torch.set_autocast_enabled(_DEVICE, True)
+        stack.enter_context(substituted(torch, clear_autocast_cache=_CASTS.clear))
+        stack.enter_context(torch._C._IncludeDispatchKeyGuard(key))
+        yield
+
+
+@lru_cache
+def _register() -> tuple[torch.library.Library, ...]:
+    """Register the casts once in a process, because the dispatcher updates its table of every op.
+    Outside a trace, no call has the key."""
     key = getattr(torch._C.DispatchKey, _KEY)
     aten = torch.library.Library("aten", "IMPL")
     fallthrough = torch.library.Library("_", "IMPL")
     fallthrough.fallback(torch.library.fallthrough_kernel, _KEY)
     policies: dict[Autocast, Callable[[Any], Callable[..., Any]]] = {
-        "low": lambda op: _lower(op, cache),
+        "low": _lower,
         "float32": _single,
         "float32_argument": _single_by_argument,
         "widest": _widest,
@@ -40,15 +61,7 @@ def autocast_semantics() -> Generator[None]:
         op = _overload(name) if row.autocast else None
         if row.autocast and op is not None:
             aten.impl(name, _guarded(op, policies[row.autocast](op), key), _KEY)
-    was_enabled = torch.is_autocast_enabled(_DEVICE)
-    with ExitStack() as stack:
-        stack.callback(fallthrough._destroy)
-        stack.callback(aten._destroy)
-        stack.callback(torch.set_autocast_enabled, _DEVICE, was_enabled)
-        torch.set_autocast_enabled(_DEVICE, True)
-        stack.enter_context(substituted(torch, clear_autocast_cache=cache.clear))
-        stack.enter_context(torch._C._IncludeDispatchKeyGuard(key))
-        yield
+    return aten, fallthrough  # a library that is freed removes its kernels
 
 
 def _overload(name: str) -> Any:
@@ -89,7 +102,7 @@ def _eligible(x: torch.Tensor) -> bool:
     return x.device.type == "meta" and x.is_floating_point() and x.dtype != torch.float64
 
 
-def _lower(op: Any, cache: dict[int, tuple[torch.Tensor, torch.Tensor]]) -> Callable[..., Any]:
+def _lower(op: Any) -> Callable[..., Any]:
     def cast_one(x: torch.Tensor) -> torch.Tensor:
         dtype = torch.get_autocast_dtype("cuda")
         if x.dtype == dtype:
@@ -97,9 +110,9 @@ def _lower(op: Any, cache: dict[int, tuple[torch.Tensor, torch.Tensor]]) -> Call
         weight = x.dtype == torch.float32 and x.requires_grad and x.is_leaf and not x._is_view()
         if not (weight and torch.is_autocast_cache_enabled()):
             return x.to(dtype)
-        if id(x) not in cache:  # a weight is cast once per autocast region
-            cache[id(x)] = (x, x.to(dtype))
-        return cache[id(x)][1]
+        if id(x) not in _CASTS:  # a weight is cast once per autocast region
+            _CASTS[id(x)] = (x, x.to(dtype))
+        return _CASTS[id(x)][1]
 
     return lambda *args, **kwargs: _call(op, cast_one, args, kwargs)
 

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.records import Op, Signature, Storage, Trace
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.rewriting import call
 
 
 @dataclass(frozen=True)
-class Accumulated:
+class Accumulated(Selective[int]):
     """Run `steps` forward and backward passes of the batch, then one optimizer step.
 
     The gradients of the first backward pass are kept. Each later pass adds its gradients to them,
@@ -22,13 +23,20 @@ class Accumulated:
     steps: int
     rank: int = 4
 
-    def __call__(self, trace: Trace) -> Trace:
+    def chosen(self, trace: Trace) -> int:
+        """The index of the optimizer's first op; the number of ops without an optimizer. Raises
+        InputError if the step is inference."""
         if trace.phase != "training":
             raise InputError(
                 "accumulate: the step is inference: expected training; predict training instead"
             )
-        end = next((i for i, op in enumerate(trace.ops) if op.phase == "optimizer"), len(trace.ops))
-        return _Repetition(trace, end, self.steps).trace()
+        return next(
+            (i for i, op in enumerate(trace.ops) if op.phase == "optimizer"), len(trace.ops)
+        )
+
+    def rewritten(self, trace: Trace, chosen: int) -> Trace:
+        """The trace with the ops before this index repeated."""
+        return _Repetition(trace, chosen, self.steps).trace()
 
 
 class _Repetition:

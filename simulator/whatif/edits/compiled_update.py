@@ -17,6 +17,7 @@ from simulator.fusion.host.compiled_host import compiled_host
 from simulator.fusion.lowering.arithmetic import arithmetic
 from simulator.hardware.host import host
 from simulator.records import Op, Signature, Tensor, Trace
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.rewriting import Rewriting, dense
 
 _ARGUMENTS = 250  # maximum arguments of one kernel (config.combo_kernel_max_num_args)
@@ -42,24 +43,32 @@ class _Loop:
 
 
 @dataclass(frozen=True)
-class CompiledUpdate:
+class CompiledUpdate(Selective[list[int]]):
     """The optimizer's ops as generated kernels."""
 
     rank: int = 1
 
-    def __call__(self, trace: Trace) -> Trace:
-        """Raise InputError if no optimizer works on lists of tensors."""
+    def chosen(self, trace: Trace) -> list[int]:
+        """The indices of the ops over lists; [] if they are compiled already. Raises InputError if
+        no optimizer works on lists of tensors."""
         own = [i for i, op in enumerate(trace.ops) if op.phase == "optimizer"]
         if any(op.name.startswith("fused.") for op in (trace.ops[i] for i in own)):
-            return trace
+            return []
         listed = [i for i in own if "._foreach_" in trace.ops[i].name]
         if not listed or any("._fused_" in trace.ops[i].name for i in own):
             raise InputError(
                 f"compiled_optimizer: nothing to fuse in optimizer {trace.optimizer}: expected "
                 "adamw or sgd, whose ops work on lists of tensors; choose one of them"
             )
+        return listed
+
+    def rewritten(self, trace: Trace, chosen: list[int]) -> Trace:
+        """The trace with generated kernels instead of all ops of the optimizer."""
+        if not chosen:
+            return trace
+        own = [i for i, op in enumerate(trace.ops) if op.phase == "optimizer"]
         change = Rewriting(trace)
-        loops, counters = _loops(trace, listed, change)
+        loops, counters = _loops(trace, chosen, change)
         kernels = [
             _kernel(part, trace.ops[own[0]]) for group in (counters, loops) for part in _cut(group)
         ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
-from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.resolved import ResolvedScenario, Selective
 from simulator.whatif.edits.linears import Product, linears, only_for
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
@@ -24,7 +24,7 @@ _ALIGNED = 32  # values in 16 bytes, which the last dimension of an operand fill
 
 
 @dataclass(frozen=True)
-class Float4:
+class Float4(Selective[list[Product]]):
     """Convert the linear layers of the matching modules, and their activations, to NVFP4."""
 
     modules: str
@@ -39,12 +39,9 @@ class Float4:
                 "(Blackwell); choose another GPU, or weights=nvfp4 (for weights only)"
             )
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no linear layer can run in NVFP4, or if the step is a training
-        step."""
-        self._products(trace)
-
-    def _products(self, trace: Trace) -> list[Product]:
+    def chosen(self, trace: Trace) -> list[Product]:
+        """The products of linear layers that can run in NVFP4. Raises InputError if there is none,
+        or if the step is a training step."""
         if trace.phase == "training":
             raise InputError(
                 "nvfp4: training in 4 bits is not modelled: expected inference; predict inference "
@@ -63,8 +60,9 @@ class Float4:
             )
         return products
 
-    def __call__(self, trace: Trace) -> Trace:
-        return _quantised(trace, self._products(trace))
+    def rewritten(self, trace: Trace, chosen: list[Product]) -> Trace:
+        """The trace with these products in NVFP4."""
+        return _quantised(trace, chosen)
 
 
 def _quantised(trace: Trace, products: list[Product]) -> Trace:

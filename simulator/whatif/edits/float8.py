@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
-from simulator.scenario.resolved import ResolvedScenario
+from simulator.scenario.resolved import ResolvedScenario, Selective
 from simulator.whatif.edits.linears import Product, linears, only_for
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
@@ -23,7 +23,7 @@ _FLOAT8, _GRADIENT = "float8_e4m3fn", "float8_e5m2"
 
 
 @dataclass(frozen=True)
-class Float8:
+class Float8(Selective[list[Product]]):
     """Convert the linear layers of the matching modules to float8, with quantisation kernels."""
 
     modules: str
@@ -38,11 +38,9 @@ class Float8:
                 "(Ada, Hopper or later); choose another GPU, or precision=fp16"
             )
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no linear layer can run in float8."""
-        self._products(trace)
-
-    def _products(self, trace: Trace) -> list[Product]:
+    def chosen(self, trace: Trace) -> list[Product]:
+        """The products of linear layers that can run in float8. Raises InputError if there is
+        none."""
         training = trace.phase == "training"
         products = [
             p for p in linears(trace, self.modules) if _is_aligned(p) and not (training and p.ends)
@@ -54,8 +52,9 @@ class Float8:
             )
         return products
 
-    def __call__(self, trace: Trace) -> Trace:
-        return _Quantisation(trace, self._products(trace)).trace()
+    def rewritten(self, trace: Trace, chosen: list[Product]) -> Trace:
+        """The trace with these products in float8."""
+        return _Quantisation(trace, chosen).trace()
 
 
 def _is_aligned(p: Product) -> bool:

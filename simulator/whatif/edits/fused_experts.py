@@ -18,6 +18,7 @@ from simulator.costs import works
 from simulator.errors import InputError
 from simulator.records import Op, Trace
 from simulator.scenario.module_pattern import block
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
 _GROUPED = ("aten._grouped_mm", "aten._scaled_grouped_mm")
@@ -26,17 +27,14 @@ _SMALL = ("float8", "float4")
 
 
 @dataclass(frozen=True)
-class FusedExperts:
+class FusedExperts(Selective[list[str]]):
     """Replace the ops around the grouped products of the matching modules, and of their routers."""
 
     modules: str
     rank: int = 1
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if the step has no such mixture, or is training."""
-        self._chosen(trace)
-
-    def _chosen(self, trace: Trace) -> list[str]:
+    def chosen(self, trace: Trace) -> list[str]:
+        """The modules of the mixtures. Raises InputError if the step has none, or is training."""
         if trace.phase == "training":
             raise InputError(
                 "fused_experts: these kernels have no backward pass: expected inference; "
@@ -50,23 +48,23 @@ class FusedExperts:
             )
         return mixtures
 
-    def __call__(self, trace: Trace) -> Trace:
-        mixtures = self._chosen(trace)
+    def rewritten(self, trace: Trace, chosen: list[str]) -> Trace:
+        """The trace with fused kernels in these modules and their routers."""
         change, shared = Rewriting(trace), Shared()
         launching = [bool(works(s)) for s in trace.signatures[0]]
         launches = [i for i, row in enumerate(trace.signatures[1]) if launching[row]]
-        routers = _routers(trace, mixtures)
-        for mixture in mixtures:
+        routers = _routers(trace, chosen)
+        for mixture in chosen:
             own = [i for i in launches if trace.ops[i].module == mixture]
             first, *_, last = [i for i in own if _is_grouped(trace.ops[i])]
             for i in own:
                 fused_ops = _before(trace, i) if i < first else _within(trace, i, last, own)
                 change.put(i, [shared(op) for op in fused_ops])
-        chosen = {trace.ops[i].module: i for i in launches if _is_topk(trace.ops[i])}
+        last_of = {trace.ops[i].module: i for i in launches if _is_topk(trace.ops[i])}
         for i in launches:
             if (module := trace.ops[i].module) in routers:
                 # one kernel chooses groups and experts
-                earlier = _is_topk(trace.ops[i]) and i < chosen[module]
+                earlier = _is_topk(trace.ops[i]) and i < last_of[module]
                 change.put(i, [] if earlier else [shared(op) for op in _before(trace, i)])
         return change.done()
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from simulator.errors import InputError
 from simulator.records import ITEM_BYTES, Op, Signature, Tensor, Trace
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.rewriting import Rewriting
 
 TORCH = {
@@ -20,34 +21,36 @@ TORCH = {
 
 
 @dataclass(frozen=True)
-class CacheDtype:
+class CacheDtype(Selective[dict[int, str]]):
     """Store keys and values from before the step in another dtype. Attention reads this dtype and
     computes in the dtype of its queries; values written to the cache are cast."""
 
     dtype: str
     rank: int = 0
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no attention reads a cache."""
-        if not caches(trace):
+    def chosen(self, trace: Trace) -> dict[int, str]:
+        """The dtype of each storage of a cache. Raises InputError if no attention reads one."""
+        dtypes = caches(trace)
+        if not dtypes:
             raise InputError(
                 f"kv_cache={self.dtype}: no fused attention reads a cache of keys and values: "
                 "expected a network that decodes, such as llama3-8b-decode"
             )
 
-    def __call__(self, trace: Trace) -> Trace:
-        self.check(trace)
-        dtypes = caches(trace)
+        return dtypes
+
+    def rewritten(self, trace: Trace, chosen: dict[int, str]) -> Trace:
+        """The trace with these storages, and the tensors in them, in the other dtype."""
         dtype = TORCH[self.dtype]
         change = Rewriting(trace)
         recast: dict[tuple[int, tuple[bool, ...]], Signature] = {}
         for index, op in enumerate(trace.ops):
-            touched = tuple(s in dtypes for s in op.storages)
+            touched = tuple(s in chosen for s in op.storages)
             if any(touched):
                 key = id(op.signature), touched
                 recast.setdefault(key, self._signature(op, touched, dtype))
                 change.put(index, (replace(op, signature=recast[key]),))
-        for storage, old in dtypes.items():
+        for storage, old in chosen.items():
             size = trace.storages[storage].nbytes // ITEM_BYTES[old] * ITEM_BYTES[dtype]
             change.resize(storage, size)
         return change.done()

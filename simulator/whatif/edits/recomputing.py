@@ -15,6 +15,7 @@ from simulator.costs import works
 from simulator.errors import InputError
 from simulator.records import Op, Storage, Trace, touches
 from simulator.scenario.module_pattern import block
+from simulator.scenario.resolved import Selective
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,19 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Recomputed:
+class Recomputed(Selective[list[Block]]):
     """Checkpoint each block that a pattern matches."""
 
     modules: str
     rank: int = 3
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no block can be recomputed."""
-        blocks(trace, self.modules)
+    def chosen(self, trace: Trace) -> list[Block]:
+        """The blocks to recompute. Raises InputError as `blocks` does."""
+        return blocks(trace, self.modules)
 
-    def __call__(self, trace: Trace) -> Trace:
-        return _recompute(trace, blocks(trace, self.modules))
+    def rewritten(self, trace: Trace, chosen: list[Block]) -> Trace:
+        """The trace in which the blocks run again."""
+        return _recompute(trace, chosen)
 
 
 def blocks(trace: Trace, modules: str) -> list[Block]:

@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 from simulator.errors import InputError
 from simulator.records import Op, Trace
 from simulator.scenario.module_pattern import block
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.rewriting import Rewriting
 
 
 @dataclass(frozen=True)
-class Removed:
+class Removed(Selective[list[int]]):
     """Remove the ops whose name matches `op` in modules that match `modules`, forward and backward,
     with their kernels and host work. Their outputs still take memory."""
 
@@ -20,11 +21,8 @@ class Removed:
     modules: str
     rank: int = 1
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no op matches."""
-        self._indices(trace)
-
-    def _indices(self, trace: Trace) -> list[int]:
+    def chosen(self, trace: Trace) -> list[int]:
+        """The indices of the matching ops. Raises InputError if no op matches."""
         indices = [i for i, op in enumerate(trace.ops) if self.fits(op)]
         if not indices:
             raise InputError(
@@ -33,9 +31,10 @@ class Removed:
             )
         return indices
 
-    def __call__(self, trace: Trace) -> Trace:
+    def rewritten(self, trace: Trace, chosen: list[int]) -> Trace:
+        """The trace without the ops at these indices."""
         change = Rewriting(trace)
-        for index in self._indices(trace):
+        for index in chosen:
             change.put(index, ())
         return change.done()
 

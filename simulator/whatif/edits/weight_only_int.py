@@ -20,6 +20,7 @@ from typing import Literal
 
 from simulator.errors import InputError
 from simulator.records import Op, Tensor, Trace
+from simulator.scenario.resolved import Selective
 from simulator.whatif.edits.float4 import GROUP, PAIR, SCALE
 from simulator.whatif.edits.linears import Product, linears, only_for, view_before
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
@@ -28,18 +29,16 @@ _GROUP = 128
 
 
 @dataclass(frozen=True)
-class SmallWeights:
+class SmallWeights(Selective[list[Product]]):
     """Convert the weights of linear layers in the matching modules to int8, int4 or NVFP4."""
 
     dtype: Literal["int8", "int4", "nvfp4"]
     modules: str
     rank: int = 0
 
-    def check(self, trace: Trace) -> None:
-        """Raise InputError if no linear layer has such weights, or the step is training."""
-        self._products(trace)
-
-    def _products(self, trace: Trace) -> list[Product]:
+    def chosen(self, trace: Trace) -> list[Product]:
+        """The products with such weights. Raises InputError if there is none, or the step is
+        training."""
         if trace.phase == "training":
             raise InputError(
                 f"weights={self.dtype}: an optimizer cannot train integers: expected inference; "
@@ -58,12 +57,12 @@ class SmallWeights:
             )
         return products
 
-    def __call__(self, trace: Trace) -> Trace:
-        products = self._products(trace)
+    def rewritten(self, trace: Trace, chosen: list[Product]) -> Trace:
+        """The trace with these weights packed, and the products that read them."""
         change, shared = Rewriting(trace), Shared()
-        replaceable = only_for(trace, {p.index for p in products})
+        replaceable = only_for(trace, {p.index for p in chosen})
         packed: dict[int, int] = {}  # storage of a weight -> storage of its integers
-        for p in products:
+        for p in chosen:
             weight, extra = self._stored(p)
             if p.b[1] not in packed:
                 size = weight.nbytes + extra.nbytes

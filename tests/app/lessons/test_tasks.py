@@ -25,11 +25,6 @@ a = { network = "mlp-tiny", batch = 32 }
 TASK = """[task]
 do = "Faster."
 """
-SOLUTIONS = {
-    "05-one-sentence-or-sixty": lambda s: replace(s, batch=64),
-    "07-faster-gpu": lambda s: replace(s, mode="cuda_graph"),
-    "11-cheapest-card": lambda s: apply(s, *parse("fp8")),
-}
 
 
 def _lesson(tmp_path: Path, text: str) -> Any:
@@ -39,10 +34,11 @@ def _lesson(tmp_path: Path, text: str) -> Any:
 
 
 @pytest.mark.parametrize("lesson", [x for x in packaged() if x.task], ids=lambda x: x.name)
-def test_the_shipped_tasks_are_open_at_first_and_can_be_reached(lesson: Any):
+def test_the_shipped_tasks_are_open_at_first_and_their_solutions_reach_them(lesson: Any):
     begin = lesson.side(lesson.opens).scenario
     first = task_progress(lesson, begin, predict(begin))
-    solved = SOLUTIONS[lesson.name](begin)
+    solved = lesson.task.solution
+    assert solved is not None, "task has no solution: expected one in the lesson's file"
     then = task_progress(lesson, solved, predict(solved))
     assert first is not None and not first.reached and not first.changed
     assert then is not None and then.reached and then.words.startswith("reached: ")
@@ -76,6 +72,15 @@ def test_a_task_asks_for_a_figure_and_a_regime(tmp_path: Path):
     assert task_progress(lesson, lesson.side("a").scenario, fast).words == expected  # pyright: ignore
 
 
+def test_a_solution_is_the_opened_side_with_its_changes(tmp_path: Path):
+    side = 'opens = "b"\nb = { mode = "cuda_graph", whatif = ["+bandwidth=2"] }\n'
+    changes = 'solution = { batch = 64, sizes = { width = 512 }, whatif = ["+fp8"] }\n'
+    task = _lesson(tmp_path, TOP + side + TASK + 'regime = "compute"\n' + changes).task
+    begin = Scenario("mlp-tiny", batch=64, mode="cuda_graph", sizes={"width": 512})
+    assert task.solution == apply(apply(begin, *parse("+bandwidth=2")), *parse("+fp8"))
+    assert _lesson(tmp_path, TOP + TASK + 'regime = "compute"\n').task.solution is None
+
+
 def test_a_lesson_without_a_task_has_no_progress(tmp_path: Path):
     lesson = _lesson(tmp_path, TOP)
     begin = lesson.side("a").scenario
@@ -91,6 +96,14 @@ def test_a_lesson_without_a_task_has_no_progress(tmp_path: Path):
     ('regime = "network"\n', "task.regime is 'network': expected compute or memory or overhead; "),
     ('regime = "compute"\nkeep = ["colour"]\n', "task.keep names 'colour': expected some of "),
     ('regime = "compute"\nreach = 1\n', "unknown key 'reach' in task: "),
+    ('regime = "compute"\nsolution = { batch = 0 }\n', "task.solution: "),
+    ('regime = "compute"\nsolution = { bach = 8 }\n',
+     "unknown key 'bach' in task.solution: did you mean 'batch'?"),
+    ('regime = "compute"\nsolution = { network = "lenet" }\n', "unknown key 'network' in task."),
+    ('regime = "compute"\nsolution = { mode = "fast" }\n', "task.solution.mode is 'fast': "),
+    ('regime = "compute"\nsolution = 64\n', "task.solution must be a table, not a whole number"),
+    ('regime = "compute"\nkeep = ["batch"]\nsolution = { batch = 64 }\n',
+     "task.solution changes batch, which task.keep lists: expected other changes; correct either"),
 ])  # fmt: skip
 def test_wrong_tasks(text: str, words: str, tmp_path: Path):
     with pytest.raises(InputError) as error:
@@ -110,7 +123,7 @@ def test_tasks_have_plain_sentences_and_one_gpu(tmp_path: Path):
 
 def test_chosen_lessons_are_packed_with_their_tasks(tmp_path: Path):
     folder = Path(lesson_file.__file__).parent
-    names = [*SOLUTIONS]
+    names = [lesson.name for lesson in packaged() if lesson.task]
     path = tmp_path / "pack.toml"
     path.write_text(pack_text("Pack", sorted(folder.glob("*.toml")), names), "utf-8")
     shipped = {lesson.name: lesson for lesson in packaged()}

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from simulator.costs import COSTS, DATA_DEPENDENT, WAITS, Work, cost
 from simulator.hardware.waits import may_wait, syncs, uncapturable
 from simulator.records import Signature, Tensor
+from simulator.tracing.python_code.user_code import graph_break_reason
+from simulator.whatif.edits.waiting import unwaited
 
 GPU = Tensor((8,), "float32", (1,))
 HOST = Tensor((8,), "float32", (1,), "cpu")
@@ -108,3 +111,37 @@ def test_graphs_capture_no_wait_and_no_copy_of_unpinned_memory(
 ])  # fmt: skip
 def test_some_calls_of_an_op_may_wait(name: str, may: bool) -> None:
     assert may_wait(name) is may
+
+
+def test_the_cost_of_an_op_is_enough_for_its_wait() -> None:
+    name, other = "aten.of_this_test.default", "aten.of_this_test.out"
+
+    @cost(name, waits=True, data_dependent=True)
+    @cost(other, waits=lambda op: op.arg("eager", False))
+    def of_this_test(op: Signature) -> tuple[Work, ...]:
+        return ()
+
+    try:
+        assert may_wait(name) and may_wait(other)
+        assert [syncs(call(name, out, {}, self=out)) for out in (GPU, HOST)] == [True, False]
+        reason = graph_break_reason(call(name, GPU, {}, self=GPU))
+        assert reason == "the size of the result of of_this_test depends on data"
+        some = [call(other, GPU, {"eager": eager}, self=GPU) for eager in (True, False)]
+        assert [syncs(signature) for signature in some] == [True, False]
+        assert graph_break_reason(some[0]) == ""
+        assert COSTS[name] is COSTS[other] is of_this_test
+    finally:
+        for each in (name, other):
+            del COSTS[each], WAITS[each]
+        DATA_DEPENDENT.discard(name)
+
+
+def test_an_op_that_depends_on_data_waits() -> None:
+    with pytest.raises(ValueError, match=r"of_this_test\.default depends on data: expected waits"):
+        cost("aten.of_this_test.default", data_dependent=True)(lambda op: ())
+
+
+def test_every_wait_of_a_modelled_op_can_be_removed() -> None:
+    modelled = {name for name in WAITS if name in COSTS}
+    assert {"aten._grouped_mm.default", "aten.nonzero.default", GET, COPY_} <= modelled
+    assert all(COSTS[f"unwaited.{name.partition('.')[2]}"] is unwaited for name in modelled)

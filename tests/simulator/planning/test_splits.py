@@ -126,7 +126,7 @@ def test_a_captured_step_takes_its_kernels_and_then_its_collectives() -> None:
     ms = 1e-3
     rank = step_of(period_s=10 * ms, low_s=7 * ms, high_s=14 * ms, compute=0.3, memory=0.6,
                    overhead=0.1, gpu_busy_s=10 * ms)  # fmt: skip
-    moved = Communication(*(np.array([s * ms]) for s in (5, 1, 8, 0)))
+    moved = Communication(*(np.array([s * ms]) for s in (5, 1, 8, 0, 0, 0)))
     both = with_communication(rank, moved, gpu("h100"), "cuda_graph")
     assert (both.period_s[0], both.low_s[0], both.high_s[0]) == pytest.approx((0.015, 0.01, 0.02))
     assert both.compute[0] == pytest.approx(0.2) and both.memory[0] == pytest.approx(0.4)
@@ -139,7 +139,7 @@ def test_a_host_that_takes_longest_hides_collectives() -> None:
     rank = step_of(
         period_s=12 * ms, gpu_busy_s=6 * ms, host_s=12 * ms, low_s=12 * ms, high_s=12 * ms
     )
-    moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
+    moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2, 0, 0)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.014)
 
@@ -149,7 +149,7 @@ def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
     ms = 1e-3
     long = dict.fromkeys(("period_s", "low_s", "high_s"), 10 * ms)
     rank = step_of(gpu_busy_s=9 * ms, host_s=4 * ms, **long)
-    moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2)))
+    moved = Communication(*(np.array([s * ms]) for s in (5, 5, 5, 2, 0, 0)))
     both = with_communication(rank, moved, gpu("h100"), "eager")
     assert both.period_s[0] == pytest.approx(0.015)
 

@@ -61,7 +61,7 @@ def test_the_host_takes_half_to_twice_as_long() -> None:
 def test_collectives_are_as_sure_as_their_fit() -> None:
     """5 ms of collectives, 4 to 8 ms by the fit: 15 ms, with √(1² + 1²) below and √(2² + 3²) above,
     both combined with the engine's 1.4 ms."""
-    moved = Communication(*(np.array([s * MS]) for s in (5, 4, 8, 0)))
+    moved = Communication(*(np.array([s * MS]) for s in (5, 4, 8, 0, 0, 0)))
     low, high = 15 - sqrt(1 + 1.4**2 + 1), 15 + sqrt(4 + 1.4**2 + 9)
     assert spans(parts(moved=moved), "vllm") == pytest.approx((low / 15, high / 15))
 

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import pytest
 
-from simulator.analysis.trials import TRIALS, UNTRIED
+from simulator.analysis.trials import TRIALS
 from simulator.errors import InputError
 from simulator.scenario.module_pattern import block
 from simulator.scenario.parameters import Range
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Applied
+from simulator.scenario.trial import Trial
 from simulator.whatif import GROUPS, apply, hardware, parse, to_text, whatif, whatifs
 from tests.simulator.whatif.conftest import small_scenario
 
@@ -92,9 +93,21 @@ def test_written_what_ifs_are_parsed_back():
 
 
 def test_every_whatif_is_tried_or_left_out_with_a_reason():
-    tried = {parse(t.text)[0] for t in TRIALS}
-    assert tried | UNTRIED.keys() == {w.name for w in whatifs()}
-    assert not tried & UNTRIED.keys()
+    for w in whatifs():
+        assert bool(w.trials) != bool(w.untried), w.name
+        assert {parse(trial.text)[0] for trial in w.trials} <= {w.name}
+    assert len(TRIALS) == sum(len(w.trials) for w in whatifs())
+
+
+def test_trials_without_a_sentence_or_with_a_reason_against_them_are_refused():
+    def of_this_test(resolved: ResolvedScenario) -> ResolvedScenario:
+        """Do nothing."""
+        return resolved
+
+    trial = Trial("+of_this_test", (), "it does nothing", "code")
+    for words in ({}, {"sentence": "Do nothing", "untried": "it does nothing"}):
+        with pytest.raises(ValueError, match="'of_this_test' has trials: expected a sentence"):
+            whatif("launch", trial, **words)(of_this_test)
 
 
 @pytest.mark.parametrize(

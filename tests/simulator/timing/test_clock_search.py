@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
-from simulator.timing.power import Load
+from simulator.timing.load import Load
 from simulator.timing.roofline import Roofs
 from tests.simulator.timing.test_power import load, made_up
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from simulator.costs import Work
 from simulator.hardware.gpu import gpu
 from simulator.timing import energies as module
-from simulator.timing.energies import Energies, Voltage, energies, is_measured
+from simulator.timing.energies import Energies, energies, is_measured
+from simulator.timing.voltage import Voltage
 
 H200 = gpu("h200")
 
@@ -42,9 +43,9 @@ def test_energies_are_carried_by_process_memory_and_limit(
 ) -> None:
     base, carried = known("h200"), known(name)
     share = limit_w / 700  # of an H200
-    for field in ("idle_w", "clocked_w", "busy_w", "tensor_w", "launch_j"):
+    for field in ("idle_w", "clocked_w", "busy_w", "tensor_w", "launch_j", "collective_w"):
         assert getattr(carried, field) == pytest.approx(share * getattr(base, field))
-    for field in ("instruction_j", "lane_j", "l2_j_per_byte"):
+    for field in ("instruction_j", "lane_j", "l2_j_per_byte", "link_j_per_byte"):
         assert getattr(carried, field) == pytest.approx(logic * getattr(base, field))
     assert carried.tensor_j_per_flop["bf16"] == pytest.approx(
         tensor * base.tensor_j_per_flop["bf16"]
@@ -64,6 +65,7 @@ def test_each_figure_has_the_factor_of_its_cause(monkeypatch: pytest.MonkeyPatch
     base = replace(
         known("h200"), idle_w=70.0, clocked_w=14.0, busy_w=7.0, tensor_w=21.0, launch_j=0.7,
         instruction_j=1.0, lane_j=2.0, l2_j_per_byte=3.0, dram_j_per_byte=4.0,
+        collective_w=0.14, link_j_per_byte=5.0,
     )  # fmt: skip
     monkeypatch.setattr(module, "_measured", lambda gpu_id: base)
     # half of the H200's 700 W; the energies of Ampere's GA100 are 1.4 times as high, those of HBM2e
@@ -72,8 +74,10 @@ def test_each_figure_has_the_factor_of_its_cause(monkeypatch: pytest.MonkeyPatch
     assert carried is not None and carried.clock_hz == 1.4e9
     watts = carried.idle_w, carried.clocked_w, carried.busy_w, carried.tensor_w, carried.launch_j
     assert watts == (35.0, 7.0, 3.5, 10.5, 0.35)
+    assert carried.collective_w == pytest.approx(0.07)
     joules = carried.instruction_j, carried.lane_j, carried.l2_j_per_byte, carried.dram_j_per_byte
     assert joules == pytest.approx((1.4, 2.8, 4.2, 4.4))
+    assert carried.link_j_per_byte == pytest.approx(7.0)
 
 
 def test_cards_of_an_unknown_kind_have_no_energies() -> None:

@@ -14,17 +14,12 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import gpu, gpus
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import COLUMNS
-from simulator.timing.energies import (
-    Energies,
-    Voltage,
-    chip_joules,
-    computing,
-    energies,
-    features,
-)
+from simulator.timing.energies import Energies, chip_joules, computing, energies, features
 from simulator.timing.kernel_times import NO_SLOWDOWN
-from simulator.timing.power import Load, SettledClock, Supply, supply
+from simulator.timing.load import Load
+from simulator.timing.power import SettledClock, Supply, supply
 from simulator.timing.roofline import Roofs
+from simulator.timing.voltage import Voltage
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
@@ -34,7 +29,7 @@ MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
     tensor_j_per_flop={}, tensor_w=0,
     vector_j_per_flop={}, instruction_j=0, lane_j=0, l2_j_per_byte=0, dram_j_per_byte=1e-10,
-    launch_j=0, held=1.0, interval=(0.9, 1.1),
+    launch_j=0, collective_w=0, link_j_per_byte=0, held=1.0, interval=(0.9, 1.1),
     voltage=Voltage(
         volts=((0.1, 0.55), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 1.0)), tensor_clock=1.0
     ),

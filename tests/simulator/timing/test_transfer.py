@@ -231,8 +231,8 @@ def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
         stream = profile().traffic["norm_fused"].stream
         return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
 
-    # A T4 reads and writes 320 rows at once: 320 · 2 · 4 · cols bytes, which are 0.35 of 0.9 · 4 MiB
-    # of L2 for 512 columns, 1.04 for 1536 ((1.04 - 0.6) / 0.9 = 0.49 is reread), 2.8 for 4096.
+    # A T4 reads and writes 320 rows at once: 320 · 2 · 4 · cols bytes, which are, of 0.9 · 4 MiB of
+    # L2, 0.35 for 512 columns, 1.04 for 1536 ((1.04 - 0.6) / 0.9 = 0.49 is reread), 2.8 for 4096.
     assert moved(512, "t4") == pytest.approx(2, rel=0.01)
     assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
     assert moved(4096, "t4") == pytest.approx(2 + 1, rel=0.01)
