@@ -53,7 +53,7 @@ def main(folder: Path, workspaces: list[str]) -> int:
 
 def take_pictures(folder: Path, workspaces: list[str]) -> None:
     """Take the pictures at the scale of this process."""
-    # Qt is imported in a process whose scale is set
+    # imported here, because the process sets the scale of Qt first
     from app.explorer.window.start import open_window
     from app.widgets.drawing import application
 
@@ -88,7 +88,7 @@ def take_pictures(folder: Path, workspaces: list[str]) -> None:
 
 def _prepare(window: Window, workspace: str) -> None:
     """Act as a user: join two ops, reveal a lesson, choose a cluster."""
-    # Qt is imported in a process whose scale is set
+    # imported here, because the process sets the scale of Qt first
     from app.views.fusion.view import FusionView
     from app.views.lessons.view import Lessons
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-# set before torch is imported, since the import counts towards the limit
+# set before torch is imported, because the import counts towards the time limit
 _BEGAN_S = time.perf_counter()
 
 import argparse  # noqa: E402

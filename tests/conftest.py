@@ -15,9 +15,8 @@ os.environ["XDG_CONFIG_HOME"] = _CONFIG.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of this folder itself first: they start processes of several seconds, and at
-    the end of a worker's queue the other worker would wait for them.
-    """
+    """Run the tests in this folder itself first: they start processes that take several seconds,
+    and at the end of a worker's queue the other worker would wait for them."""
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 

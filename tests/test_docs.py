@@ -80,6 +80,6 @@ def test_the_package_graph_is_drawn_as_it_is(top: str) -> None:
 def test_a_ring_counts_as_one_floor() -> None:
     arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str](), "e": {"a", "d"}}
     assert rings(arrows) == [{"b", "c"}]
-    assert floors(arrows) == 4  # e, a, b with c, d
+    assert floors(arrows) == 4  # e; a; the ring of b and c; d
     assert flowchart(arrows).splitlines()[1:3] == ["  a --> b", "  b --> c"]
     assert "  e --> d" not in flowchart(arrows)  # e → a → b → c → d

@@ -1,4 +1,4 @@
-"""The drawings of the documentation: their places by hand, and that none hides another."""
+"""The drawings of the documentation: hand-computed places, and no overlaps."""
 
 from __future__ import annotations
 

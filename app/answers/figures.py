@@ -124,7 +124,7 @@ def totals(p: Prediction, subject: Subject) -> Totals:
 
 
 def _engine(p: Prediction, engine: str, dtype: str) -> str:
-    """The engine of a dtype's products: vector units if no tensor core supports it."""
+    """The engine that multiplies in a dtype: vector units if no tensor core supports it."""
     short = short_dtype(dtype).partition("_")[0]  # both 8-bit formats have the same peak
     has = engine == "vector" or p.gpu.peak("tensor", short)
     return f"{short} on {engine} units" if has else f"{short} on vector units, in fp32"

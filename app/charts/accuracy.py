@@ -52,7 +52,7 @@ def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
 
 
 def _kind(group: str) -> Regime:
-    """The regime whose mark a group of steps has: overhead for training, memory for CUDA graphs."""
+    """The regime whose mark a group of steps has: overhead if it trains, memory for CUDA graphs."""
     if group.startswith("training"):
         return "overhead"
     return "memory" if "graph" in group else "compute"

@@ -27,7 +27,7 @@ STACK: tuple[Regime, ...] = ("overhead", "memory", "compute")
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """`share` of a role over an opaque background in another role."""
+    """A role's colour with the opacity `share`, over a background in another role's colour."""
 
     role: Role
     share: float

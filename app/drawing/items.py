@@ -63,7 +63,7 @@ class Rectangles:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """An outline of steps with a fill, an edge, or both."""
+    """An outline, given as drawing steps, with a fill, an edge, or both."""
 
     steps: Sequence[Step]
     fill: Fill | None = None

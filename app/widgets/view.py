@@ -46,7 +46,7 @@ class View(QWidget):
     shown_in = Signal(str)
     """The title of a view: the user asked for the selected ops there."""
     question_changed = Signal()
-    """The result of `question` has changed, such as after a change of axis."""
+    """The result of `question` has changed, for example because the user chose another axis."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

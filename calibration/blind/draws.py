@@ -27,15 +27,15 @@ def blind(count: int, draw: Draw) -> Callable[[Callable[..., Call]], Callable[..
 
 
 def size(rng: Random, low: int, high: int) -> int:
-    """A log-uniform size, left as it is or rounded to a multiple of 8 or 64, with equal
-    probability. Sizes below the multiple are left as they are."""
+    """A log-uniform size: with equal probability unchanged, rounded to a multiple of 8, or rounded
+    to a multiple of 64. Sizes below the multiple stay unchanged."""
     number, step = whole(rng, low, high), rng.choice([1, 8, 64])
     return max(step, round(number / step) * step) if number >= step else number
 
 
 def shape(rng: Random, dims: int, dtype: str, least: float = 256) -> list[int] | None:
-    """`dims` sizes whose product is log-uniform from `least` to half the largest tensor; None if
-    the draw exceeds the largest tensor."""
+    """`dims` sizes with a log-uniform product of `least` to half the largest tensor; None if the
+    drawn product exceeds the largest tensor."""
     total = real(rng, least, LARGEST_BYTES / 2 / ITEM_BYTES[dtype])
     logs = [rng.expovariate(1) for _ in range(dims)]
     sizes = [max(1, round(total ** (each / sum(logs)))) for each in logs]

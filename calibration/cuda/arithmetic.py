@@ -21,7 +21,8 @@ OPERANDS = {
     "fp16": (torch.float16, 2, "unsigned", '"fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"', "r"),
     "bf16": (torch.bfloat16, 2, "unsigned", '"fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"', "r"),
 }
-# x ← x·s + c with |s| < 1 stays bounded; s and c come from memory, so that nothing is folded.
+# x ← x·s + c with |s| < 1 stays bounded; s and c are read from memory, so that the compiler folds
+# nothing
 SOURCE = r"""
 __device__ __forceinline__ OPERAND fused(OPERAND a, OPERAND b, OPERAND c) {
   OPERAND d;

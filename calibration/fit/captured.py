@@ -1,5 +1,5 @@
-"""CUDA graphs of networks from transformers and timm, which must be installed: the intervals of the
-measured cards cover them, since they are less like the networks of the fit."""
+"""CUDA graphs of networks from transformers and timm, which must be installed. The intervals of the
+measured cards cover them, because they resemble the networks of the fit less."""
 
 from __future__ import annotations
 

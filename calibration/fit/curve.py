@@ -67,8 +67,8 @@ def _solve(
     measured: Measured,
     gpu: GPU,
 ) -> Floats:
-    """The best fit from several starting points, since a limit that is not active at any sample of
-    a start has no gradient."""
+    """The best fit from several starting points: a limit that is active at none of the samples at
+    one start has no gradient there."""
 
     def residuals(log_values: Floats) -> Floats:
         return np.clip(measured.errors(gpu, make(np.exp(log_values))), -5, 5)
@@ -103,7 +103,7 @@ def fit_curve(name: str, samples: Sequence[Sample], gpu: GPU, base: Profile) -> 
 
         low, high = zip(*(_TILE_LIMITS[f] for f in free), strict=True)
         if not name.startswith("conv"):
-            high = (1.0, *high[1:])  # a product executes no instructions besides its FLOPs
+            high = (1.0, *high[1:])  # apart from its FLOPs, a product executes no instructions
         start = np.clip([getattr(old, f) for f in free], np.array(low) * 1.01, high)
         fitted = tiled(_solve(tiled, [start.tolist()], low, high, judged, gpu))
     elif len(samples) >= 4:
@@ -137,8 +137,8 @@ def with_residual(name: str, samples: Sequence[Sample], gpu: GPU, fitted: Profil
 
 
 def _run_clocks(measured: Measured, gpu: GPU) -> float:
-    """The number of clocks per run with which the runs of nine of ten samples fit in the measured
-    time. With more clocks, runs would dominate every sample."""
+    """The number of clocks per run at which the runs of nine in ten samples fit in the measured
+    time. With more clocks, the runs would dominate every sample."""
     runs = measured.group.runs
     if not runs.any():
         return 60.0
@@ -147,8 +147,8 @@ def _run_clocks(measured: Measured, gpu: GPU) -> float:
 
 
 def only_seen(name: str, fitted: Profile, of: Group) -> Profile:
-    """The profile with the figures of a curve set to 0 that the works in `of` do not determine,
-    because the curve also predicts kinds of kernels without their own curve."""
+    """The profile in which those figures of a curve are 0 that the works in `of` do not determine.
+    The curve also predicts kinds of kernels that have no curve of their own."""
     unseen: dict[str, float] = {}
     if not of.rows.any():
         unseen["row"] = 0.0

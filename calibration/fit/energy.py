@@ -128,7 +128,7 @@ class _Table:
         self._per_s = amounts * scale / np.array([case.seconds for case in cases])[:, None]
 
     def fitted_w(self, fitted: Fitted, chip: float = 1.0) -> Floats:
-        """Watts of each case, with all of the chip's energies `chip` times as large."""
+        """Watts of each case, with all energies of the chip multiplied by `chip`."""
         joules = np.array(
             [fitted.joules[n] * (1 if n == "dram_byte" else chip) for n in self.names]
         )

@@ -54,7 +54,7 @@ _COPY_SHAPES = [  # tiles of kernels that load with or without asynchronous copi
     (16, 16), (32, 32), (32, 64), (64, 32), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256),
     (256, 64), (128, 256), (256, 128),
 ]  # fmt: skip
-# tiles of convolutions of few input channels, whose patches are gathered
+# tiles of convolutions with few input channels, whose patches are gathered
 _FIRST_SHAPES = ((128, 64), (256, 64), (128, 128))
 _THIN_SHAPES = ((32, 32),)  # tiles of `cutlass_80_wmma_tensorop_…_32x32_…`
 _WIDE_SHAPES = ((64, 64), (64, 128), (128, 128), (256, 64), (256, 128))
@@ -118,8 +118,8 @@ def one_thread_each() -> Generator[None]:
 def gaps(recordings: Sequence[Recording]) -> tuple[float, float, float]:
     """Seconds between kernels in a stream and in a graph, and of a graph's launch.
 
-    The first two are medians, over GPU-bound steps, of the time of a step that its kernels do not
-    take, per kernel; the last is the time of replaying a single kernel.
+    The first two are the part of a GPU-bound step that its kernels do not fill, divided by their
+    number, as the median over steps; the last is the time to replay a single kernel.
     """
     stream = [
         (r.period_s - r.gpu_busy_s) / r.kernel_count
@@ -264,8 +264,8 @@ def write(fitted: Profile) -> None:
 
 
 def written(fitted: Profile) -> bytes:
-    """The profile as readable JSON, with a list of numbers on one line."""
-    # residuals of a packaged profile are not a dict
+    """The profile as readable JSON, with each list of numbers on one line."""
+    # the residuals of a packaged profile are not a dict
     encoded = msgspec.json.encode(fitted, enc_hook=dict)
     text = msgspec.json.format(encoded, indent=1).decode()
     numbers = r"\[[-+.,\deE\s]*\]"

@@ -71,8 +71,8 @@ def levelled(of: Sequence[Row]) -> list[Row]:
 
 
 def left_out(of: Sequence[Row], by: Callable[[Row], str]) -> dict[tuple[str, str], float]:
-    """Predicted over measured time of each whole step of a network, by costs fitted without
-    the rows for which `by` gives the same value."""
+    """Ratios of predicted to measured time of each whole step of a network. The costs for a row are
+    fitted without the rows for which `by` gives the same value."""
     errors: dict[tuple[str, str], float] = {}
     for group in sorted({by(row) for row in of if _whole_network(row)}):
         fitted = fit([row for row in of if by(row) != group])

@@ -204,8 +204,8 @@ def _on_cpu(reference: Mapping[str, float]) -> Iterator[Row]:
 
 
 def counts_by_phase(trace: Trace) -> tuple[Floats, ...]:
-    """The counts of each of `PHASES` [COUNTS], including launches; the Python after the last op
-    counts as the optimizer's."""
+    """The counts of each of `PHASES` [COUNTS], including launches; Python code after the last op
+    counts as part of the optimizer's phase."""
     plan = issued(trace, find_gpu("h200"))
     counts = np.column_stack([plan.counts, plan.launches]).astype(float)
     of = np.array([op.phase for op in trace.ops])

@@ -128,9 +128,10 @@ def _widened(low: float, high: float) -> tuple[float, float]:
 def _slowest(
     drivers: list[float], beside: Sequence[NDArray[np.float64]], ranks: int
 ) -> tuple[float, float, float]:
-    """The median of the largest of `ranks` draws of `drivers`, and the interval around it of the
-    largest of `ranks` moments of one process; `beside` has the moments of each."""
-    # the largest of n draws is below x with the n-th power of the probability of one
+    """The median of the largest of `ranks` draws from `drivers`, and the interval around it. The
+    interval is that of the largest of `ranks` moments of one process; `beside` has the moments of
+    each."""
+    # the largest of n draws is below x with the n-th power of one draw's probability
     (middle,) = np.quantile(drivers, [0.5 ** (1 / ranks)]).tolist()
     moments = [np.sort(each) for each in beside]
     weights = [np.diff(np.linspace(0, 1, each.size + 1) ** ranks) for each in moments]

@@ -133,8 +133,8 @@ def unfused(
 def operands(
     batch: int, heads: int, seq: int, dim: int, causal: bool, dtype: str
 ) -> tuple[torch.Tensor | None, ...]:
-    """q, k and v (batch, heads, seq, dim), and if causal the (seq, seq) mask of later keys, which
-    only the chain reads. `dim` is a power of two, at least 16."""
+    """q, k and v (batch, heads, seq, dim). If causal, also the (seq, seq) mask of later keys, which
+    only the eager chain reads. `dim` is a power of two, at least 16."""
     q, k, v = (torch.randn(batch, heads, seq, dim, dtype=DTYPES[dtype]) for _ in range(3))
     return q, k, v, torch.ones(seq, seq, dtype=torch.bool).triu(1) if causal else None
 

@@ -1,4 +1,5 @@
-"""Rotary position embedding: pairs (i, i + d/2) of each head turn by their position's angle."""
+"""Rotary position embedding: each pair (i, i + d/2) of a head is rotated by the angle of its
+position."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SwiGLU: silu(gate)·up, where gate and up are the two halves of one projection's row."""
+"""SwiGLU: silu(gate)·up, where gate and up are the two halves of a row of one projection."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations

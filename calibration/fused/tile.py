@@ -16,8 +16,7 @@ class Tile(NamedTuple):
 
 
 def whole_rows(cols: int) -> Tile:
-    """A tile of whole rows, for reductions: as many rows as give 2048 elements, but at least
-    one."""
+    """A tile of whole rows, for reductions: enough rows for 2048 elements, but at least one."""
     width = triton.next_power_of_2(cols)
     rows = max(1, 2048 // width)
     return Tile(rows, width, _warps(rows * width))

@@ -99,7 +99,8 @@ def generated_log_softmax(dtype: str, rows: int, cols: int) -> Call:
     )
 )
 def generated_masked_softmax(dtype: str, heads: int, queries: int, keys: int) -> Call:
-    """Attention scores [heads, queries, keys], scaled, with a mask [queries, keys] added."""
+    """Softmax of attention scores [heads, queries, keys] that are scaled and have a mask [queries,
+    keys] added."""
     operands = [random(heads, queries, keys, dtype=dtype), random(queries, keys, dtype=dtype)]
     return compiled(lambda s, mask: torch.softmax(s * 0.125 + mask, -1), operands)
 

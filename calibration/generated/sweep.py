@@ -49,7 +49,7 @@ def main() -> None:
     )
     parser.add_argument("--limit", type=int, help="only the first N points")
     options = parser.parse_args()
-    began_s = time.perf_counter() - 15  # seconds for the import of torch
+    began_s = time.perf_counter() - 15  # 15 s for the import of torch
     options.folder.mkdir(parents=True, exist_ok=True)
     measure(options.folder, options.round, began_s + options.seconds, options.limit)
 

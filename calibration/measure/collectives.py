@@ -96,7 +96,8 @@ def slowest(seconds: float) -> float:
 
 
 def stream_s(call: Call, repeats: int, rounds: int = 5) -> tuple[float, float]:
-    """(GPU seconds per call, calls back to back; host seconds to issue one), medians of rounds."""
+    """(GPU seconds per call with calls back to back, host seconds to issue one): medians over
+    rounds."""
     each: list[float] = []
     issued: list[float] = []
     for _ in range(rounds):
@@ -241,7 +242,7 @@ def measure(rank: int, ranks: int, protocol: str, path: str, until: float, odd: 
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=100.0)

@@ -89,7 +89,7 @@ def timed(case: Case) -> Row:
 
 
 def rows() -> Iterator[Row]:
-    """Measure and yield all rows, one after the other."""
+    """Measure the rows one by one, and yield each."""
     yield {"what": "host_index", "host_index": suite(gpu=True)}
     for case in MEMORY:
         for mode in ("eager", "compiled", GRAPHS):

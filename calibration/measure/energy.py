@@ -190,7 +190,7 @@ def at_rest(meter: Meter, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure until the time is up; a case that fails leaves a line with the reason."""
+    """Measure until the time limit; a case that fails leaves a line with the reason."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)

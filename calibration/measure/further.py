@@ -31,7 +31,7 @@ from calibration.measure.run import error_line, load
 from calibration.sweeps.registry import Call, Operation, Point
 
 _AT_ONCE = 120
-"""Points of one profiler session."""
+"""The number of points in one profiler session."""
 _RUNS = 3
 
 
@@ -49,7 +49,7 @@ def drawn(
 
 
 def read(path: str, points: int) -> list[list[Kernel]]:
-    """The kernels of a session's points; its file is removed."""
+    """The kernels of a session's points; the session's file is deleted."""
     events = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
     Path(path).unlink()
     return kernels_of(events, points)
@@ -102,7 +102,7 @@ class Sessions:
 
 
 def main() -> int:
-    """Measure until the time is up. Returns exit status 3 if CUDA became unusable."""
+    """Measure until the time limit. Returns exit status 3 if CUDA became unusable."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--kind", choices=("library", "blind"), default="library")
@@ -117,8 +117,8 @@ def main() -> int:
 
 
 def measure(points: Iterable[Point], path: Path, until_s: float) -> int:
-    """Measure the points that the log does not have yet, in order, until the time is up. Returns
-    exit status 3 if CUDA became unusable."""
+    """Measure the points that the log lacks, in order, until the time limit. Returns exit status 3
+    if CUDA became unusable."""
     device = find()
     header = {"gpu": device.name, "sheet": device.sheet, **versions()}
     torch.cuda.set_stream(torch.cuda.Stream())

@@ -120,7 +120,7 @@ def holds_objects(module: torch.nn.Module) -> bool:
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=110.0)

@@ -72,7 +72,7 @@ def kernels(name: str) -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)

@@ -39,7 +39,7 @@ _TRAINED = 0.3
 
 
 class _Convolutions(TorchDispatchMode):
-    """Records the sizes of each convolution, with a batch of 1."""
+    """Records the sizes of each convolution that runs, with a batch of 1."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class _Convolutions(TorchDispatchMode):
 
 
 def _networks() -> Iterator[tuple[nn.Module, tuple[torch.Tensor, ...]]]:
-    """Networks on the meta device with an example of one picture or wave."""
+    """Networks on the meta device, each with an example input of one image or sound."""
     from calibration.cases.suites import SUITES  # here, since it imports every network
 
     timm, transformers = import_module("timm"), import_module("transformers")

@@ -78,7 +78,7 @@ _METHODS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 @contextmanager
 def watched() -> Generator[dict[str, list[float]]]:
-    """Time the methods of FSDP2: the number and the seconds of calls, by name."""
+    """Record how often FSDP2's methods are called and how many seconds the calls take, by name."""
     sums: dict[str, list[float]] = {}
     before: list[tuple[Any, str, Any]] = []
     for owner, names in _METHODS:
@@ -160,7 +160,7 @@ def measure(rank: int, ranks: int, path: str, until: float) -> None:
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=150.0)

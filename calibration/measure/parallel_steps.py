@@ -73,14 +73,14 @@ def agreed(value: float) -> float:
 
 
 def of_each(value: Any) -> list[Any]:
-    """The values of all ranks."""
+    """The values of all ranks, in order."""
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values
 
 
 def together(act: Callable[[], T]) -> T:
-    """The result of `act`. Raises RuntimeError on all ranks if it raises on one."""
+    """Return the result of `act`. Raises RuntimeError on all ranks if it raises on one."""
     result: Any = None
     text = ""
     try:
@@ -241,7 +241,7 @@ def append_row(path: str, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure until the time is up."""
+    """Measure until the time limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)

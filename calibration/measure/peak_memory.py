@@ -29,7 +29,8 @@ Row = dict[str, Any]
 
 
 class Twice(nn.Sequential):
-    """Two 3 × 3 convolutions, each with its norm and a ReLU: [N, inward, H, W] to `outward`."""
+    """Two 3 × 3 convolutions, each followed by its norm and a ReLU: [N, inward, H, W] to `outward`
+    channels."""
 
     def __init__(self, inward: int, outward: int) -> None:
         pairs = ((inward, outward), (outward, outward))
@@ -41,7 +42,8 @@ class Twice(nn.Sequential):
 
 
 class SmallUNet(nn.Module):
-    """Ronneberger et al. 2015, padded: `depth` halvings, `width` channels at the top."""
+    """A U-Net (Ronneberger et al. 2015) with padding: `depth` halvings, `width` channels at the
+    top."""
 
     def __init__(self, width: int = 32, depth: int = 3, colours: int = 3, classes: int = 2) -> None:
         super().__init__()
@@ -65,7 +67,7 @@ class SmallUNet(nn.Module):
 
 
 class Sequences(nn.Module):
-    """Only the outputs of a recurrent layer: [N, T, features] to [N, T, hidden]."""
+    """A recurrent layer that returns only its outputs: [N, T, features] to [N, T, hidden]."""
 
     def __init__(self, cell: str, features: int, hidden: int, layers: int, both_ways: bool) -> None:
         super().__init__()
@@ -180,7 +182,7 @@ def measured(case: Row) -> Row:
 
 
 def main() -> None:
-    """Measure case after case until the time is up; one that fails leaves a line with the
+    """Measure case after case until the time limit; a case that fails leaves a line with the
     reason."""
     parser = argparse.ArgumentParser(description="memory of recurrent layers and small U-Nets")
     parser.add_argument("file", type=Path)

@@ -201,7 +201,8 @@ class Sweep:
         """Time a point; if only its kernels are missing, keep its operands for later. Returns
         whether it was timed.
 
-        If memory is too small, the held operands are released and the point is tried once more.
+        If memory is too small, the operands kept so far are released and the point is tried once
+        more.
         """
         timed_before = "warm" in self.log.measurements.samples.get(point.name, {})
         attempt = self._hold if timed_before else self._time

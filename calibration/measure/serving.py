@@ -225,7 +225,7 @@ def parts(measuring: Measuring, meter: Meter) -> Iterator[Row]:
                 yield {"part": "static", "of": measuring.static, "takes_s": 4.0}
         if engine == "graph":
             yield from _energy(measuring, meter)
-    for point in suite.points[:6] if measuring.device == "cuda" else ():  # the profiler runs last
+    for point in suite.points[:6] if measuring.device == "cuda" else ():  # profiled at the end
         head = {"part": "kernels", "kind": point.kind, "batch": point.batch, "tokens": point.tokens}
         yield {**head, "of": lambda p=point: measuring.kernels(p), "takes_s": 2.0}
 
@@ -243,7 +243,7 @@ def _energy(measuring: Measuring, meter: Meter) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure until the time is up; a part that fails leaves a line with the reason."""
+    """Measure until the time limit; a failed part leaves a line with the reason."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=110.0)

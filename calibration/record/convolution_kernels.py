@@ -30,9 +30,9 @@ def algorithm(kernel: str) -> str:
 
 
 def lowered_algorithms(work: Work) -> tuple[str, ...]:
-    """The algorithms that may run a lowered convolution of dense channels; empty if any may. Direct
-    convolutions, those with large filters, and gradients of lines that 16-byte loads cannot fetch
-    run by one of several algorithms; no rule for the choice is known."""
+    """The algorithms that may run a lowered convolution with dense channels; empty if any algorithm
+    may. For direct convolutions, for large filters, and for gradients of rows that 16-byte loads
+    cannot fetch, cuDNN uses one of several algorithms; no rule for its choice is known."""
     variant, direction = work.dims.get("variant"), work.dims["direction"]
     if work.dims["depthwise"]:
         return ()

@@ -63,7 +63,7 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     rows = max((work.dims.get("rows", 0) for work in every), default=0)
     elements = max(tensor.numel for op in ops for tensor in (*op.inputs, *op.outputs))
     cols = elements // rows if rows else 0
-    # operands with one number per row are not counted
+    # operands with a single number per row are not counted
     loaded = sum(each.elements != rows for each in operands)
     flow = dataflow(chain)
     makers = {value: i for i in range(len(chain.ops)) for value in flow.makes[i]}
@@ -88,8 +88,8 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
 
 
 def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
-    """Every measured point of the variants that are not matrix products; of repeated points the
-    first measurement."""
+    """Every measured point of the variants that are not matrix products. If a point was measured
+    again, its first measurement counts."""
     logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
     measured = {name: row for log in logs for name, row in read(log).samples.items()}
     for name, variant in VARIANTS.items():
@@ -116,7 +116,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
 
 
 def hiding(chain: Swept, zeros: int) -> Swept:
-    """A chain whose softmax produces `zeros` zeros, which a trace does not show."""
+    """A chain whose softmax produces `zeros` zeros, which a trace does not record."""
     launches = [
         (with_zero_exponentials(work, zeros), hot, cold)
         if work.family == "softmax"
@@ -127,8 +127,8 @@ def hiding(chain: Swept, zeros: int) -> Swept:
 
 
 class Operand(NamedTuple):
-    """An operand that a kernel reads or writes: a storage, and how often the kernel passes over
-    it."""
+    """An operand that a kernel reads or writes: its storage, and the number of times that the
+    kernel passes over it."""
 
     elements: int
     nbytes: int
@@ -157,7 +157,7 @@ def passes(shape: Sequence[int], result: Sequence[int]) -> int:
 
 
 def in_place(trace: Trace) -> int:
-    """Bytes of operands that a call also writes: they are moved twice, but are in L2 once."""
+    """Bytes of the operands that a call also writes: they are moved twice, but occupy L2 once."""
     written = {
         storage: tensor.nbytes
         for op in trace.ops
@@ -176,7 +176,7 @@ def samples(gains: Iterable[Gain]) -> list[Sample]:
 
 
 def outcomes(gains: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
-    """Predicted over measured gain of the held-out points."""
+    """Predicted over measured speed-ups of the held-out points."""
     return [
         Outcome(
             g.point.name, "fused Triton kernels", "gain over the chain", _ratio(g, gpu, learned)

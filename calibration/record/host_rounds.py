@@ -21,13 +21,14 @@ from simulator.hardware.host_speed import parts
 
 MACHINES = ("h200_sxm", "h100_sxm")
 REFERENCE = "h200_sxm"
-"""The machine whose fast rounds are the reference: the lowest fifth of the times of its probes."""
+"""The machine whose fast rounds are the reference: the 20th percentile of its probe times."""
 FEW = 64
 _PYTHON = ("bytecode", "calls", "attributes", "modules")
 _LAUNCHING = ("launches", "gpu_adds", "products")
 _OPS = 0.67
-"""If another process on the same core slows a thread, the time factor of ops is that of bytecode to
-this power: a fit to 616 rounds of probes in which bytecode took 1.5 to 2.7 times as long."""
+"""If another process on the same core slows down a thread, the time factor of ops is that of
+bytecode to the power of this number, which was fitted to 616 rounds of probes in which bytecode
+took 1.5 to 2.7 times as long."""
 _STEADY = 0.15
 """A round counts if the logarithm of the host's speed changed by at most this much during it."""
 _RULES = 1.25
@@ -124,7 +125,7 @@ def probed(probes: Probes) -> Parts:
 
 
 def steps(machine: str, mode: str = "eager") -> Iterator[Step]:
-    """The host-bound steps of a mode, with the rounds in which the host's speed was steady."""
+    """The host-bound steps of a mode, with the rounds during which the host's speed was steady."""
     reference = quiet()
     for row in lines(machine):
         if not row.get("rounds") or row["case"]["mode"] != mode:

@@ -35,7 +35,7 @@ class Swept:
     kernels: list[tuple[str, float, float]]
 
     def samples(self) -> Iterator[Sample]:
-        """Its launches as samples, warm and cold. Cold is after a flush, which leaves L2 full of
+        """The launches as samples, warm and cold. Cold means after a flush, which leaves L2 full of
         written lines."""
         works = [work for work, _, _ in self.launches]
         own = dirty(works)
@@ -190,8 +190,8 @@ def samples(sweeps: Iterable[Swept]) -> list[Sample]:
 
 
 def _is_lowered_layer(each: Swept) -> bool:
-    """False for a network's layer whose number of kernels, or whose units, differ from the lowered
-    ones."""
+    """False for a network's layer whose kernels differ from the lowered ones in number, or in
+    whether they run on vector lanes."""
     if not each.point.operation.startswith("layer_"):
         return True
     kernel_names = [name for name, _, _ in each.kernels if "elementwise" not in name]

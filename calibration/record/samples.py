@@ -25,7 +25,7 @@ _BESIDE = re.compile(r"splitKreduce|lementWise|lemWise|at::native(?!.*conv_depth
 """Kernels that a library launches in addition to those of its algorithm."""
 
 L2_REACH = 0.6
-"""Share of L2 that still holds data written before: of the values from 0.3 to 1.0, the one with the
+"""Share of L2 that still holds data written earlier: among values from 0.3 to 1.0, the one with the
 best fit."""
 
 
@@ -211,7 +211,8 @@ def _role(work: Work) -> str:
         return "cell"
     if work.family == "reduction" and d.get("variant") == "recurrent":
         return "bias"
-    parts = d.get("variant") == "parts" or "outer" in d  # of a convolution and of a product
+    # the parts of a convolution, or of a product
+    parts = d.get("variant") == "parts" or "outer" in d
     return "sum" if work.family == "reduction" and parts else "other"
 
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 _UPDATE_S = 0.1
 """The driver updates its energy counter, power and clock about this often."""
 _EARLIEST_S = 0.1
-"""Seconds after the start from which windows are used; earlier, the card is at rest for part of a
+"""Seconds after the start from which windows are used; earlier, the card is idle for part of a
 window."""
 _STEADY_HZ = 45e6
 """The largest change of the clock within a window that is used."""
@@ -42,7 +42,8 @@ class Window(NamedTuple):
 
 
 def windows(card: str, file: str) -> list[Window]:
-    """The windows of steady clock of the kernels of a file that the limit slowed."""
+    """The windows in which the clock was steady, for the kernels of a file that the power limit
+    slowed."""
     steady_windows: list[Window] = []
     for row in rows(card, file):
         if row.get("joules") and 4 in row["reasons"] and not row["step"]:

@@ -28,7 +28,7 @@ def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[st
     and after; with `whole`, which is stored as `ops`, also those of its graph. Each figure takes
     `budget` times the usual seconds."""
     step = Step(case, "cuda")
-    for _ in range(3):  # runs that create optimizer state and workspaces, tune and compile
+    for _ in range(3):  # these runs create optimizer state and workspaces, tune, and compile
         step()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -64,7 +64,7 @@ def _names(step: Step) -> set[str]:
 
 
 def _graph(step: Step, budget: float) -> dict[str, Any]:
-    """An inference step captured as a CUDA graph: its times, or why it failed."""
+    """Capture an inference step as a CUDA graph: its times, or the reason for the failure."""
     try:
         graph = captured(step)
         return {

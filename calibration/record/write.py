@@ -69,8 +69,8 @@ def planned(suite: str, path: Path, only: str = "", spread: bool = False) -> lis
 
 
 def waiting(path: Path) -> Iterator[Row]:
-    """The timed cases that are not in the file yet, each after the line of its process, which
-    states that the profiler ran after all of its times."""
+    """The timed cases that are not in the file yet, each after the line of its process. That line
+    states that the profiler ran after all timings."""
     written = rows(path)
     begun = [row["host_index"] for row in written if "host_index" in row]
     names = {row["case"]["name"] for row in written if "case" in row}

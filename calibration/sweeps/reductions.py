@@ -87,8 +87,8 @@ def _middle(rng: Random) -> Params | None:
 def reduce_middle(
     name: str, dtype: str, outer: int, middle: int, inner: int, outermost: bool
 ) -> Call:
-    """Reduce [outer, middle, inner] along its middle dimension, or along its first and last
-    dimensions, like the gradient of a channel's bias."""
+    """Reduce [outer, middle, inner] along its middle dimension, or along the first and the last
+    one, like the gradient of a channel's bias."""
     x, function = random(outer, middle, inner, dtype=dtype), REDUCE[name]
     dim = (0, 2) if outermost else 1
     return lambda: function(x, dim)

@@ -52,8 +52,8 @@ class Operation:
     draw: Callable[[int, str], list[Params]] | None = None
 
     def further(self, times: float, word: str = "further") -> tuple[Point, ...]:
-        """Other points that are drawn like those of the sweep, `times` as many, and different for
-        each `word`; empty if the points of the sweep were not drawn."""
+        """Further points that are drawn like those of the sweep: `times` as many, and different
+        ones for each `word`. Empty if the points of the sweep were not drawn at random."""
         drawn = self.draw(round(times * len(self.points)), word) if self.draw else []
         return tuple(Point(self.name, params) for params in drawn)
 

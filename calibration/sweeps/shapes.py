@@ -70,7 +70,7 @@ class Sweep:
 
 
 def sweep(seed: str, count: int, draw: Draw) -> Sweep:
-    """A draw of `count` points."""
+    """A function that draws a sweep of `count` points."""
     return Sweep(seed, count, draw)
 
 
@@ -80,7 +80,7 @@ def pick(rng: Random, weights: dict[str, float]) -> str:
 
 
 def dtype(rng: Random) -> str:
-    """A random floating-point dtype, as frequent as in today's networks."""
+    """A random floating-point dtype, with the frequencies of today's networks."""
     return pick(rng, {"bf16": 5, "fp16": 2, "fp32": 3})
 
 
@@ -95,7 +95,8 @@ def whole(rng: Random, low: int, high: int) -> int:
 
 
 def width(rng: Random, low: int, high: int, step: int = 64) -> int:
-    """A number of features: a multiple of `step`, or of 8 if it is small, and sometimes neither."""
+    """A number of features: a multiple of `step`, or of 8 if it is small, and sometimes of
+    neither."""
     size = whole(rng, low, high)
     if rng.random() < ODD_SHARE:
         return size
@@ -104,12 +105,12 @@ def width(rng: Random, low: int, high: int, step: int = 64) -> int:
 
 
 def tokens(rng: Random, low: int, high: int) -> int:
-    """A batch times a length, log-uniform, rounded by `rounded`."""
+    """A batch multiplied by a length: log-uniform, rounded by `rounded`."""
     return rounded(rng, whole(rng, low, high))
 
 
 def rounded(rng: Random, size: int) -> int:
-    """The number rounded to its three leading bits, or sometimes the number itself."""
+    """The number rounded to three significant bits, or sometimes the number itself."""
     if rng.random() < 0.3:
         return size
     unit = 1 << max(0, size.bit_length() - 3)

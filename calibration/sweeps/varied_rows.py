@@ -76,7 +76,7 @@ def _batched(rng: Random) -> Params | None:
 def varied_batched(
     dtype: str, b: int, m: int, n: int, k: int, left: str, right: str, added: bool
 ) -> Call:
-    """The product [b, m, k] @ [b, k, n], `added` to a scaled operand."""
+    """The product [b, m, k] @ [b, k, n], with a scaled operand added if `added`."""
     x, y = _laid([b, m, k], dtype, left), _laid([b, k, n], dtype, right)
     if not added:
         return lambda: torch.bmm(x, y)

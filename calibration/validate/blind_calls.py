@@ -36,7 +36,7 @@ def predicted(point: Point) -> Row:
         launches = launched(trace_call(point.make, gpu), gpu)
         by_state = seconds(launches, gpu, profile()) if launches else {}
         return {"call": point.name, **by_state, "kernels": len(launches)}
-    except Exception as error:  # an error is a result too, like a wrong time
+    except Exception as error:  # an error is a result too, just as a wrong time is
         return {"call": point.name, "failed": f"{type(error).__name__}: {str(error)[:300]}"}
 
 

@@ -114,7 +114,7 @@ def table(predictions: Mapping[int, Row], machine: str = FIRST) -> Iterator[str]
         yield from _line(name, each)
         by_gpu = errors(how, predictions, machine, GPU_DECIDES)
         if len(by_gpu["period"]) < len(each["period"]):
-            yield from _line(f"… the GPU decides: {name}", by_gpu)
+            yield from _line(f"… GPU-bound: {name}", by_gpu)
 
 
 def _line(name: str, each: Mapping[str, list[float]]) -> Iterator[str]:

@@ -68,7 +68,7 @@ def outcomes(
         if p is None or "failed" in p:
             continue
         host_decides = p["period_s"] > HOST_BOUND * p["gpu_busy_s"]
-        group = "host decides" if host_decides else "power limit" if case.limited else "GPU decides"
+        group = "host-bound" if host_decides else "power limit" if case.limited else "GPU-bound"
         joules = case.watts * case.seconds
         true = {
             "joules": joules,

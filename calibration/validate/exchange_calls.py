@@ -37,13 +37,13 @@ class MeasuredStep(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """The cases of the file; a profiled case slows later ones of its run."""
+    """The cases of the file; a profiled case slows down later ones of the same run."""
     with gzip.open(FILE, "rt", encoding="utf-8") as file:
         return [row for row in map(json.loads, file) if "part" in row]
 
 
 def before_profile(cases: Iterable[Row]) -> Iterator[Row]:
-    """The cases that ran before the profiler of their run: it leaves each launch 1.25 times as
+    """The cases that ran before the profiler of their run, which makes later launches 1.25 times as
     slow."""
     profiled: set[str] = set()
     for row in cases:
@@ -76,8 +76,8 @@ def measured_steps(cases: Iterable[Row]) -> Iterator[MeasuredStep]:
 
 
 def exchange_s(cases: Iterable[Row]) -> dict[tuple[str, int], dict[str, float]]:
-    """The undisturbed host's seconds of one exchange by kind, for each run and step: what a step
-    takes beyond the same step without exchanges."""
+    """The seconds that one exchange takes on the undisturbed host, by kind, for each run and step:
+    the step's time minus that of the same step without exchanges."""
     by: dict[tuple[str, int], dict[str, Row]] = {}
     for row in before_profile(cases):
         if row["part"] == "step" and not row["how"]:

@@ -162,7 +162,7 @@ def iterations(row: Row, priced: StepTime) -> tuple[float, float]:
 
 
 def static(measured: list[Row], host: Host) -> Iterator[str]:
-    """Compare the batch that was served alone."""
+    """Compare static batches, each served without other requests."""
     for row in measured:
         if row.get("part") == "static" and "seconds" in row:
             first = step("prefill", "eager", row["batch"], row["prompt"], host).latency_s

@@ -37,7 +37,7 @@ from simulator.prediction import Prediction
 FIRST = ("packages", "packages_compiled")
 SECOND = ("packages_second", "packages_second_compiled", "own", "own_compiled")
 """Suites that were predicted before they were measured."""
-BESIDE, DEFAULT = "host beside it", "default host"
+BESIDE, DEFAULT = "host timed alongside", "default host"
 
 
 def modes(case: Case) -> tuple[str, ...]:

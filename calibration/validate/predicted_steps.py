@@ -37,8 +37,9 @@ HOST_DECIDES = 0.8  # smallest share of overhead in a host-bound step
 
 
 def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
-    """The measured step as an argument of `predict_step`; on one GPU, that of `twin`."""
-    plain = replace(step, graph=False)  # predict_step's `mode` captures the graph
+    """The measured step as an argument of `predict_step`; on one GPU, the program of its `twin`."""
+    # the graph is captured by the `mode` of `predict_step` instead
+    plain = replace(step, graph=False)
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
         return spread(plain, rank, world_size) if world_size > 1 else twin(plain)
@@ -49,7 +50,7 @@ def program(step: ParallelStep) -> Callable[[int, int], Callable[[], object]]:
 def predicted(
     step: ParallelStep, where: Cluster | str, host: Host | None = None
 ) -> ParallelPrediction:
-    """The prediction of a step; on a cluster of one GPU, that of the same step on one GPU."""
+    """The prediction of a step. On a cluster of one GPU, it is that of the same step on one GPU."""
     mode = "cuda_graph" if step.graph else "eager"
     return predict_step(program(step), where, host=host, mode=mode)
 
@@ -96,7 +97,7 @@ def predicted_row(place: int, machine: Cluster, host: Host | None = None) -> dic
     row: dict[str, Any] = {"step": place, **step.record(), "ranks": machine.gpus}
     try:
         row |= figures(predicted(step, machine, host))
-        # all ranks run the step on one GPU at the same time, and the slowest counts
+        # all ranks run the step on one GPU at the same time, and the slowest rank counts
         slowest = (host or find_host()).of_ranks(machine.gpus)
         row["one_gpu"] = figures(predicted(step, f"1x{machine.gpu.id}", slowest))
     except InputError as error:

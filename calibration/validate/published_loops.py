@@ -146,7 +146,7 @@ def loops(path: Path, left_out: dict[str, int]) -> Iterator[Compared]:
         measured_s = float(row["silicon_tpot_ms"]) / 1e3
         first_s = float(row["silicon_ttft_ms"]) / 1e3
         mean = (1 + least) / 2 * output
-        # a client sends its next request after the first token and the rest of a mean answer
+        # after the first token and the rest of a mean answer, a client sends its next request
         rate = clients * mean / (first_s + (mean - 1) * measured_s)
         for figure, values, truth in (
             ("time per token", [t.per_token_s for t in pairs], measured_s),

@@ -91,8 +91,9 @@ def outcomes(recording: Recording, traced: Trace, host: Host) -> list[Outcome]:
 
 
 def _peak_ratio(recording: Recording, traced: Trace) -> float:
-    """The predicted peak relative to the step's memory at its beginning plus the measured growth,
-    since the process also held the memory and workspaces of other cases."""
+    """The predicted over the measured peak. The measured peak is the memory that the step holds at
+    its beginning plus the measured growth, because the process also held the memory and workspaces
+    of other cases."""
     standing = sum(
         -(-s.nbytes // 512) * 512
         for s in traced.storages
@@ -203,7 +204,7 @@ def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summar
 
 
 def put(page: str, lines: str) -> str:
-    """The page's text with these lines between its accuracy marks."""
+    """The page's text with these lines placed between its accuracy marks."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"

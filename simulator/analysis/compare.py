@@ -71,7 +71,7 @@ class Part:
 
     @property
     def flipped(self) -> bool:
-        """Whether its regime changes."""
+        """Whether the regime changes."""
         return self.before != self.after
 
 

@@ -64,7 +64,7 @@ class Pattern:
 
     @property
     def how(self) -> str:
-        """The effect of fusing them into one kernel, in words."""
+        """The effect of fusing the ops into one kernel, in words."""
         loops = [name for name in self.names if name != self.product]
         what = f"{', '.join(loops[:-1])} and {loops[-1]}" if len(loops) > 1 else loops[0]
         run = "runs" if len(loops) == 1 else "run"

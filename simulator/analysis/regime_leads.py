@@ -78,7 +78,7 @@ def regime_leads(shares: Floats, swept: Sweep) -> RegimeLeads:
 
 
 def _continued(lead: Floats) -> Floats:
-    """A lead whose NaNs are replaced by continuing it from adjacent points; infinite if all
+    """A lead in which NaNs are replaced by values continued from adjacent points; infinite if all
     are NaN."""
     padded = np.pad(lead, 2, constant_values=np.nan)
     rows, columns = lead.shape

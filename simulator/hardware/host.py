@@ -85,8 +85,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: dict[str, float] = {}
 
     def slower(self, times: float | Parts) -> Host:
-        """A host whose times are multiplied by one number, or by one number for each part. GPUs and
-        ranks have no separate spread on it: those belong to the machines that were measured."""
+        """A host whose times are multiplied by one number, or by one number for each part. It has
+        no separate spreads for GPUs and ranks, because these were measured on other machines."""
         by = times if isinstance(times, Parts) else Parts(times, times, times)
         seconds = {name: s * by.of(name) for name, s in self.seconds.items()}
         return msgspec.structs.replace(self, seconds=seconds, spread_with={}, slowest={})

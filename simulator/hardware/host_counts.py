@@ -32,12 +32,12 @@ _FIELDS = attrgetter(*PYTHON.values(), "autograd_nodes")
 
 
 class _Ops(NamedTuple):
-    """The host's work for each op, whatever it launches [ops]: the kind of its launch (a place in
-    `_KINDS`), its coldness, the number of tensors that it handles in lists, returns and joins, and
-    the number of addresses in cuDNN's buffer of weights that it queries. Further fields say whether
+    """The host's work for each op, whatever it launches [ops]. First the kind of its launch (an
+    index into `_KINDS`), its coldness, the number of tensors that it handles in lists, returns and
+    joins, and the number of addresses in cuDNN's buffer of weights that it queries. Then whether
     the op touches no tensor on the GPU, is recurrent, or belongs to the backward pass or the
-    optimizer. The last fields are Python's steps and autograd's nodes [ops, len(PYTHON) + 1], and
-    the number of the step's gradients."""
+    optimizer. Last, Python's steps and autograd's nodes [ops, len(PYTHON) + 1], and the number of
+    the step's gradients."""
 
     kinds: NDArray[np.int64]
     on_cpu: NDArray[np.bool_]

@@ -1,6 +1,6 @@
-// What autograd asks of a CUDA device before it records an op, answered by a device that does
-// nothing: a build of PyTorch without CUDA has no such answer and ends the process. One device,
-// one stream, no memory. Loaded before torch, whose first question about hooks is remembered.
+// A CUDA device that does nothing. It answers the queries that autograd makes before it records an
+// op; a build of PyTorch without CUDA has no answer and ends the process. One device, one stream,
+// no memory. It is loaded before torch, because torch caches its first query for hooks.
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -36,7 +36,7 @@ REGISTER_CUDA_HOOKS(CUDAHooks)
 
 }  // namespace at
 
-// 0 where this build of torch has a guard of its own, 1 where this one was installed.
+// Returns 0 if this build of torch has its own guard, 1 if this one was installed.
 extern "C" int install_cuda_guard() {
   if (c10::impl::hasDeviceGuardImpl(DeviceType::CUDA)) return 0;
   c10::impl::registerDeviceGuard(DeviceType::CUDA, new OneDevice());

@@ -74,7 +74,7 @@ class IsolatedProcess:
         return self._answer_to(network, work).facts
 
     def close(self) -> None:
-        """End the child, whatever it does."""
+        """End the child, even if it is working."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()

@@ -60,7 +60,8 @@ class Element:
         return self.op.inputs[self.op.names.index(name)][1]
 
     def term(self, which: str | int, at: At | None = None) -> Term:
-        """An element of an input, given by name or number; by default the one at the same place."""
+        """An element of an input, given by name or number; by default the element at the same
+        place."""
         number = self.op.names.index(which) if isinstance(which, str) else which
         value, layout = self.op.inputs[number]
         at = self.broadcast(layout) if at is None else at

@@ -32,7 +32,7 @@ class Layout:
 
     @property
     def dense(self) -> bool:
-        """Whether it fills its storage without gaps, in some order of its dimensions."""
+        """Whether the tensor fills its storage without gaps, in some order of its dimensions."""
         following = product((), self.cases)
         for size, step in self._inner_first():
             if step != following:
@@ -42,7 +42,7 @@ class Layout:
 
     @property
     def row_major(self) -> bool:
-        """Whether it is dense in the order of its dimensions."""
+        """Whether the tensor is dense in the order of its dimensions."""
         steps = [
             step for size, step in zip(self.shape, self.stride, strict=True) if not size.is_(1)
         ]

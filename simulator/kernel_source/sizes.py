@@ -43,11 +43,11 @@ class Size:
         return all(value == number for value in self.values)
 
     def below(self, other: Size) -> bool:
-        """Whether it is less than the other in every case."""
+        """Whether this is less than the other in every case."""
         return all(a < b for a, b in zip(self.values, other.values, strict=True))
 
     def divides(self, other: Size) -> bool:
-        """Whether it divides the other in every case."""
+        """Whether this divides the other in every case."""
         return all(a and b % a == 0 for a, b in zip(self.values, other.values, strict=True))
 
 

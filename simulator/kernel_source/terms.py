@@ -1,4 +1,4 @@
-"""A value of one element in the kernel's source."""
+"""Terms: expressions for one element in the kernel's source."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Writer:
         return self.let(operand.name, load, depends, key)
 
     def operand(self, value: Value, layout: Layout, name: str) -> Operand:
-        """The operand of a tensor from memory."""
+        """The operand that stands for a tensor in memory."""
         if value not in self.operands:
             name = {"self": "x", "other": "y"}.get(name, name)
             alike = sum(each.name.rstrip("_0123456789") == name for each in self.operands.values())

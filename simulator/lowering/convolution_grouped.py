@@ -111,7 +111,7 @@ def are_few_and_thin(c: Product) -> bool:
 
 def one_by_one(c: Product, kernels: Iterable[Work]) -> Iterator[Work]:
     """The kernels of each group in turn, given those of one group. In the forward pass, groups run
-    side by side in several streams, as long as their blocks leave multiprocessors free."""
+    concurrently in several streams, as long as their blocks leave multiprocessors free."""
     groups = c.work.dims["groups"]
     own = list(kernels)
     if c.direction == "fwd":

@@ -233,8 +233,8 @@ class Product:
 
 
 def product(op: Signature, work: Work, gpu: GPU) -> Product:
-    """One direction of a convolution, with the dims of the equivalent one that is not
-    transposed."""
+    """One direction of a convolution, with the dims of the equivalent convolution without
+    transposition."""
     d: dict[str, Any] = work.dims
     direction, groups, taps = d["direction"], d["groups"], prod(d["kernel"])
     cin, cout = d["cin"] // groups, d["cout"] // groups

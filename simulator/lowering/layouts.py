@@ -78,8 +78,8 @@ def channels_per_load(tensor: Tensor) -> int:
 
 
 def needs_padding(tensor: Tensor, is_weight: bool, groups: int) -> bool:
-    """Whether the channels per group (input and output channels for a weight) are not a multiple of
-    a load."""
+    """Whether the channels per group (input and output channels for a weight) do not fill a whole
+    number of loads."""
     shape, step = tensor.shape, channels_per_load(tensor)
     sizes = (shape[0] // groups, shape[1]) if is_weight else (shape[1] // groups,)
     return any(size % step for size in sizes)

@@ -41,7 +41,7 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     if one_kernel and _is_persistent(work, itemsize):
         persistent = replace(work, dims=_persistent_dims(work, itemsize))
         if not forward:
-            return _elementwise(gates, itemsize), persistent  # the last cell comes before the loop
+            return _elementwise(gates, itemsize), persistent  # the last step's cell runs first
         biased = d["kind"] == "gru"  # one of the two biases of the new gate is added first
         return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)

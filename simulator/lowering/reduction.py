@@ -25,7 +25,7 @@ _ADDS = {"sum", "norm", "truth"}
 """Reductions by additions or logical operations; NaN comparisons and Welford steps are longer
 dependency chains."""
 _CHAIN = 4
-"""Values per step of such a chain."""
+"""Values that one step of such a chain processes."""
 _LEAST, _MOST = 16, 256  # values per thread: minimum if split, maximum if not
 
 

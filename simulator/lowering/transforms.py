@@ -165,7 +165,8 @@ def _primes(length: int) -> list[int]:
 
 
 def _factors(length: int) -> list[int]:
-    """Lengths whose product is `length`: a power of each prime, a large one in equal parts."""
+    """Factors of `length`, one for each prime: the prime's power, split into equal parts if it is
+    large."""
     primes = _primes(length)
     factors: list[int] = []
     for prime in sorted(set(primes)):

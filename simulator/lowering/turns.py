@@ -25,7 +25,7 @@ def threads_of_unit(gpu: GPU) -> int:
 
 
 def turns(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
-    """The work with the steps of all rounds."""
+    """The work with the steps of all of its rounds."""
     d = work.dims
     if "blocks" not in d or "steps" not in d:
         return (work,)

@@ -17,7 +17,8 @@ from simulator.planning.wording import latency
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "fp8": 8, "int8": 8, "int4": 4, "nvfp4": 4.5}
 """Bits of a parameter, by precision; nvfp4 has an 8-bit scale per 16 values."""
 _SURE = (
-    1.2  # factor on the share of tokens that may be late: a margin for the spread of random draws
+    # factor on the share of late tokens that is allowed: a margin for the spread of random draws
+    1.2
 )
 
 

@@ -9,7 +9,7 @@ from simulator.planning.prices import price
 from simulator.planning.spec import Prices
 
 NO_PRICE = "no price"
-"""The source that is stated for a GPU without a known price."""
+"""The source that is given for a GPU without a known price."""
 
 
 def unpriced_limit(prices: Prices, limit_usd: float | None, usd: float | None) -> str:

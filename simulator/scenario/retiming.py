@@ -20,8 +20,8 @@ from simulator.timing.profile import Profile
 def retimed(p: Prediction, speeds: Sequence[Speed], rates: Rates, profile: Profile) -> Prediction:
     """Predict with faster kernels: `speeds` by family of kernels, `rates` for all of them.
 
-    A speed divides a kernel's compute and memory time, not its start and end. Raises InputError if
-    the step has no kernel of a family.
+    A speed divides a kernel's compute and memory time, but not the time to start and end it. Raises
+    InputError if the step has no kernel of a family.
     """
     families = [w.family for w in p.works]
     times = np.ones(len(families))

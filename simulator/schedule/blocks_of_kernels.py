@@ -50,7 +50,7 @@ def straight(launched: Launches, clock: Clock, class_of: Ints, times: Floats) ->
     done = np.cumsum(times[class_of[:_BLOCK]] + gap, axis=0)[:-1]
     first_s = (np.concatenate([np.zeros((1, points)), done]) - issued_s[:_BLOCK, None]).min(axis=0)
     exact = (ahead_s[1:] >= first_s + rounding).all(axis=0)
-    # From the launch `depth` kernels later, perhaps in a later step.
+    # The other end is `depth` kernels later, perhaps in a later step.
     turns, at = np.divmod(begins + clock.depth, count)
     later_s = (issued_s[at] + turns * step)[:, None] - after
     grows, slack = slots - step, latency + NUDGED * slots + rounding

@@ -103,7 +103,7 @@ def _classes(family: Family, point: tuple[int, int], patterns: list[Pattern]) ->
     classes: list[int] = reuse_of_ops.op_class[count[rows] > 0].tolist()
     of_ops = [launches[c] for c in classes]
     class_of = np.concatenate(of_ops) if of_ops else np.zeros(0, np.int64)
-    # For the host a kernel is the op that launches it.
+    # The host launches kernels by op, so a kernel is represented by its op.
     op_of = np.repeat(np.arange(rows.size), count[rows])
     kernels = Kernels([], class_of, op_of, inner_ops[rows], [])
     return KernelClasses(

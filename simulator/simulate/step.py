@@ -224,7 +224,7 @@ def shares(periods: Floats) -> Floats:
     [3, ...]. The period is piecewise linear in the times of each rate, so a small nudge gives the
     derivative; time is homogeneous, so the elasticities sum to 1."""
     period = periods[0]
-    none = period == 0.0  # without kernels, on a host whose profile gives 0 s for this work
+    none = period == 0.0  # there are no kernels, on a host whose profile gives 0 s for this work
     elasticities = np.maximum(0.0, (periods[1:] / np.where(none, 1.0, period) - 1) / NUDGE)
     elasticities[:, none] = 0.0
     elasticities /= np.maximum(1.0, elasticities.sum(axis=0))

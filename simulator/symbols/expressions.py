@@ -52,7 +52,7 @@ class Atom(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the axis itself."""
+        """Whether this is the axis itself."""
         return self.divisor == 1 and not self.most
 
     def __str__(self) -> str:

@@ -175,7 +175,7 @@ def _reuse(family: Family, launching: NDArray[np.bool_]) -> Reuse:
     distinct, code = _distinct(between)
     tensors = [np.array((*f.inputs, *f.outputs), np.int64) for f in family.signatures]
     tensor_counts = np.stack([np.bincount(t, minlength=len(family.tensors)) for t in tensors])
-    # Ops are of one class if their signatures and all of their accesses are equal.
+    # Two ops belong to one class if their signatures and all of their accesses are equal.
     classes: dict[Any, int] = {}
     op_class = np.full(len(rows), -1)
     groups: list[tuple[int, int, int, int, int]] = []

@@ -137,7 +137,7 @@ def _streamed(group: Group, gpu: GPU, profile: Profile, traffic: Traffic) -> Roo
     on_tensor = _on_tensor(group)
     products = group.flops / _peaks(group, gpu) * _slowdown(group, gpu, profile, traffic.issue)
     compute = np.maximum(slots, np.where(on_tensor, products, 0.0)) / traffic.issue
-    if beside > 1:  # other lanes run no FLOPs
+    if beside > 1:  # the separate integer lanes run no FLOPs
         compute = np.maximum(compute, np.where(on_tensor, 0.0, group.flops / peaks))
     compute = compute * _last_wave(group.programs, gpu)
     fixed = traffic.fixed_s + traffic.step_s * group.steps

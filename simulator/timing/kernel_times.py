@@ -1,4 +1,4 @@
-"""The times of kernels at a clock, and of kernels that run side by side."""
+"""The times of kernels at a clock, and of kernels that run concurrently."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NO_SLOWDOWN = Slowdown(1.0, 1.0)
 
 
 _STREAMS = 4
-"""Streams in which cuDNN runs the kernels of a convolution's groups side by side. Of the sum of the
+"""Streams in which cuDNN concurrently runs the kernels of a convolution's groups. Of the sum of the
 groups' times, SEW's 16 groups take 0.28 in eager mode and 0.30 in a CUDA graph, wav2vec 2.0's 16
 large ones 0.40 and 0.44, NFNet's 6 and RegNet's 8 small ones 0.43 and 0.35 in a graph, as measured
 on an H100 and an H200."""
 _AT_ONCE = 0.85
-"""The share of `_STREAMS` that runs at once, since streams begin and end one after the other."""
+"""The share of `_STREAMS` that is busy at a time, since streams do not begin and end together."""
 _LAUNCH_S = 4e-6
-"""The time between two launches: kernels that take less end before the next one begins."""
+"""The time between two launches: a kernel that takes less ends before the next one begins."""
 
 
 class TimeParts(NamedTuple):
@@ -78,8 +78,8 @@ class KernelTimes:
 
 
 def _side_by_side(alone: TimeParts, beside: Floats) -> TimeParts:
-    """The times by which kernels lengthen a step if `beside` of them run at once: their share of
-    the time alone, but not less than the time between two launches."""
+    """The times by which kernels lengthen a step if `beside` of them run concurrently: their share
+    of the time that one takes alone, but not less than the time between two launches."""
     duration = alone.duration_s
     shared = np.maximum(duration / beside, np.minimum(duration, _LAUNCH_S))
     share = np.where(beside > 1, shared / np.maximum(duration, 1e-12), 1.0)
@@ -87,7 +87,7 @@ def _side_by_side(alone: TimeParts, beside: Floats) -> TimeParts:
 
 
 def at_once(work: Work) -> Any:
-    """How many kernels like this one run at once [points]: 1, or more if they are those of a
+    """How many kernels like this one run concurrently [points]: 1, or more if they are those of a
     convolution's separate groups and each leaves multiprocessors free."""
     groups: int = work.dims.get("separate_groups", 1)
     room = UNITS_SEEN / in_column(work.dims.get("group_blocks", UNITS_SEEN))

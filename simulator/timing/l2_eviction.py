@@ -31,7 +31,7 @@ _TWICE = {
 """The number of operands that kernels of each of these curves read twice. The kernels write one
 further operand."""
 _BLOCKS = 8
-"""Blocks of 128 threads that run on a unit at the same time, limited by registers."""
+"""Blocks of 128 threads that run on a multiprocessor at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5
 """Shares of the usable L2: up to the first share, no second walk reads DRAM; above the second
 share, all do. LayerNorm in single precision on a T4, a V100 and an A100 (sitar-lab/NeuSight, MIT)

@@ -29,7 +29,7 @@ _MOST = 1 << 16  # maximum number of points of a process, so that indices fit in
 _ROUNDS = 8  # rounds of Lloyd's algorithm
 _AT_ONCE = 1 << 17  # number of distances that are computed at once, so that they fit in a cache
 _ROWS = 96  # number of points whose means are computed at once: 0.25 MB of covariances
-_SAME = 1e-9  # squares of distances that differ by less (rounding errors) count as equal
+_SAME = 1e-9  # squares of distances that differ by less than this (rounding errors) count as equal
 _CLOSE = 1e-3
 
 

@@ -18,10 +18,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CLUSTER, _WIDE = 64, 16.0  # maximum number of members, and maximum extent along an axis
-_SAME = 1e-9  # squared distances that differ by less, for instance by rounding, count as equal
+# squared distances that differ by less than this, for instance by rounding, count as equal
+_SAME = 1e-9
 _CLOSE = 1e-3
 _MANY = 128  # above this number of candidates, a second bound reduces them
-_FAR = 1e3  # larger squared distances count as equal: with their indices they stay below 2^53
+# larger squared distances count as equal, so that a distance combined with an index stays below
+# 2^53
+_FAR = 1e3
 
 
 class Neighbours:

@@ -76,9 +76,9 @@ def roof_flops_per_s(gpu: GPU, work: Work) -> float:
 
 
 def peak_flops_per_s(gpu: GPU, engine: str, dtype: str) -> float:
-    """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16
-    before Ampere, TF32 before Ampere, float16 before Volta) the vector units compute it in fp32.
-    Without fp4 it is the peak of fp8, whose kernels stand in for those of fp4."""
+    """Peak of the engine that PyTorch would use: without tensor cores for a dtype (bfloat16 and
+    TF32 before Ampere, float16 before Volta) the vector units compute it in fp32. Without fp4 it is
+    the peak of fp8, whose kernels stand in for those of fp4."""
     short = _SHORT.get(dtype, "fp32")
     if engine == "tensor":
         peak = gpu.peak("tensor", short) or (gpu.peak("tensor", "fp8") if short == "fp4" else None)

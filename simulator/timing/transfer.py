@@ -82,7 +82,7 @@ def transfer_slowdown(
     # share of the peak on the measured GPU if only the engine took time
     engine = np.maximum(share, measured_sustained)
     rest = np.maximum((1 / share) ** _OVERLAP - (1 / engine) ** _OVERLAP, 0) ** (1 / _OVERLAP)
-    # An engine with more FLOPs per clock has separate kernels, which keep it equally busy.
+    # An engine with more FLOPs per clock has its own kernels, which keep it equally busy.
     slower = np.minimum(_clocks(measured) / _clocks(gpu), measured_peak / peak)
     ideal = measured_sustained / (engine * sustained * peak)
     both = (ideal**_OVERLAP + (rest / measured_peak * slower) ** _OVERLAP) ** (1 / _OVERLAP)
@@ -112,8 +112,8 @@ def issue(gpu: GPU, profile: Profile) -> float:
 
 
 def issuing(gpu: GPU, profile: Profile) -> float:
-    """Clocks of a unit for the instructions of a row's block, relative to the measured GPU. Some of
-    the instructions wait for FP32 lanes."""
+    """Clocks of a multiprocessor for the instructions of a row's block, relative to the measured
+    GPU. Some of the instructions wait for FP32 lanes."""
     measured = measured_on(profile.gpu)
     if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
@@ -131,14 +131,14 @@ def loaded_beside(gpu: GPU, profile: Profile) -> float:
 
 
 def _beside(gpu: GPU, measured: GPU) -> float:
-    """Instructions that a unit issues per instruction on its FP32 lanes."""
+    """Instructions that a multiprocessor issues per instruction on its FP32 lanes."""
     if (gpu.compute_capability or (0, 0)) < _VOLTA:
         return 1.0
     return max(1.0, min(_BESIDE, 1 / _lanes(gpu, measured)))
 
 
 def _lanes(gpu: GPU, measured: GPU) -> float:
-    """FP32 lanes of a unit, relative to the measured GPU."""
+    """FP32 lanes of a multiprocessor, relative to the measured GPU."""
     lanes, measured_lanes = (
         (c.peak("vector", "fp32") or 1.0) / _clocks(c) for c in (gpu, measured)
     )
@@ -224,7 +224,7 @@ def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
 
 
 def _clocks(gpu: GPU) -> float:
-    """Clocks per second of all units."""
+    """Clocks per second of all multiprocessors."""
     return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 

@@ -199,8 +199,8 @@ def _product(work: Work) -> Product:
 
 
 def _blocks(work: Work) -> AttentionBlocks:
-    """The blocks of a lowered attention, or one block of 128 × 128 tiles for each 128 queries of a
-    head."""
+    """The blocks of a lowered attention; otherwise one block of 128 × 128 tiles for each 128
+    queries of a head."""
     d = work.dims
     high, wide = d.get("tile", (128, 128))
     width = d["width"] if "width" in d else max(d["d"], d["dv"])

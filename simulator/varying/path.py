@@ -24,7 +24,8 @@ class Path:
         self._ended = False
 
     def truth(self, truths: Truths) -> bool:
-        """Result of a condition [points] at the first point; points with another result leave."""
+        """The result of a condition [points] at the first point; points with another result leave
+        the path."""
         if self._ended:
             raise RuntimeError("a varying number was compared after its path had ended")
         count = int(np.count_nonzero(truths if self._whole else truths & self.on))

@@ -148,8 +148,8 @@ def fuse(
     sentence="Run experts with the fused kernels of serving engines",
 )
 def fused_experts(resolved: ResolvedScenario, modules: Modules = ALL) -> ResolvedScenario:
-    """Run mixtures of experts by the fused kernels of serving engines: one for routing, one for the
-    order of rows, products with small tiles, one for the activation, one for the sum."""
+    """Run mixtures of experts with the fused kernels of serving engines: one for routing, one for
+    the order of rows, products with small tiles, one for the activation, one for the sum."""
     return resolved.edited(
         FusedExperts(modules), "experts' products are as fast as cuBLAS' with the same tiles"
     )

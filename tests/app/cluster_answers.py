@@ -96,4 +96,4 @@ ALONE = replace(
     ),
     points=POINTS[:1],
 )
-"""One distinct rank, no collectives, nothing to scale over."""
+"""An answer with one distinct rank, without collectives and without points for scaling."""

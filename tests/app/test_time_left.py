@@ -28,7 +28,7 @@ def test_the_pace_since_the_first_count_gives_the_time_left(clock: Clock):
     for done in range(5):
         left.count(done, 10)
         clock.after(2)
-    # 4 steps in 8 s, 6 missing at 2 s each, of which 2 s have passed
+    # 4 steps in 8 s; 6 are missing, at 2 s each, and 2 s of that have passed
     assert left.seconds() == pytest.approx(6 * 2 - 2)
     assert left.words() == "about 10 s left"
 
@@ -76,7 +76,7 @@ def test_a_slow_step_slows_the_estimate_instead_of_running_out(clock: Clock):
     for done in range(4):
         left.count(done, 6)
         clock.after(1)
-    assert left.seconds() == pytest.approx(2)  # 3 missing, one of them half over or more
+    assert left.seconds() == pytest.approx(2)  # 3 are missing, and at least half of one has passed
     clock.after(5)
     assert left.seconds() == pytest.approx((3 + 6) / 4 * 2)
 
@@ -109,7 +109,7 @@ def test_estimates_are_rounded(clock: Clock, seconds: float, text: str):
     left = TimeLeft(clock)
     for done in (0, 5, 10, 15):
         left.count(done, 30)
-        clock.after(seconds / 3 if done < 15 else 0)  # and as long again
+        clock.after(seconds / 3 if done < 15 else 0)  # then the same time again
     if seconds >= 0.5:
         assert left.words() == text
     else:
@@ -137,7 +137,8 @@ def test_a_report_counts_items(clock: Clock):
     for done in range(0, 1200, 300):
         report.count(done, 1800, "points")
         clock.after(4)
-    assert report.text == "900 of 1,800 points, about 8 s left"  # 3 steps of 4 s, one of them over
+    # 3 steps of 4 s, one of which has passed
+    assert report.text == "900 of 1,800 points, about 8 s left"
 
 
 def test_a_thread_without_a_job_has_a_report_that_nobody_reads():

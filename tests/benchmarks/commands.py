@@ -31,7 +31,7 @@ COMMANDS = {
     "seek bert-base --fits": float("nan"),
     "advise gpt2 --train --dtype autocast": 2.5,
 }
-"""The commands, with their required wall time in seconds on an idle machine."""
+"""The commands, with the wall time in seconds that each must reach on an idle machine."""
 OWN = """import torch
 
 

@@ -40,7 +40,7 @@ def whatifs() -> Iterator[Row]:
                 9,
                 required_s,
             )
-    next_shift(BERT, "batch")  # a family along the batch
+    next_shift(BERT, "batch")  # this fits a family along the batch
     yield timed(
         "bert-base: at a new batch, from a family",
         lambda i: predict(apply(BERT, "batch", {"samples": 1000 + 37 * i})),

@@ -23,9 +23,8 @@ _DECADES = (100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 class Growth(NamedTuple):
-    """A growing quantity with its sizes and the question at a size; `before` runs first,
-    untimed.
-    """
+    """A quantity that grows: its sizes, and the question to time at each size; `before` runs first,
+    untimed."""
 
     unit: str
     sizes: tuple[int, ...]
@@ -34,7 +33,7 @@ class Growth(NamedTuple):
 
 
 def slopes(most: int = 100_000) -> Iterator[Row]:
-    """A row for each size of each growth; `most` points."""
+    """A row for each size of each quantity, with at most `most` points."""
     points = tuple(size for size in (1, *_DECADES) if size <= most)
     for unit, sizes, ask, before in (
         Growth("layers, traced and predicted", (1, 10, 100, 1000), _layers, lambda: _layers(2)),
@@ -54,7 +53,7 @@ def slopes(most: int = 100_000) -> Iterator[Row]:
 
 
 def slope(last: tuple[int, float] | None, now: tuple[int, float]) -> str:
-    """The slope between two pairs of a size and its seconds, as a note."""
+    """A note with the slope between two pairs of a size and its seconds."""
     return "" if last is None else f"slope {log(now[1] / last[1], now[0] / last[0]):.2f}, "
 
 

@@ -34,7 +34,7 @@ STEPS = [(card, case) for card in CARDS for case in read_cases(card) if case.ste
 
 @cache
 def predicted(card: str, name: str) -> Prediction:
-    """The whole step of a case."""
+    """The prediction of a whole step."""
     step = named(card, name).step
     assert step is not None
     return predict(
@@ -109,10 +109,9 @@ def test_every_file_of_kernels_is_read() -> None:
     ("card", "name"), sorted({(card, case.name) for card, case in KERNELS}), ids=str
 )
 def test_the_limit_slows_the_kernels_that_it_slowed(card: str, name: str) -> None:
-    """The power of sustained kernels, the mean of two cards where two were measured, and whether
-    the limit lowers their clock. Kernels within 2% of the limit are not checked, because they are
-    limited only at times.
-    """
+    """The power of sustained kernels (the mean of two cards if both were measured), and whether the
+    limit lowers their clock. Kernels within 2% of the limit are not checked, because they are
+    limited only part of the time."""
     cases = [case for at, case in KERNELS if (at, case.name) == (card, name)]
     function, matrix = ROWS[name]
     p = predict_trace(trace(Loop(function), (matrix,)), gpu=card, mode="cuda_graph")
@@ -140,9 +139,9 @@ COSINES = [(card, c) for card in CARDS for c in kernel_cases(card) if c.name.sta
 
 @pytest.mark.parametrize(("card", "case"), COSINES, ids=lambda x: getattr(x, "name", x))
 def test_fused_cosines_draw_the_measured_power(card: str, case: EnergyCase) -> None:
-    """One generated kernel, from one that waits for DRAM to one that computes, and the clock that
-    the limit allows: 1,687 MHz for two on the H200, 1,835 MHz on the H100.
-    """
+    """The kernels range from one that waits for DRAM to one that computes. Where the power limit
+    acts, the clock that it allows is compared too: 1,687 MHz for two cosines on the H200, 1,835 MHz
+    on the H100."""
     count = int(case.name.removeprefix("cosines/"))
     x = torch.empty(2**26, device="meta")
     p = predict_trace(trace(Cosines(count), (x,)), gpu=card, mode="compiled")
@@ -223,6 +222,6 @@ def test_power_is_the_slope_of_the_energy_counter() -> None:
     assert energy.power_w(rows, 10.5, 12) == pytest.approx(300.0)
     assert energy.power_w(rows[:3], 10, 12) is None
     assert FakeMeter().limits()["limit_w"] == 700.0
-    # 30 iterations between 1 s and 2.5 s: 0.05 s each
+    # 30 iterations between 1 s and 2.5 s: 0.05 s per iteration
     marks = [(0.0, 0), (1.0, 10), (2.0, 30), (2.5, 40)]
     assert energy.per_iteration_s(marks, 0.5, 3.0) == pytest.approx(0.05)

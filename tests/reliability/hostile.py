@@ -71,7 +71,7 @@ class Format(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A fault of a reader: anything but reading the file or refusing it at once with one line."""
+    """A failure of a reader: it neither reads the file nor refuses it at once with one line."""
 
     format: str
     file: str
@@ -141,7 +141,7 @@ def _trace() -> bytes:
 
 
 def by_hand(valid: bytes) -> dict[str, bytes]:
-    """Files written by hand, by name."""
+    """Hand-written files, by name."""
     half = len(valid) // 2
     digits = re.compile(rb"(?<![\w.\"-])\d+(?:\.\d+)?(?![\w.\"])")
     texts = re.compile(rb'"[^"\n]{2,}"')
@@ -213,7 +213,7 @@ def mutated(valid: bytes, draw: random.Random) -> bytes:
 
 
 def files(form: Format, mutations: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
-    """The files of a format by name, those by hand first."""
+    """The files of a format by name, the hand-written ones first."""
     yield from by_hand(form.valid).items()
     for number in range(mutations):
         draw = random.Random(f"{seed} {number}")

@@ -63,7 +63,7 @@ class Case(NamedTuple):
 
     @property
     def part(self) -> float:
-        """The place of its type in [0, 1), by the hash of its name."""
+        """The position of its type in [0, 1), by the hash of its name."""
         return int.from_bytes(sha256(self.kind.encode()).digest()[:4], "big") / 2**32
 
 
@@ -142,7 +142,8 @@ def run(case: Case) -> dict[str, str]:
 
 
 def _failing_line_in_torch(network: Any) -> str:
-    """Where the network's forward fails on torch's own tensors without data, or an empty string."""
+    """The line at which the network's forward pass fails on torch's own tensors without data, or an
+    empty string."""
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
         module = network.module.to_empty(device="cpu")
         args, kwargs = tree_map_only(

@@ -71,7 +71,7 @@ def op_db() -> list[Any]:
 
 
 class Case(NamedTuple):
-    """One op in one dtype and phase; `op` is its place in `op_db`."""
+    """One op in one dtype and phase; `op` is its index in `op_db`."""
 
     op: int
     name: str
@@ -84,7 +84,7 @@ class Case(NamedTuple):
 
     @property
     def part(self) -> float:
-        """The place of its op in [0, 1), by the hash of its name: the same in every release."""
+        """The position of its op in [0, 1), by the hash of its name: the same in every release."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") / 2**32
 
 
@@ -150,7 +150,7 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
             inputs = list(
                 islice(op.sample_inputs("cpu", of_torch, requires_grad=training), samples)
             )
-        except Exception as error:  # torch's own generator
+        except Exception as error:  # errors of torch's own generator of inputs
             return Result(case.key, 0, (f"no inputs: {error!r}"[:200],), (), (), ())
         for sample in inputs:
             network = _Network(op.op)

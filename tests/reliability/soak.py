@@ -107,8 +107,7 @@ def growth(samples: list[Sample]) -> Growth:
 
 def slider(seconds: float, every_s: float = 0.0) -> list[Sample]:
     """Drag the explorer's sliders of batch and sequence back and forth; each drag of many moves is
-    one undo step. A move begins at least `every_s` seconds after the one before.
-    """
+    one undo step. A move begins at least `every_s` seconds after the previous one."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from app.examples import FIRST  # Qt: only for this run
@@ -136,9 +135,8 @@ def slider(seconds: float, every_s: float = 0.0) -> list[Sample]:
 
 
 def sweeps(seconds: float, every_s: float = 0.0) -> list[Sample]:
-    """Sweep batch and sequence of three networks, on each card once and then on random ones. A
-    sweep begins at least `every_s` seconds after the one before.
-    """
+    """Sweep batch and sequence of three networks, first once on each card and then on random ones.
+    A sweep begins at least `every_s` seconds after the previous one."""
     from simulator.analysis.sweep import sweep
     from simulator.hardware.gpu import gpus
     from simulator.scenario.scenario import Scenario

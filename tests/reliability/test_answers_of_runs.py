@@ -1,4 +1,4 @@
-"""The file of a long run's answers, which a kill may cut."""
+"""The file of a long run's answers, which a kill may truncate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of the run over hostile files: those by hand, and a few mutations."""
+"""A part of the run over hostile files: the hand-written ones, and a few mutations."""
 
 from __future__ import annotations
 

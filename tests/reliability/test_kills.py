@@ -1,4 +1,4 @@
-"""Files under `kill -9`, on a full disk, in a folder that cannot be written, and of two writers."""
+"""Files under `kill -9`, on a full disk, in a read-only folder, and with two writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The growth that a run of hours shows, from samples."""
+"""The growth that is derived from the samples of a run."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def small(name: str, training: bool = False, batch: int = 4) -> tuple[nn.Module,
 
 
 class Calls(nn.Module):
-    """A network whose forward is the function given; `w` [4, 4] and `b` [4] are its parameters."""
+    """A network whose forward pass is the given function; `w` [4, 4] and `b` [4] are its
+    parameters."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()

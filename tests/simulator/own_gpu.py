@@ -25,7 +25,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """The error about a file, without the file's name with which it must begin."""
+    """The error about a file, without the file's name, with which it must begin."""
     with pytest.raises(InputError) as caught:
         gpu(path)
     file, _, message = str(caught.value).partition(": ")

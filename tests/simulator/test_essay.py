@@ -25,7 +25,7 @@ from simulator.tracing import trace
 
 A100 = replace(find_gpu("a100-40gb"), bandwidth_bytes_per_s=1.5e12, sustained_memory=None)
 ELEMENTS = 1 << 24
-BYTES = 4 * ELEMENTS  # of a single-precision tensor: 67,108,864
+BYTES = 4 * ELEMENTS  # bytes of a single-precision tensor: 67,108,864
 
 
 def by_data_sheet() -> Profile:
@@ -44,7 +44,7 @@ def by_data_sheet() -> Profile:
 
 
 def by_physics() -> Profile:
-    """The measured curves, without the residuals of single shapes."""
+    """The measured curves, without the residuals of individual shapes."""
     return replace(profile(), residuals={})
 
 
@@ -80,10 +80,10 @@ def traced(name: str, batch: int, seq: int | None, phase: str, dtype: str) -> Tr
 
 
 def test_the_ridge_of_an_a100() -> None:
-    # 312e12 / 1.5e12 = 208 FLOPs for each byte; the data sheet's 1,555 GB/s make it 200.6
+    # 312e12 / 1.5e12 = 208 FLOPs per byte; with the data sheet's 1,555 GB/s it is 200.6
     assert A100.ridge("tensor", "bf16") == pytest.approx(208)
     assert find_gpu("a100-40gb").ridge("tensor", "bf16") == pytest.approx(312e12 / 1.555e12)
-    # the vector units': 19.5e12 / 1.5e12 = 13
+    # for the vector units: 19.5e12 / 1.5e12 = 13
     assert A100.ridge("vector", "fp32") == pytest.approx(13)
 
 
@@ -92,14 +92,14 @@ def test_an_h100_has_three_times_the_flops_and_twice_the_bandwidth() -> None:
     flops = new.tensor_flops_per_s["bf16"] / old.tensor_flops_per_s["bf16"]
     bandwidth = new.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s
     assert round(flops) == 3 and round(bandwidth) == 2
-    # so what was compute-bound becomes memory-bound: the ridge moves right
+    # so a compute-bound kernel becomes memory-bound: the ridge moves right
     ridges = [card.ridge("tensor", "bf16") or 0.0 for card in (old, new)]
     assert ridges[0] < ridges[1]
 
 
 def test_python_runs_32_million_operations_while_an_a100_does_10_million_flops_in_each() -> None:
     peak = A100.peak("tensor", "bf16") or 0.0
-    # 312e12 / 32e6 = 9,750,000
+    # 312e12 / 32e6 = 9,750,000 times
     assert peak / 32e6 == 9.75e6
 
 
@@ -107,7 +107,8 @@ def test_python_runs_32_million_operations_while_an_a100_does_10_million_flops_i
 
 
 def test_cos_cos_fused_costs_what_one_cos_costs() -> None:
-    """Both read x once and write once; a cosine is one FLOP by convention, in 27 instructions."""
+    """Both read x once and write once; a cosine counts as one FLOP by convention, but takes 27
+    instructions."""
     cosine = next(
         work
         for work in lower(traced("chain", 1, None, "inference", "float32"), A100).works
@@ -121,7 +122,7 @@ def test_cos_cos_fused_costs_what_one_cos_costs() -> None:
     # second are 92.9 µs
     assert alone == pytest.approx(89.478e-6, rel=1e-4)
     assert both == pytest.approx(alone, rel=0.05)
-    # eager launches both: twice the traffic, twice the time
+    # eager mode launches both: twice the traffic, twice the time
     assert 2 * alone > 1.9 * both
 
 
@@ -143,7 +144,8 @@ def achieved(curves: Profile) -> dict[int, float]:
 
 def test_flops_rise_with_the_repeat_count_until_the_vector_peak() -> None:
     rates = achieved(by_data_sheet())
-    # memory-bound up to 2n FLOPs for 8 bytes at the ridge of 13, n = 52: a line through the origin
+    # memory-bound while 2n FLOPs per 8 bytes stay below the ridge of 13, so up to n = 52: a line
+    # through the origin
     for n in (1, 2, 4, 8, 16, 32):
         assert rates[n] == pytest.approx(n * rates[1], rel=1e-9)
     # 2 FLOPs for 8 bytes at 1.5e12 bytes per second
@@ -156,7 +158,8 @@ def test_measured_curves_rise_and_flatten_below_the_peak() -> None:
     rates = achieved(by_physics())
     for n in (2, 4, 8, 16):
         assert rates[n] == pytest.approx(n * rates[1], rel=0.02)
-    # its integer lanes leave 1.4 times as much of the issue rate to its 64 FP32 lanes a unit
+    # its integer lanes leave 1.4 times as much of the issue rate to the 64 FP32 lanes of a
+    # multiprocessor
     ceiling = 1.4 * profile().traffic["pointwise"].issue * 19.5e12
     assert rates[256] == pytest.approx(ceiling, rel=0.02) and rates[256] < 19.5e12
     values = list(rates.values())
@@ -190,15 +193,16 @@ def test_bert_has_99_8_percent_of_its_flops_in_tensor_contractions() -> None:
     contractions = flops["gemm"] + flops["attention"]
     assert contractions / flops.total() == pytest.approx(0.998, abs=0.003)
     assert 1 - contractions / flops.total() > 0.0005
-    # the products by hand: 3 passes, 2·m·n·k; a layer has 4 of 1024 by 1024 and 2 of 4096 by 1024;
-    # the heads 1024·1024 and the vocabulary; 8·512 tokens
+    # matrix products: 3 passes of 2·m·n·k; a layer has 4 of 1024 by 1024 and 2 of 4096 by 1024; the
+    # head has 1024·1024 and the vocabulary; 8·512 tokens
     layers = 24 * (4 * 1024 * 1024 + 2 * 1024 * 4096)
     heads = 1024 * 1024 + 1024 * 30522
     assert flops["gemm"] == pytest.approx(3 * 2 * 8 * 512 * (layers + heads), rel=0.001)
 
 
 def test_norms_and_pointwise_ops_reach_a_hundredth_of_a_products_flops() -> None:
-    """The essay: normalisation 250 times, pointwise 700 times slower than the products."""
+    """The essay: normalisation reaches 250 times fewer FLOP/s than the products, pointwise ops 700
+    times fewer."""
     prediction = predict_trace(traced("bert-large", 8, 512, "training", "float16"), gpu="v100")
     flops: Counter[str] = Counter()
     taken: Counter[str] = Counter()
@@ -229,7 +233,7 @@ def test_a_tiny_mlp_is_overhead_bound(gpu: str) -> None:
 def test_a_wide_mlp_is_compute_bound(gpu: str) -> None:
     prediction = predict_trace(traced("mlp-wide", 1024, None, "inference", "bfloat16"), gpu=gpu)
     assert prediction.regime == "compute" and prediction.shares["compute"] > 0.8
-    # most of the card's peak, and not more
+    # most of the card's peak, but not more than the peak
     peak = find_gpu(gpu).tensor_flops_per_s["bf16"]
     assert 0.5 * peak < prediction.flops / prediction.period_s < peak
 

@@ -35,7 +35,7 @@ def step(base: int, batch: int, card: str) -> Prediction:
 
 
 def work(p: Prediction) -> tuple[float, float, float]:
-    """FLOPs and bytes of all kernels, and bytes at the memory's peak."""
+    """FLOPs and bytes of all kernels, and the bytes at the memory's peak."""
     launched = np.bincount(p.columns.work_of, minlength=len(p.works)).tolist()
     flops = sum(n * w.flops for n, w in zip(launched, p.works, strict=True))
     written = sum(n * w.bytes for n, w in zip(launched, p.works, strict=True))

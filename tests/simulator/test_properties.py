@@ -27,9 +27,8 @@ BASES = [
     small_scenario("mlp-tiny", dtype="bf16", sizes=dict(depth=4), mode="cuda_graph"),
 ]
 MANY = int(os.environ.get("PROPERTY_EXAMPLES", "2000"))
-"""Number of examples of 1 ms each: steps of few kernels, traced once. `run.py test --all` sets
-50,000.
-"""
+"""Number of examples, which take 1 ms each: steps of few kernels, traced once. `run.py test --all`
+sets 50,000."""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 
 
@@ -74,7 +73,8 @@ def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[
 @settings(max_examples=MANY, deadline=None)
 def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any, b: Any):
     if a[0] == b[0] or {a[0], b[0]} & {"remove"}:
-        return  # a what-if and itself are not independent; an op may exist in one order only
+        # a what-if is not independent of itself; some ops exist in one of the two orders only
+        return
     one, other = apply(apply(base, *a), *b), apply(apply(base, *b), *a)
     first, second = resolve(one), resolve(other)
     assert first.edits == second.edits
@@ -83,12 +83,12 @@ def test_the_order_of_independent_whatifs_does_not_matter(base: Scenario, a: Any
 
 
 STEPS = MANY // 32
-"""Factors between 1 and 2 with which a faster card is compared; each is predicted once."""
+"""Factors between 1 and 2 that make a card faster for the comparison; each is predicted once."""
 
 
 @cache
 def period_s(base: int, name: str, step: int) -> float:
-    """The period of one of `BASES` on a card with one figure 1 + step / STEPS times as large."""
+    """The period of one of `BASES` on a card with one figure multiplied by 1 + step / STEPS."""
     return predict(apply(BASES[base], name, {"times": 1 + step / STEPS})).period_s
 
 
@@ -128,7 +128,7 @@ def test_shares_sum_to_one_and_the_interval_holds_the_point(base: Scenario, chos
     try:
         p = predict(scenario)
     except InputError as error:
-        assert "remove" in str(error) or "utilisation" in str(error)  # no such kernel any more
+        assert "remove" in str(error) or "utilisation" in str(error)  # the kernel no longer exists
         return
     assert sum(p.shares.values()) == pytest.approx(1.0)
     low, high = p.interval_s

@@ -58,7 +58,7 @@ class ClusterChoice:
 
     def of_gpu(self, gpu: str) -> ClusterChoice:
         """The choice on one node with the same number of GPUs of another kind. Raises InputError
-        for a cluster of several nodes, because its network belongs to its GPUs."""
+        for a cluster of several nodes, because its network is specific to its GPUs."""
         machine = self.machine
         if gpu == machine.gpu.id:
             return self

@@ -74,7 +74,7 @@ def tornado_drawing(scene: TornadoScene, width: float, height: float, metrics: M
     if limit is not None and limit >= low:
         x = across.at(limit / unit)
         items.append(Line(((x, plot.top - 2), (x, plot.bottom)), "danger", 1.6))
-        grounds = [_ground(text, metrics) for text in values]  # a value may lie on the line
+        grounds = [_ground(text, metrics) for text in values]  # the limit's line may cross a value
         items += [Rectangle(box, "bg1") for box in grounds if box.left < x < box.right]
         wide = metrics.width(words, LABEL_PX, 600) / 2
         words = f"limit {short(limit / unit)}"

@@ -105,7 +105,7 @@ class ClusterProcess:
             ) from None
 
     def end_question(self, question: AnyQuestion) -> None:
-        """End the process if this is its last question; another may be a lesson's, for example."""
+        """End the process unless another question, such as a lesson's, has replaced this one."""
         if self._question is question:
             self.end()
 

@@ -29,8 +29,8 @@ _CALM_TICKS = 3
 """Number of idle ticks before such a collection, which takes about 10 ms: by then the user is not
 dragging a slider."""
 _IDLE_TICKS, _DEEP_S = 150, 600.0
-"""Number of idle ticks, while another program has the focus, before a search of all objects, which
-may take 800 ms, and the shortest time between two such searches."""
+"""Number of idle ticks before a search of all objects, and the shortest time between two such
+searches. A search may take 800 ms, so it starts only while another program has the focus."""
 _MOST_OBJECTS = 50_000
 """Maximum number of objects to search while the user may act; 90,000 take 60 ms or more."""
 _PATIENCE_S = 2.0

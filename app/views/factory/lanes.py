@@ -23,7 +23,7 @@ _LEVELS = 8
 
 @dataclass(frozen=True)
 class Lane:
-    """Begin and end of each piece of work, sorted by time; `waits` labels the waiting time."""
+    """The start and end of each piece of work, sorted by time; `waits` labels the waiting time."""
 
     name: str
     busy: float

@@ -56,7 +56,7 @@ class Lessons(View):
         self.outcomes: dict[str, Outcome] = {}
         self.refused: dict[str, str] = {}
         self.reached: dict[str, str] = {}
-        """The figures that reached the tasks, by the name of the lesson."""
+        """The figures with which the tasks were reached, by the name of the lesson."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

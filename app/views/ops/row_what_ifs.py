@@ -36,7 +36,7 @@ class RowWhatIfs:
         self.forget()
 
     def forget(self) -> None:
-        """Clear cached changes, as the groups have changed."""
+        """Clear the cached changes because the groups have changed."""
         self._changes.clear()
 
     def offered(self, key: str, at: QPointF) -> Offer:
@@ -71,7 +71,7 @@ class RowWhatIfs:
         return [Entry(head), *part_entries(changes, self.view.scenario_requested.emit)]
 
     def leave(self) -> None:
-        """The card left the table."""
+        """Forget the row when the card leaves the table."""
         self._hover(None)
 
     def _hover(self, group: int | None) -> None:

@@ -1,4 +1,5 @@
-"""Calls that a CUDA graph can or cannot capture: some read data on the host, some only seem to."""
+"""Calls that a CUDA graph can or cannot capture: some read data on the host, others only appear
+to."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ CALLS: dict[str, tuple[Run, tuple[int, ...], tuple[int, ...], str, SDPBackend | 
     "linear/bias/three": (biased, (4, 16, 64), (64, 64), "bf16", None),
     "conv3x3/fp32": (convolutions, (2, 16, 8, 8), (16, 16, 3, 3), "fp32", None),
 }  # fmt: skip
-"""The chain, the shapes of its input and of each weight, the dtype, and the attention backend."""
+"""The chain, the shapes of its input and of each weight, the dtype and the attention backend."""
 
 
 class Chain(nn.Module):

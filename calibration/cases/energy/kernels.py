@@ -1,5 +1,6 @@
-"""The kernels of the energy measurement: each function prepares random operands and returns the
-call of one iteration, or returns such a function `make(device, shrink)` of `cases.energy`."""
+"""The kernels of the energy measurement. Each function prepares random operands and returns the
+call of one iteration, or returns a function `make(device, shrink)` that does so, as `cases.energy`
+expects."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def _heads(x: Tensor) -> Tensor:
 
 
 def _discard(op: Callable[..., Any], m: OneOp, x: Tensor) -> Tensor:
-    """Discard the op's result; the next op works on the same tensor."""
+    """Discard the op's result, so that the next op works on the same tensor."""
     op(m, x)
     return x
 

@@ -70,7 +70,7 @@ def network(name: str, masked: bool, device: str) -> tuple[str, Any, Callable[[]
 
         def decode() -> object:
             output = module(**inputs, past_key_values=past, use_cache=True)
-            past.crop(-1)  # the setting is restored
+            past.crop(-1)  # remove the new token, so that each step starts from the same cache
             return output
 
         return "bf16", module, decode

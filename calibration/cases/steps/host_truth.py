@@ -121,5 +121,4 @@ COMPILED: tuple[Case, ...] = tuple(
     )
 )
 CASES = (*PACKAGED_CASES, *CATALOGUE, *MICRO_CASES)
-"""Eager steps. If there is no time for all of them, they are taken in turn from the three
-groups."""
+"""Eager steps, taken in turn from the three groups in case there is no time for all of them."""

@@ -28,10 +28,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Suite:
-    """Sizes of the network that override the catalogue's, points, and a server: its slots, tokens
-    per slot and per iteration, and the batches and mean contexts of its CUDA graphs. Also the
-    number of requests that arrive at once, the seconds of arrivals, and the batch that is served
-    alone (sequences, prompt, answer)."""
+    """The sizes of the network that override the catalogue's, the points to time, and the server:
+    its slots, its tokens per slot and per iteration, and the batches and mean contexts of its CUDA
+    graphs. Also the number of requests that arrive at once, the seconds of arrivals, and the batch
+    that is served alone (sequences, prompt, answer)."""
 
     points: tuple[Point, ...]
     slots: int = 64

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _SPIN = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
-"""Runs only while nothing else wants the processor."""
+"""Runs only when nothing else needs the processor."""
 
 
 @contextmanager

@@ -28,8 +28,8 @@ THROTTLES = {
     0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost", 0x20: "sw_thermal_slowdown",
     0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
 }  # fmt: skip
-"""NVML's reasons for a clock below the highest, nvmlClocksEventReason*; idle (1) and a clock that
-the user set (2, 0x100) are not throttling."""
+"""NVML's reasons for a clock below the highest, nvmlClocksEventReason*. Idle (1) and a clock that
+the user set (2, 0x100) do not count as throttling."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Watch:
             self._nvml = None
 
     def _say(self, text: str, about: str = "") -> None:
-        """Warn, once for each text or subject."""
+        """Warn once for each text or subject."""
         if (about or text) not in self._warned:
             self._warned.add(about or text)
             print(f"warning: {text}", file=sys.stderr, flush=True)

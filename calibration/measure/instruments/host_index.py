@@ -32,8 +32,8 @@ CASE_S = 0.25
 
 
 def _cases(device: Literal["cuda", "cpu"]) -> dict[str, Case]:
-    """Cases by the name under which they are stored: on the GPU as in the recordings, on the CPU
-    with a mark."""
+    """Cases by the name under which they are stored: GPU cases as in the recordings, CPU cases with
+    a prefix."""
     names = ON_GPU if device == "cuda" else ON_CPU
     cases = [Case(name, "fp32", "inference", 4) for name in names]
     return {case.name + ("" if device == "cuda" else ON_CPU_MARK): case for case in cases}

@@ -38,7 +38,8 @@ def kernels_of(events: Sequence[dict[str, Any]], points: int) -> list[list[Kerne
     ranges.sort()
     starts = [start for start, _, _ in ranges]
     runs: dict[tuple[int, str, int], list[tuple[str, float]]] = {key: [] for _, _, key in ranges}
-    # in order of their launch, since streams start kernels in any order; a graph has one launch
+    # in the order of their launch, because streams start kernels in any order; a graph has one
+    # launch
     timed = [(launched_at.get(k["args"].get("correlation", -1), float("-inf")), k) for k in kernels]
     for at, kernel in sorted(timed, key=lambda pair: (pair[0], pair[1]["ts"])):
         place = bisect_right(starts, at) - 1

@@ -121,7 +121,7 @@ def _graph(call: Call) -> tuple[torch.cuda.CUDAGraph, int] | None:
     one_s = _elapsed_s(graph.replay, 2) / copies
     needed = int(np.clip(_RUN_S / one_s, 1, _MOST_COPIES))
     if needed > 2 * copies and (repeated := _captured(call, needed)):
-        return repeated, needed  # the host slowed the run of the first estimate
+        return repeated, needed  # the host slowed down the run from which the first estimate came
     return graph, copies
 
 
@@ -243,7 +243,7 @@ def profiled(calls: Sequence[Call], runs: Sequence[int], path: Path) -> None:
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         for point, (call, times) in enumerate(zip(calls, runs, strict=True)):
-            for _ in range(times):  # one pass loads only a part of the operands into L2
+            for _ in range(times):  # a single pass loads only a part of the operands into L2
                 call()
             for run in range(times):
                 with record_function(f"point{point}.warm{run}"):

@@ -143,7 +143,7 @@ def _loss(out: torch.Tensor, _: Any) -> torch.Tensor:
 
 def pipelined(case: Case, rank: int, ranks: int, microbatches: int) -> Call:
     """A 1F1B step of only the network's blocks, cut into one stage per rank."""
-    # only for pipelines: a build of torch may lack them
+    # needed only for pipelines, and some builds of torch lack them
     from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
     stage, whole = _stage(case, rank, ranks)

@@ -114,8 +114,8 @@ class LlamaServer:
         self.ids[:batch].tolist()
 
     def mixed(self, batch: int, context: int, chunks: list[Chunk]) -> Tensor:
-        """Decodes and pieces of prompts as one forward pass, with separate attention: logits [1,
-        tokens that end a text, vocab]."""
+        """Decodes and prompt chunks in one forward pass, with separate attention: logits [1, tokens
+        that end a text, vocab]."""
         module = self.module
         rows = batch + sum(chunk.tokens for chunk in chunks)
         ends = torch.tensor(_ends(batch, chunks)).to(self.device)
@@ -164,7 +164,8 @@ def _ends(batch: int, chunks: list[Chunk]) -> list[int]:
 
 
 def _decoded(q: Tensor, k: Tensor, v: Tensor, batch: int, keys: Tensor, values: Tensor) -> Tensor:
-    """The first `batch` of q, k, v [1, heads, rows, d], each a sequence: [1, batch, width]."""
+    """The first `batch` rows of q, k, v [1, heads, rows, d], one sequence each: [1, batch,
+    width]."""
     one, key, value = (each[0, :, :batch].transpose(0, 1).unsqueeze(2) for each in (q, k, v))
     keys[:, :, -1:].copy_(key)
     values[:, :, -1:].copy_(value)
@@ -175,7 +176,7 @@ def _decoded(q: Tensor, k: Tensor, v: Tensor, batch: int, keys: Tensor, values: 
 def _prefilled(
     q: Tensor, k: Tensor, v: Tensor, chunk: Chunk, keys: Tensor, values: Tensor, to: int
 ) -> Tensor:
-    """A piece of a prompt, which attends to the cached tokens before it: [1, tokens, width]."""
+    """A chunk of a prompt, which attends to the cached tokens before it: [1, tokens, width]."""
     keys[:, :, chunk.cached : to].copy_(k)
     values[:, :, chunk.cached : to].copy_(v)
     if chunk.cached:

@@ -1,4 +1,5 @@
-"""Tensors without an input: constants, ranges, random numbers, and dropout's masks."""
+"""Tensors that are made without an input: constants, ranges, random numbers, and dropout's
+masks."""
 
 from __future__ import annotations
 

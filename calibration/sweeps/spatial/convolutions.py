@@ -47,7 +47,8 @@ def _layer(rng: Random, dims: int) -> Params | None:
     largest = max(batch * side**dims * inward, elements * outward) * ITEM_BYTES[kind]
     most = 1e10 if groups == inward else 1e11 if groups > 1 else 3e11 if dims == 3 else 1.5e12
     if flops > min(most, MOST_FLOPS[kind]) or largest > LARGEST_BYTES:
-        return None  # depthwise convolutions run on the vector units and are not as well tuned
+        # depthwise convolutions have a lower limit: they run on the vector units and are slower
+        return None
     return {
         "dtype": kind,
         "dims": dims,

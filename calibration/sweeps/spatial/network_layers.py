@@ -17,7 +17,7 @@ _CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
 def _layers() -> list[Params]:
-    """A pointwise, a depthwise and a grouped layer, and one of sound."""
+    """Three layers of images (pointwise, depthwise and grouped) and one of sound."""
     one = {"stride": [1, 1], "padding": [0, 0], "dilation": [1, 1], "groups": 1, "bias": False}
     three = one | {"padding": [1, 1]}
     sound = {"stride": [2], "padding": [0], "dilation": [1], "groups": 1, "bias": True}

@@ -163,8 +163,8 @@ def _state(
 
 
 def at_value(scenario: Scenario, before: ResolvedScenario, name: str, value: Value) -> State:
-    """A scenario at a value of an axis. Raises InputError if it has no such axis, or the value is
-    out of bounds."""
+    """A scenario at a value of an axis. Raises InputError if the scenario has no such axis, or the
+    value is out of bounds."""
     for step in _whatifs(scenario, name, value):
         if isinstance(step, InputError):
             raise step

@@ -16,9 +16,9 @@ from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
 DRAWN = 33
-"""Issue slots of dropout's random number per score, which overlap with nothing else. Best fits: 33
-and 34 to cuDNN's forward kernels (8 × 12 heads of length 128, 4 × 12 of 512), 33 and 30 to two
-held-out ones (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 to the backward kernels."""
+"""Issue slots of dropout's random number per score, which overlap with nothing else. The best fits
+are 33 and 34 for cuDNN's forward kernels (8 × 12 heads of length 128, 4 × 12 of 512), 33 and 30 for
+two held-out ones (8 × 12 of 1,024, 32 × 12 of 256), and 24 to 29 for the backward kernels."""
 
 
 class _Shape(NamedTuple):

@@ -45,8 +45,8 @@ def _needs_copy(matrix: Tensor) -> bool:
 
 
 def line_alignment(matrix: Tensor) -> int:
-    """The largest power of two, up to 16 bytes, that divides the stride between lines: the widest
-    possible load instruction."""
+    """The largest power of two, up to 16 bytes, that divides the stride between lines, which are
+    the contiguous rows or columns of a matrix: the widest possible load instruction."""
     pairs = list(zip(matrix.shape[-2:], matrix.stride[-2:], strict=True))
     steps = [step for size, step in pairs if size > 1 and step > 1]
     line_bytes = (min(steps) if steps else matrix.shape[-1]) * matrix.itemsize
@@ -64,8 +64,8 @@ def _alignment(a: Tensor, b: Tensor, out: Tensor) -> int:
 
 def by_dot_products(work: Work) -> bool:
     """Whether cuBLAS uses a matrix-vector kernel: m or n is 1, and no tensor-core kernel of the
-    dtype can load the lines and pad the side. In 16 bits this requires lines of multiples of 16
-    bytes, as was true of 626 of 641 such products on an H200. An outer product (k is 1) needs no
+    dtype can load the lines. In 16 bits such a kernel needs lines of multiples of 16 bytes; this
+    rule is right for 626 of 641 such products on an H200. An outer product (k is 1) needs no
     sum."""
     d = work.dims
     if d["m"] > 1 and d["n"] > 1:
@@ -77,9 +77,9 @@ def by_dot_products(work: Work) -> bool:
 
 @curve_rule("gemm")
 def product_curve(work: Work) -> str:
-    """Name of the curve. cuBLAS has separate kernels for each width of numbers and, in 16 bits, for
-    lines that bulk loads (multiples of 16 bytes) or asynchronous copies (multiples of 4 bytes)
-    cannot fetch."""
+    """Name of the curve. cuBLAS has separate kernels for each size of numbers and, in 16 bits, for
+    lines (`line_alignment`) that bulk loads (multiples of 16 bytes) or asynchronous copies
+    (multiples of 4 bytes) cannot fetch."""
     if by_dot_products(work):
         return "gemv"
     if work.engine == "vector":

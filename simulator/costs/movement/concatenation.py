@@ -26,8 +26,8 @@ _SECTOR_BYTES, _LINE_BYTES = 32, 128
 """Bytes of the smallest part of a line that L2 delivers, and of the line."""
 _WARP = 32
 _SECTOR = 250
-"""Instructions that issue while a unit loads a sector. On an H200, the columns of transposed
-matrices, read as rows, take 2.4 clocks per element and unit."""
+"""Instructions that issue while a multiprocessor loads a sector. On an H200, the columns of
+transposed matrices, read as rows, take 2.4 clocks per element and multiprocessor."""
 _FRAME, _DIVISION = 17, 18
 """Instructions per element without divisions, and per division by a variable. Four-dimensional
 images take 71 slots per element on an H200."""

@@ -47,7 +47,8 @@ def gru_cell_backward(op: Signature) -> tuple[Work, ...]:
 def _cell(
     op: Signature, states: int, flops: int, *, specials: int, outputs: int | None = None
 ) -> Work:
-    """`flops` per state; `specials` of them are exponentials of about 10 instructions each."""
+    """`flops` per state; `specials` of them are exponentials, which take about 10 instructions
+    each."""
     written = sum(t.nbytes for t in op.outputs[:outputs])
     return pointwise(
         states,

@@ -32,8 +32,8 @@ per element in softmax and 39 in log-softmax, rows of 192 take 63 and 48 slots. 
 1,024 elements a write takes 1.5 times as long (78 slots for 1,902 elements), because their lanes
 hold so many registers that few other warps can run."""
 _WAITS = 66
-"""Slots from one division of a lane to its next: divisions are serial, and each checks its
-operands. A row of 1,211 takes 5.5 µs in softmax and 3.0 µs in log-softmax."""
+"""Issue slots between two divisions of a lane, which run one after the other because each checks
+its operands. A row of 1,211 takes 5.5 µs in softmax and 3.0 µs in log-softmax."""
 _ZERO = 30
 """Additional instructions of a warp if it divides 0, as under a mask: such a division takes the
 path of denormal numbers. On an H200 128 × 512 rows of 512 take 73 µs with one half masked and 52 µs

@@ -157,7 +157,7 @@ def _flops(op: Signature) -> int:
 
 
 def _dims(op: Signature, direction: str) -> dict[str, Any]:
-    """Coordinates of the equivalent convolution that is not transposed."""
+    """Coordinates of the equivalent convolution without transposition."""
     x, weight, result, groups = _input(op), op["weight"], _result(op), _groups(op)
     before, after = (result, x) if _transposed(op) else (x, result)
     spatial = len(x.shape) - 2

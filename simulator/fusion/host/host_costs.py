@@ -70,7 +70,7 @@ def _kind_s(name: str, costs: HostCosts) -> float:
 
 
 def _cold(trace: Trace) -> Floats:
-    """Coldness of the wrapper's code for each op [ops]; each generated kernel has separate code."""
+    """How cold the wrapper's code is for each op [ops]; each generated kernel has separate code."""
     signatures, rows = trace.signatures
     kinds = [
         f"{index}" if signature.name.startswith("fused.") else signature.name

@@ -19,7 +19,7 @@ def functional(trace: Trace, parts_only: bool = False) -> Trace:
     """The trace in which an out-of-place loop replaces each in-place loop that overwrites an
     activation or a part of it; later ops read its result. With `parts_only`, a trace is unchanged
     if no loop overwrites a part: versions of whole values need no new storages."""
-    stands: dict[int, int] = {}  # for each storage, the new storage of its contents
+    stands: dict[int, int] = {}  # for each storage, the new storage that now holds its contents
     fresh: list[tuple[int, int]] = []  # the old storage, and the op that writes the new one
     plain: dict[tuple[int, Tensor], Signature | None] = {}
     whole: dict[int, Tensor] = {}

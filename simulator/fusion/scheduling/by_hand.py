@@ -24,7 +24,7 @@ IN_L1 = 64 * 1024
 
 
 def programs(elements: int, rows: int, cols: int) -> tuple[int, int]:
-    """Number of programs, and of their lanes (more than `elements` if rows are padded)."""
+    """The number of programs, and of their lanes (more than `elements` if rows are padded)."""
     if not rows:
         count = -(-elements // _ALONE)
         return count, count * _ALONE

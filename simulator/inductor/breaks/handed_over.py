@@ -63,8 +63,8 @@ def _shared(trace: Trace, within: Sequence[int]) -> dict[tuple[_Use, str, int], 
 
 
 def _uses(schedule: Schedule) -> list[tuple[int, _Use]]:
-    """Buffers with their first use. Of the written ones, those that no launch reads come first, the
-    latest before the earliest: these are the outputs of the graph."""
+    """Buffers with their first use. Among the written ones, those that no launch reads come first,
+    the latest before the earliest: these are the outputs of the graph."""
     first: dict[int, tuple[int, _Use]] = {}
     for place, launch in enumerate(schedule.launches):
         read = {b for b, _ in launch.reads}

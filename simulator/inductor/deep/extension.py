@@ -21,8 +21,8 @@ _NUMBERS = ("operands", "origins")  # fields that hold numbers of buffers and of
 
 
 def extend(short: Schedule, deep: Schedule, times: int) -> Schedule | None:
-    """The schedule with `times` periods more than `deep`, which has one more than `short`; None if
-    they differ in anything but a period."""
+    """The schedule with `times` more periods than `deep`, which has one more period than `short`;
+    None if they differ in anything but a period."""
     launched = _continued(
         [_row(x, short.buffers) for x in short.launches],
         [_row(x, deep.buffers) for x in deep.launches],
@@ -130,7 +130,7 @@ def _launch(
 
 
 def _leaves(value: Any, counted: bool, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, bool]]:
-    """Every leaf of plain data, and whether it is a count; lengths and keys are leaves too."""
+    """Every leaf of plain data, and whether it is a count; lengths and keys count as leaves too."""
     if isinstance(value, dict | list | tuple):
         items = list(_items(value))
         yield tuple(key for key, _ in items), False

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 WARM_UP = 0.1
-"""The share of the samples that percentiles leave out."""
+"""The share of the samples, at the beginning, that percentiles leave out."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from simulator.planning.wording import above
 
 Floats = NDArray[np.float64]
 
-WARM_UP = 0.1  # share of the requests that percentiles leave out
+WARM_UP = 0.1  # share of the requests, at the beginning, that percentiles leave out
 _DRAWN = 4000  # requests from which the lengths of static batches are taken
 _TAIL = NormalDist().inv_cdf(0.9)
 

@@ -125,7 +125,7 @@ def serve(load: Requests, step: StepTime, rules: Rules) -> Served:
     partial: deque[list[int]] = deque()  # [request, tokens left of its prompt, tokens cached]
     ends: list[tuple[int, int]] = []  # iteration of the last token, request
     entered: dict[int, tuple[int, int]] = {}  # decodes: first iteration, cache then
-    used = reserved = 0  # tokens of cache in use, and reserved
+    used = reserved = 0  # tokens of cache that are in use, and that are reserved
     gaps: list[float] = []
     decoded: list[int] = []
     clock = busy = cached_area = waiting_area = 0.0

@@ -97,7 +97,7 @@ def _loops(
     trace: Trace, listed: Sequence[int], change: Rewriting
 ) -> tuple[list[_Loop], list[_Loop]]:
     """One loop for each weight, and one for each step counter."""
-    loops: dict[int, _Loop] = {}  # the loop of each storage that it touches
+    loops: dict[int, _Loop] = {}  # by storage, the loop that touches it
     counters: list[_Loop] = []
     inside: set[int] = set()
     for index in listed:

@@ -17,7 +17,7 @@ from simulator.whatif.edits.linears import Product, linears, only_for
 from simulator.whatif.edits.rewriting import Rewriting, Shared, call, dense
 
 PAIR, SCALE = "float4_e2m1fn_x2", "float8_e4m3fn"
-_TWO = "int32"  # bytes of two 16-bit activations, which become one pair
+_TWO = "int32"  # this dtype has the bytes of two 16-bit activations, which become one pair
 GROUP = 16
 """Values that share a scale."""
 _ALIGNED = 32  # values in 16 bytes, which the last dimension of an operand fills

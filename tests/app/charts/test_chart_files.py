@@ -111,7 +111,7 @@ def test_accuracy_is_drawn_from_outcomes() -> None:
     marks = [i for i in page.items if isinstance(i, Marker)]
     assert [m.regime for m in marks] == ["overhead"] * 4 + ["compute", "memory"]
     equal = next(i for i in page.items if isinstance(i, Line) and i.width == 2.4)
-    (x0, y0), (x1, y1) = equal.points  # predicted as measured
+    (x0, y0), (x1, y1) = equal.points  # the diagonal, where predicted equals measured
     for mark in marks[:3]:
         # predicted 10% too long: above the diagonal
         assert mark.y < y0 + (y1 - y0) * (mark.x - x0) / (x1 - x0)

@@ -70,7 +70,7 @@ def test_the_bar_says_regime_shares_and_figures():
         "Compute-bound", "65% compute", "17% communication", "13% memory", "5% overhead",
         "Time per step", "100", "ms", "90 to 120", "Throughput", "320", "samples/s",
         "41,000 tokens/s", "Share of ideal", "90%", "", "of 4 × one replica", "Memory per rank",
-        # 32e9 / 2^30 = 29.8, in the same unit as on the other pages
+        # 32e9 / 2^30 = 29.8 GiB, the unit of the other pages
         "29.8", "GiB", "fits, 37% of 80.0 GiB", "Exposed communication", "15.0", "ms",
         "of 20.0 ms in all",
     ]  # fmt: skip

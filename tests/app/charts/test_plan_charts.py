@@ -58,7 +58,7 @@ def test_cost_against_speed():
     scene = front_scene(read(SERVE), ROWS[:4])
     assert scene.time_title == "99% of tokens arrive within (ms)"
     assert scene.cost_title == "USD per million tokens"
-    # 3.6 USD an hour for 1,000 tokens a second: 1 USD a million
+    # 3.6 USD an hour for 1,000 tokens a second are 1 USD per million tokens
     assert [p.cost for p in scene.points] == pytest.approx([1.0, 2.0, 7.3 / 3.6, 0.5])
     assert scene.frontier == ((20.0, pytest.approx(2.0)), (30.0, pytest.approx(1.0)))
     assert scene.budget == pytest.approx(5.0) and scene.limit == 50
@@ -132,7 +132,7 @@ def test_the_tornado_crosses_the_limit():
                  "1 other moves it by less than 0.2%", "time per token at 99%, ms"):  # fmt: skip
         assert each in texts
     late = [i for i in leaves(drawing.items) if isinstance(i, Rectangle) and i.edge == "danger"]
-    assert len(late) == 1  # only the end at 12.5 requests per second
+    assert len(late) == 1  # only the interval that ends at 12.5 requests per second
     lines = [i for i in leaves(drawing.items) if isinstance(i, Line) and i.colour == "danger"]
     assert late[0].box.left == pytest.approx(lines[0].points[0][0])
     low = tornado_drawing(scene, 480, 40 + 25 + 24, TABULATED)

@@ -42,7 +42,7 @@ def test_a_narrow_table_keeps_the_main_columns():
     few = shown(every, 120)
     assert [c.head[0] for c in few] == ["USD per", "Token,"]
     assert few[1].cell(ROWS[0]) == ("30.0", "")
-    for kind in (SERVE, TRAIN, INFER):  # the cost ranks the rows, so it stays
+    for kind in (SERVE, TRAIN, INFER):  # the rows are ranked by cost, so the column of costs stays
         assert shown(columns(read(kind)), 80)[0].head[0].startswith("USD")
     assert short_name(row("x", "GeForce RTX 4060 Ti 8GB", 2, 1, 1)) == (
         "RTX 4060 Ti ×2",

@@ -57,7 +57,8 @@ def test_points_are_drawn_at_their_values_and_read_back(smooth: Frame) -> None:
     area, last = smooth.plot, (8, 4)
     assert smooth.pixel((0, 0)) == pytest.approx((area.left, area.bottom))
     assert smooth.pixel(last) == pytest.approx((area.right, area.top))
-    assert smooth.pixel((4, 2)) == pytest.approx(area.centre)  # 256 and 2: halfway by factors
+    # 256 and 2 are the middles on logarithmic axes
+    assert smooth.pixel((4, 2)) == pytest.approx(area.centre)
     for spot in ((0, 0), (3, 1), last):
         assert smooth.nearest(*smooth.pixel(spot)) == spot
     assert smooth.cell(area.left + 1, area.bottom - 1) == (0, 0)
@@ -68,7 +69,7 @@ def test_a_region_is_covered_exactly_once() -> None:
     rng = np.random.default_rng(7)
     inside = rng.random((12, 9)) < 0.4
     covered = np.zeros((12, 9), int)
-    for box in region(inside, Box(0, 0, 90, 120)):  # 10 px a cell, y upwards
+    for box in region(inside, Box(0, 0, 90, 120)):  # 10 px per cell, with y upwards
         rows = slice(int(12 - box.bottom / 10), int(12 - box.top / 10))
         covered[rows, int(box.left / 10) : int(box.right / 10)] += 1
     assert (covered == inside).all()

@@ -22,7 +22,8 @@ def test_advice_equals_the_what_if(run: Run) -> None:
     assert "Does not apply" in text and "+cuda_graph" in text
     priced = ("advise", "mlp-tiny", "--by", "money", "--price", "4", "--price", "t4=0.4")
     cards = [a for a in document(run, *priced)["advice"] if a["whatif"].startswith("+gpu")]
-    assert {a["whatif"].split()[0] for a in cards} == {"+gpu=t4"}  # alone, and with code changes
+    # the card alone, and the card with code changes
+    assert {a["whatif"].split()[0] for a in cards} == {"+gpu=t4"}
     assert "+gpu=t4" in {a["whatif"] for a in cards}
     assert "USD per million" in table(run(*priced)) and "$" in table(run(*priced))
     assert len(csv_rows(run, "advise", "mlp-tiny")) == len(gains)

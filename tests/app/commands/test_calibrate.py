@@ -75,7 +75,8 @@ def test_a_killed_process_gives_a_shells_status(monkeypatch: pytest.MonkeyPatch)
 
         def wait(self) -> int:
             self.waits += 1
-            if self.waits < 3:  # Ctrl-C reaches both; the process reports what it saved
+            # Ctrl-C reaches both processes; the calibration then reports what it saved
+            if self.waits < 3:
                 raise KeyboardInterrupt
             return -signal.SIGKILL
 

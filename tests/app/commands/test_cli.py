@@ -70,8 +70,9 @@ def test_every_data_dependent_op_can_be_given() -> None:
     from simulator.tracing.sizes import DATA_DEPENDENT
 
     rules = {rule.__name__ for rule in DATA_DEPENDENT.values()}
-    fixed = {"equal", "index_put", "allclose", "left_aligned"}  # known from shapes, or assumed
-    fixed.add("unique_and_inverse")  # set by the option unique
+    # known from shapes, or listed as assumptions
+    fixed = {"equal", "index_put", "allclose", "left_aligned"}
+    fixed.add("unique_and_inverse")  # the option `unique` sets it
     assert set(DATA_SIZES) == rules - fixed
 
 

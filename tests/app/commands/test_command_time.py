@@ -28,7 +28,8 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("predict bert-base", 6.5),  # 4.7
     ("predict llama3-8b --train", 8.5),  # 6.4
     ("whatif bert-base +cuda_graph", 6.5),  # 4.7
-    ("advise gpt2 --train --dtype autocast", 26.0),  # 15; 52 if torch traces some of the what-ifs
+    # 15; it would be 52 if torch traced some of the what-ifs
+    ("advise gpt2 --train --dtype autocast", 26.0),
 ])  # fmt: skip
 def test_a_command_takes_a_few_times_as_long_as_an_import(
     command: str, most: float, bytecode: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -24,11 +24,11 @@ def test_a_group_becomes_a_file(run: Run, tmp_path: Path) -> None:
     text = target.read_text()
     compile(text, "gelu.py", "exec")
     assert text.startswith('"""gelu in one kernel: gpt2, batch 2, seq 32, bf16, inference on H200')
-    # rows of 3072: 2·32 of the step, 3·13 and 2·37 of irregular cases
+    # rows of 3072: 2·32 in the step, 3·13 and 2·37 in the irregular cases
     assert '"as exported": {"n0": 64, ' in text
     assert '"batch 3, seq 13": {"n0": 39, ' in text and '"batch 2, seq 37": {"n0": 74, ' in text
     assert "gelu = aten.gelu.default(self=x, approximate='tanh')" in text
-    assert "MOVED_BYTES = 786432 " in text  # 2·32·3072 of 2 bytes, in and out
+    assert "MOVED_BYTES = 786432 " in text  # 2·32·3072 numbers of 2 bytes, read and written
 
 
 def test_a_file_is_written_over_only_by_force(run: Run, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_code_of_the_modules_is_named(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "nets.py"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     shown = run("predict", f"{path}:Net", "--mode", "compiled", "--explain-fusion")
-    # the kernel begins in Twice, in a Sequential, which is torch's own code
+    # the kernel begins in Twice, within a Sequential, whose code belongs to torch
     assert "Their code: twice.* at nets.py, line 5." in shown.stdout
     assert "not fused" not in shown.stdout  # no op is left unfused
 

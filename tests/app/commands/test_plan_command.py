@@ -46,8 +46,8 @@ def test_the_verdict_and_the_table_are_printed(spec: Path):
 
 
 def test_the_table_shows_the_batch(spec: Path):
-    """The mean batch and the largest batch. Without a batch in the spec, the largest one is that
-    with the most samples per second within the limit."""
+    """The mean batch and the largest batch. If the spec gives no batch, the largest one is the
+    batch with the most samples per second within the limit."""
     wide = CliRunner().invoke(app, ["plan", str(spec)], env={"COLUMNS": "160"})
     lines = wide.stdout.splitlines()
     head = next(at for at, line in enumerate(lines) if line.startswith("configuration"))
@@ -166,7 +166,7 @@ requests = 100
 
 
 def test_a_load_that_nothing_carries_ends_with_status_2(spec: Path, tmp_path: Path):
-    """One message names the limit, by how much it is missed, and the nearest candidate; all
+    """One message states the limit, by how much it is missed, and the nearest candidate; all
     candidates are on standard output and in the files."""
     spec.write_text(SPEC.replace('"500 ms"', '"1 ms"').replace('"100/s"', '"10/s"'))
     written = tmp_path / "plan.json"

@@ -73,7 +73,8 @@ def test_a_design_comes_from_a_file(run: Run, into: Path, tmp_path: Path):
 
 
 def test_an_axis_named_as_a_figure_has_its_own_column(run: Run, into: Path):
-    """`memory` is both a regime's share of the step and a what-if on the card's capacity."""
+    """`memory` is both a regime's share of the step and a what-if that changes the card's
+    capacity."""
     result = run(
         "sweep", "mlp-tiny", "--over", "memory=0.5,2", "--into", into, "--workers", 1, "--csv", "-"
     )
@@ -149,7 +150,7 @@ def test_an_unknown_axis_is_refused_with_the_known_ones(run: Run):
     names = axes.split(", ")
     assert names == sorted(names)
     assert {"batch", "fp8", "gpu", "host_speed", "precision", "weights"} <= {*names}
-    assert "cuda_graph" not in names  # it has no value to vary
+    assert "cuda_graph" not in names  # it has no value that could vary
 
 
 def test_files_that_are_not_designs(run: Run, into: Path, tmp_path: Path):

@@ -1,5 +1,5 @@
-"""Networks whose code reads the clock, random numbers or data files are not cached, and are
-reported; a changed cache file is not trusted."""
+"""Networks whose code reads the clock, random numbers or data files are not cached, and a note
+reports this; a changed cache file is not trusted."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def test_the_table_agrees_with_the_document(run: Run) -> None:
     assert f"{seconds(written['before']['period_s'])} → " in " ".join(text.split())
     listed = csv_rows(run, *WHATIF)
     assert [float(r["change_s"]) for r in listed] == [s["change_s"] for s in written["steps"]]
-    assert listed[0]["change"] == "'+cuda_graph"  # no spreadsheet reads it as a formula
+    # the apostrophe keeps spreadsheets from reading it as a formula
+    assert listed[0]["change"] == "'+cuda_graph"
 
 
 def test_a_change_without_effect_is_reported(run: Run) -> None:
@@ -93,7 +94,7 @@ def test_a_sweep_of_numbers(run: Run) -> None:
     for row in parsed["variants"]["baseline"]:
         same = answer(Scenario("mlp-tiny", batch=row["batch"]))
         assert row["regime"] == same.regime
-        # the sums of arrays may round differently
+        # sums over arrays may be rounded differently
         assert row["period_s"] == pytest.approx(same.period_s, rel=1e-12)
         assert row["compute"] + row["memory"] + row["overhead"] == pytest.approx(1)
     text = " ".join(table(run(*arguments)).split())

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 
 def typed(at: QWidget, text: str) -> None:
-    """Type a text in place of that of a field, and press Enter."""
+    """Replace the text of a field by typing, and press Enter."""
     at.setFocus()
     QTest.keyClick(at, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(at, Qt.Key.Key_Backspace)

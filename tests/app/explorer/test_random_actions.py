@@ -131,7 +131,7 @@ def test_random_users() -> None:
 def test_no_action_fails_and_all_can_be_undone(
     window: Window, faults: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for seed in SEEDS:  # the second user begins where the first one undid everything
+    for seed in SEEDS:  # the second user begins after the first one has undone everything
         user = User(window, seed, tmp_path, monkeypatch)
         act(window, user, faults, 150)
         undone(window, faults)

@@ -61,14 +61,14 @@ def launch(**changes: Any) -> LaunchGroup:
 def test_intensity_has_its_numbers_put_in(answer: Answer) -> None:
     h200 = answer.prediction
     assert h200.gpu.bandwidth_bytes_per_s == 4800e9
-    # 3.1e9 / (12 · 1048576) = 246.4; 989.4e12 / 4800e9 = 206.1
+    # 3.1e9 / (12 · 1048576) = 246.4; the ridge is 989.4e12 / 4800e9 = 206.1
     assert intensity(launch(), h200).sum == "3.10 GFLOP / 12.0 MiB = 246 FLOP/byte"
     assert intensity(launch(), h200).means == (
         "Ridge = peak / bandwidth = 989 TFLOP/s / 4.80 TB/s = 206 FLOP/byte: "
         "at best, arithmetic is the limit."
     )
     assert "at best, memory is the limit" in intensity(launch(flops=10**9), h200).means
-    # left of the ridge, yet compute-bound: the card and the formula say why
+    # left of the ridge, but compute-bound: the card and the formula state the reason
     erf = launch(flops=10**9, engine="vector", roof="DRAM")
     assert limit(erf) == "by instructions: special functions take several"
     assert intensity(erf, h200).means.endswith(f"Predicted: compute-bound, {limit(erf)}.")

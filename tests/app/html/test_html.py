@@ -102,7 +102,8 @@ def test_names_are_data(tiny_prediction: Prediction, tiny: Subject) -> None:
 
 def test_a_step_that_does_not_fit_says_so() -> None:
     scenario = Scenario("mlp-tiny", batch=2**29)
-    traced = subject(scenario)  # the input, a layer's input, product and relu: 4 · 2²⁹ · 128 · 4 B
+    # memory at the peak: the input, a layer's input, the product and the ReLU: 4 · 2²⁹ · 128 · 4 B
+    traced = subject(scenario)
     page = as_html(predict(scenario, traced), traced, "")
     assert "It does not fit: 1.00 TiB of 141 GiB" in page
 

@@ -210,6 +210,6 @@ def test_printed_tables_fit_the_paper(page: Path, tmp_path: Path) -> None:
         shown.open(page)
         shown.call("Emulation.setEmulatedMedia", media="print")
         a4 = {"width": 717, "height": 1046, "deviceScaleFactor": 1, "mobile": False}
-        shown.call("Emulation.setDeviceMetricsOverride", **a4)  # 210 mm less two margins of 10 mm
+        shown.call("Emulation.setDeviceMetricsOverride", **a4)  # 210 mm minus two margins of 10 mm
         beyond = "[...document.querySelectorAll('.wide')].map(e => e.scrollWidth - e.clientWidth)"
         assert shown.value(beyond) == [0, 0]

@@ -27,7 +27,7 @@ def test_three_lessons_are_on_several_gpus():
 
 
 def test_words_are_read_off_a_step_over_several_gpus():
-    """Ranks 0 to 7 wait for 10 ms of 100 ms, ranks 8 to 15 for 12 ms: 11% on average."""
+    """Ranks 0 to 7 wait for 10 of 100 ms, ranks 8 to 15 for 12 of 100 ms: 11% on average."""
     assert FIGURES.keys() <= WORDS.keys()
     texts = {name: WORDS[name].text(WORDS[name].of(ANSWER)) for name in FIGURES}
     assert texts == {

@@ -123,7 +123,7 @@ def test_the_sweep_of_a_lesson_is_its_predictions(from_files: None):
     assert interval and interval == pytest.approx(p.interval_s, rel=1e-9)
     rows = simulated(next(x for x in PACKAGED if x.name == "03-intensity"))
     p = predicted(Scenario("multiply-adds", batch=4, mode="compiled", sizes={"n": 8}))
-    # 2 FLOPs in each of 8 multiply-adds, of 4 · 16,777,216 numbers
+    # 2 FLOPs for each of 8 multiply-adds, on 4 · 16,777,216 numbers
     assert p.flops == 2 * 8 * 4 * 16_777_216
     assert rows.at(8) == pytest.approx(p.flops / p.period_s, rel=1e-9)
 
@@ -262,4 +262,4 @@ def test_the_time_at_the_peak_is_that_of_the_written_flops():
     assert WORDS["at_peak"].of(p) == pytest.approx(28.5e9 / 989.4e12, rel=2e-3)
     assert WORDS["utilisation"].of(p) == WORDS["at_peak"].of(p) / p.period_s
     chain = predicted(Scenario("chain", gpu="h200", batch=4))
-    assert WORDS["at_peak"].of(chain) > 0.0  # it has no product
+    assert WORDS["at_peak"].of(chain) > 0.0  # the step has no product

@@ -88,7 +88,7 @@ def test_no_spreadsheet_reads_a_cell_as_a_formula(
     monkeypatch.setitem(vars(p), "kernels", [odd])
     (cells,) = csv.DictReader(io.StringIO(as_csv(p), newline=""))
     assert cells["module"] == f"'{name}"
-    assert cells["fixed_s"] == "-1.0"  # a number stays a number
+    assert cells["fixed_s"] == "-1.0"  # numbers are not changed
 
 
 def timeline(p: Prediction, subject: Subject) -> list[dict]:
@@ -128,7 +128,7 @@ def test_slices_do_not_overlap_where_nanoseconds_are_cut_off() -> None:
     for process in (chrome_trace.HOST, chrome_trace.GPU):
         ends = 0
         for e in (e for e in events if e["ph"] == "X" and e["pid"] == process):
-            begin = int(e["ts"] * 1000.0)  # a double, truncated: how Perfetto reads it
+            begin = int(e["ts"] * 1000.0)  # a double, truncated, which is how Perfetto reads it
             assert begin >= ends
             ends = begin + int(e["dur"] * 1000.0)
     assert all(int(chrome_trace._us(ns) * 1000.0) == ns for ns in range(100_000))

@@ -22,7 +22,7 @@ def test_the_table_of_differences(run: Any) -> None:
 def test_each_op_in_the_document(run: Any) -> None:
     shown = run("predict", "mlp-tiny", "--measured", TRACE, "--json", "-")
     parsed = json.loads(shown.output)
-    assert len(parsed["measured"]) == 17  # eight layers of a product and a relu, and the head
+    assert len(parsed["measured"]) == 17  # eight layers, each a product and a ReLU, and the head
     assert parsed["measured"][0]["name"] == "aten.addmm.default"
     assert sum(row["measured_s"] for row in parsed["measured"]) == pytest.approx(
         110.28e-6, rel=1e-3

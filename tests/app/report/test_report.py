@@ -1,4 +1,4 @@
-"""The text of a report: sums over kernels against sums by hand."""
+"""The text of a report: sums over kernels against hand-computed sums."""
 
 import re
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_a_vendor_is_named_once(tiny_prediction: Prediction, tiny: Subject) -> N
 
 def test_totals(tiny_prediction: Prediction, tiny: Subject) -> None:
     p, t = tiny_prediction, totals(tiny_prediction, tiny)
-    # 8 layers of 128 × 128 and a head of 128 × 10, on 32 samples
+    # 8 layers of 128 × 128 and a head of 128 × 10, for 32 samples
     assert t.product_flops == 2 * 32 * 128 * (8 * 128 + 10)
     assert t.engine == "fp32 on vector units"
     assert t.peak_flops_per_s == pytest.approx(66.9e12)
@@ -85,7 +85,7 @@ def test_modules_sum_over_their_contents() -> None:
     assert layers.count == 2
     assert layers.kernels == sum(k.module.startswith("layers.") for k in p.kernels)
     after = paths[paths.index((0, "layers.*")) + 1]
-    assert after[0] == 1  # its children follow it
+    assert after[0] == 1  # the children of the row follow it
     query = groups[paths.index((2, "query"))]
     assert query.kernels == sum(k.module.endswith("attention.query") for k in p.kernels)
 

@@ -1,4 +1,4 @@
-"""Cancelled questions end within 200 ms of processor time, at any stage."""
+"""A cancelled question ends within 200 ms of processor time, whatever stage it is in."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def bert() -> Side:
 
 @pytest.mark.parametrize("question", ["combinations", "map", "sweep"])
 def test_a_question_checks_for_cancellation_in_time(bert: Side, question: str) -> None:
-    """The work between two checks is the most that is done after a cancellation. The explorer
+    """The work between two checks bounds what is still done after a cancellation. The explorer
     checks through the question's argument and from within the simulator's work."""
     pauses: list[float] = []
     before_s = time.thread_time()

@@ -23,7 +23,7 @@ WIDE = (1100, 620)
 
 @pytest.fixture(scope="module")
 def pair(side: Side) -> tuple[Side, Side]:
-    """A CUDA graph with 128 times the batch, against eager."""
+    """A CUDA graph with 128 times the batch, compared with eager."""
     changes = (Applied("cuda_graph", {}), Applied("batch", {"samples": 4096}))
     scenario = Scenario("mlp-tiny", whatifs=changes)
     return side, Side("B", "Graph", scenario, predict(scenario))
@@ -83,7 +83,7 @@ def test_the_step_then_flips_then_the_rest(shown: Any, pair: tuple[Side, Side]) 
     assert items[0].seconds == (pair[0].prediction.period_s, pair[1].prediction.period_s)
     count, _, note = view.regimes.about.partition("; ")
     assert count == f"{len(view.fall.flipped)} of {len(items)} parts"
-    share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is overhead-bound still
+    share = f"{pair[1].prediction.shares['overhead']:.2f}"  # B is still overhead-bound
     assert note == f"raising host and launch speed by 1% saves {share}% in B, 1.0% in A"
 
 

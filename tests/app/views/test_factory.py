@@ -48,7 +48,7 @@ def test_orders_rates_and_uses_are_the_predictions(side: Side):
     }
     assert f.traffic_bytes == sum(k.bytes for k in kernels)
     moved = sum(k.bytes for k in kernels) / p.period_s
-    assert f.road_use == pytest.approx(moved / 4.8e12)  # an H200's bandwidth
+    assert f.road_use == pytest.approx(moved / 4.8e12)  # of an H200's bandwidth
     assert f.flops_per_s == pytest.approx(p.flops / p.period_s)
     assert f.units == 132 and 0 < f.machines_use < 0.01
     # fp32 products run on vector units: 66.9 TFLOP/s
@@ -74,7 +74,7 @@ def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
         p = each.prediction
         wait = {(w.who, w.what): w.seconds for w in factory(p).waits}
         both = np.minimum(p.columns.compute_s, p.columns.memory_s).sum()
-        # in a step the GPU computes, moves data, starts and ends kernels, or waits for the host
+        # during a step the GPU computes, moves data, starts and ends kernels, or waits for the host
         parts = [
             wait["Machines", "managers"],
             wait["Machines", "trucks"],
@@ -83,7 +83,7 @@ def test_who_waits_for_whom_adds_up(side: Side, variant: Side, graph: Side):
         ]
         assert sum(parts) + both == pytest.approx(p.period_s, rel=1e-9)
         assert wait["Managers", "the floor"] == pytest.approx(max(0, p.period_s - p.host_s))
-    # a slow host: the GPU waits for it most of the step
+    # with a slow host, the GPU waits during most of the step
     slow = predict(Scenario("mlp-tiny", whatifs=(Applied("host_speed", {"times": 0.5}),)))
     assert factory(slow).waits[0].seconds > 0.5 * slow.period_s
     assert factory(graph.prediction).waits[0].seconds == 0
@@ -99,7 +99,7 @@ def test_few_kernels_per_order_are_not_rounded_to_one(shown: Any, tmp_path: Path
     scenario = Scenario("gpt2", mode="compiled", batch=2, seq=32, sizes={"layers": 2})
     p = predict(scenario)
     orders = factory(p).orders
-    assert orders < p.kernel_count < 2 * orders  # generated code, with kernels of libraries
+    assert orders < p.kernel_count < 2 * orders  # generated kernels, and kernels of libraries
     view = shown(Factory, (Side("A", "A", scenario, p),), size=(1280, 700))
     text = svg(view, tmp_path / "f.svg")
     assert "kernels per order" in text and ">1 kernels per order" not in text
@@ -235,7 +235,8 @@ def test_compiling_a_captured_step_keeps_its_graph() -> None:
 
 
 def test_no_text_is_cut_in_a_small_window(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window of 980 × 700 pixels leaves the page 964 × 505; the step is the first example's."""
+    """In a window of 980 × 700 pixels, the page has 964 × 505; the step is that of the first
+    example."""
     cut: list[str] = []
 
     def recorded(words: str, room: float, *rest: Any, **named: Any) -> str:

@@ -28,7 +28,7 @@ def test_a_failed_sweep_says_why_and_leaves_the_curves(
     view.fail(WHY)
     view.grab()
     assert messages[-1] == f"No sweep over batch.\n{WHY}" and view.canvas.sweep is None
-    view.draw((side,), 0)  # another question is under way
+    view.draw((side,), 0)  # another question is running
     assert view.canvas.failure == ""
     view.answer(curves((side,), 0, "batch", lambda: False))
     messages.clear()

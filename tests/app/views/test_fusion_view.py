@@ -46,7 +46,8 @@ def _answered(view: FusionView, side: Side) -> None:
 
 def test_the_first_layer_is_shown_first(view: FusionView) -> None:
     assert view.part.currentText() == "layers.0"
-    assert view.subtitle() == "layers.0: 12 ops, 14 kernels"  # attention and up are two each
+    # attention and `up` launch two kernels each
+    assert view.subtitle() == "layers.0: 12 ops, 14 kernels"
     assert [row[1] for row in view.rows()[1:4]] == ["query", "key", "value"]
     sums = [row[:2] for row in view.rows() if row[1] == "all"]  # the two bars below the blocks
     assert sums == [["DRAM traffic unfused", "all"], ["DRAM traffic fused", "all"]]
@@ -225,5 +226,5 @@ def test_the_menu_of_parts_is_as_wide_before_and_after_a_change_of_theme(
     view = shown(FusionView, (side,))
     wide = view.part.sizeHint().width()
     text = view.part.fontMetrics().horizontalAdvance(view.part.currentText())
-    assert wide >= text + 20  # with the arrow
+    assert wide >= text + 20  # the text and the arrow
     assert view.part.sizeAdjustPolicy() == view.part.SizeAdjustPolicy.AdjustToContents

@@ -99,7 +99,7 @@ def test_the_zoom_follows_a_change_of_gpu_and_fit_is_there_meanwhile(
     zoomed = canvas.ends
     assert zoomed != whole and not view.fit.isHidden()
     view.draw((side,), 0)
-    assert canvas.ends == zoomed  # launches of the same card
+    assert canvas.ends == zoomed  # the scale stays, because the launches belong to the same card
     other = predict(Scenario("mlp-tiny", gpu="v100_sxm2_16"))
     view.draw((replace(side, prediction=other),), 0)
     fitted = canvas.ends

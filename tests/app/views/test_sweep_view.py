@@ -36,7 +36,7 @@ def test_the_curve_passes_through_the_prediction_and_shares_add_up(
     )
     total = sum(curve.columns[r] for r in ("compute", "memory", "overhead"))
     assert np.allclose(total, 1)
-    assert curve.values[0] == 1 and curve.values[-1] == 256  # 8 times the current value
+    assert curve.values[0] == 1 and curve.values[-1] == 256  # up to 8 times the current value
     assert picture(view).pixelColor(4, 60).name().upper() == theme.bg1
 
 
@@ -87,7 +87,7 @@ def test_a_click_requests_the_batch_under_it(shown: Any, side: Side) -> None:
     assert emitted == [Scenario("mlp-tiny", batch=128)]
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(3, 3))
     pointer(view.canvas, QEvent.Type.MouseButtonPress, QPointF(view.canvas.frame.x.at(32), at.y()))
-    assert len(emitted) == 1  # outside the axis, and at the current value
+    assert len(emitted) == 1  # outside the axis, and at the current value, nothing is emitted
 
 
 def test_a_batch_takes_the_place_of_the_one_before() -> None:

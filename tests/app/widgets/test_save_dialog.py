@@ -30,7 +30,7 @@ def test_a_suffix_is_added(chosen: str, path: Path | None, monkeypatch: pytest.M
 def test_a_file_named_without_its_suffix_is_replaced_only_after_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Regression: the dialog asked about the typed name "kernels", and kernels.csv was replaced
+    """Regression: the dialog asked whether to replace "kernels", and then replaced kernels.csv
     silently."""
     running = application()
     path = tmp_path / "kernels.csv"

@@ -25,7 +25,7 @@ GRAPH = replace(FIRST, mode="cuda_graph")
 
 
 class _Known(Answering):
-    """Fixed answers; `request` does nothing."""
+    """An answer store with fixed answers; `request` does nothing."""
 
     def request(self) -> None: ...
 
@@ -123,7 +123,7 @@ def test_it_is_drawn_high_and_low(strip: SideStrip, low: bool):
 
 
 class _Paints(QObject):
-    """Counts the paints of a card, and those that are dimmed."""
+    """Counts how often a card is painted, and how often it is dimmed."""
 
     def __init__(self, card: SideCard) -> None:
         super().__init__(card)

@@ -1,4 +1,4 @@
-"""Scrolling over a control scrolls what is around it, and changes no value."""
+"""Scrolling over a control scrolls the area around it, and changes no value."""
 
 from collections.abc import Callable
 

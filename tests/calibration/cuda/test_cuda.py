@@ -35,7 +35,7 @@ def test_copy_moves_its_array_twice() -> None:
 
 def test_triad_reads_two_arrays_and_multiplies_and_adds_each_element() -> None:
     traffic = memory.triad_traffic(SMS, array_bytes=4096, blocks_per_sm=8, threads=256, vectors=2)
-    assert traffic == Traffic(8192, 4096, flops=2048)  # 4096/4 = 1024 elements, 2 each
+    assert traffic == Traffic(8192, 4096, flops=2048)  # 4096/4 = 1024 elements, 2 FLOPs each
 
 
 def test_read_writes_one_word_a_thread() -> None:
@@ -46,10 +46,10 @@ def test_read_writes_one_word_a_thread() -> None:
 
 def test_fma_chains_count_two_flops_an_element_and_repeat() -> None:
     traffic = arithmetic.fma_traffic(10, dtype="fp32", chains=4, warps_per_sm=8, repeats=64)
-    # 10·8·32 = 2560 threads, ·4 = 10240 registers of 4 bytes
+    # 10·8·32 = 2560 threads with 4 registers each: 10240 registers of 4 bytes
     assert traffic == Traffic(40960 + 8, 40960, flops=1310720)  # 2·10240·64
     packed = arithmetic.fma_traffic(10, dtype="bf16", chains=4, warps_per_sm=8, repeats=64)
-    assert packed == Traffic(40960 + 8, 40960, flops=2621440)  # two elements a register
+    assert packed == Traffic(40960 + 8, 40960, flops=2621440)  # two elements per register
     wide = arithmetic.fma_traffic(10, dtype="fp64", chains=4, warps_per_sm=8, repeats=64)
     assert wide == Traffic(81920 + 16, 81920, flops=1310720)
 
@@ -58,7 +58,7 @@ def test_fma_chains_count_two_flops_an_element_and_repeat() -> None:
     ("dtype", "scalars", "flops"), [("fp32", 8, 1536), ("fp64", 16, 768), ("bf16", 8, 3072)]
 )
 def test_intensity_grows_with_the_repeats(dtype: str, scalars: int, flops: int) -> None:
-    # 1024 bytes: 256 elements of fp32, ·2·3 = 1536
+    # 1024 bytes are 256 elements of fp32: 256·2·3 = 1536 FLOPs
     traffic = arithmetic.intensity_traffic(SMS, dtype=dtype, repeats=3, array_bytes=1024)
     assert traffic == Traffic(1024 + scalars, 1024, flops=flops)
 
@@ -67,14 +67,14 @@ def test_special_functions_are_counted_apart_from_flops() -> None:
     traffic = special_functions.function_traffic(
         10, function="exp", fast=True, warps_per_sm=4, repeats=7
     )
-    # 10·4·32 = 1280 threads of 4 chains: 5120, ·7 = 35840 evaluations
+    # 10·4·32 = 1280 threads of 4 chains are 5120 chains: 5120·7 = 35840 evaluations
     assert traffic == Traffic(20484, 20480, flops=71680, functions=35840)
 
 
 def test_warp_mma_counts_its_instruction() -> None:
     traffic = warp_matrices.mma_traffic(10, dtype="bf16", chains=2, warps_per_sm=4, repeats=3)
-    # 40 warps · 2 chains · 3 · (2·16·8·16 = 4096) = 983040
-    # in: 40·(16 + 2·8)·32 = 40960; out: 40·2·128·4 = 40960
+    # 40 warps · 2 chains · 3 · (2·16·8·16 = 4096) = 983040 FLOPs; reads 40·(16 + 2·8)·32 = 40960
+    # bytes; writes 40·2·128·4 = 40960
     assert traffic == Traffic(40960, 40960, flops=983040)
     tf32 = warp_matrices.mma_traffic(10, dtype="tf32", chains=2, warps_per_sm=4, repeats=3)
     assert tf32.flops == 491520  # k is 8
@@ -86,8 +86,8 @@ def test_warpgroup_mma_counts_four_instructions_a_repeat() -> None:
     traffic = warpgroup_matrices.wgmma_traffic(
         10, dtype="bf16", columns=256, blocks_per_sm=1, repeats=3
     )
-    # 10 · 3 · 4 · (2·64·256·16 = 524288) = 62914560
-    # in: 10·(64 + 256)·128 = 409600; out: 10·64·256·4 = 655360
+    # 10 · 3 · 4 · (2·64·256·16 = 524288) = 62914560 FLOPs; reads 10·(64 + 256)·128 = 409600 bytes;
+    # writes 10·64·256·4 = 655360
     assert traffic == Traffic(409600, 655360, flops=62914560)
 
 
@@ -218,7 +218,8 @@ def test_no_measurement_beats_the_data_sheet() -> None:
         peak = matrix if name.endswith("_mma") else vector
         if "dtype" in params:
             assert did.flops / median_s < peak[params["dtype"]], row
-        assert did.functions / median_s < SMS * 16 * 1.98e9, row  # 16 a clock on each SM
+        # an SM evaluates at most 16 per clock
+        assert did.functions / median_s < SMS * 16 * 1.98e9, row
         assert row["warm"]["relative_iqr"] < 0.05
 
 
@@ -232,7 +233,7 @@ def test_measured_ceilings_are_near_the_data_sheet() -> None:
             best[key] = max(best.get(key, 0.0), did.flops / row["warm"]["median_s"])
     assert best["cuda_fma_chains", "fp32"] > 0.95 * 67e12
     assert best["cuda_warpgroup_mma", "bf16"] > 0.9 * 989e12
-    # mma.sync does not reach what wgmma does on this GPU
+    # mma.sync is slower than wgmma on this GPU
     assert best["cuda_warp_mma", "bf16"] < 0.75 * best["cuda_warpgroup_mma", "bf16"]
 
 

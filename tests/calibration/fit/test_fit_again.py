@@ -1,4 +1,5 @@
-"""The packaged profile agrees with its measurements: some of its curves are fitted again."""
+"""The packaged profile agrees with its measurements: fitting some of its curves again gives the
+same."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from simulator.tracing import trace_call
 
 CURVE = "resample_scatter_cubic"
 CALLS = ("varied_picture_backward", "blind_picture_backward", "resized_table_backward")
-"""The calls of the curve, which occur in no recorded network."""
+"""The calls of the curve; no recorded network has any."""
 
 
 def calls(files: Iterable[str]) -> Iterator[Swept]:

@@ -1,4 +1,4 @@
-"""The figures fitted to one card, by hand, and those of the packaged card, fitted again."""
+"""The figures fitted to one card, against hand-computed ones, and those of the packaged card."""
 
 from __future__ import annotations
 

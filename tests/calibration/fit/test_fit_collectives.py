@@ -27,7 +27,8 @@ NVLINK = profile().fabrics["nvlink4"]
 
 
 def rows(fabric: Fabric) -> list[Row]:
-    """The times by a fabric of four kinds over two and four GPUs, from 1 KiB to 1 GiB."""
+    """The times that a fabric gives to four kinds of collectives over two and four GPUs, from 1 KiB
+    to 1 GiB."""
     points: list[Row] = []
     for ranks in (2, 4):
         group = group_of(cluster(f"{ranks}xh200"), tuple(range(ranks)))
@@ -54,7 +55,7 @@ def test_measured_rows_are_captured_or_not_decided_by_the_host() -> None:
     each = list(measured())
     assert PUBLIC not in {row.machine for row in each}
     by_machine = {name: [r for r in each if r.machine == name] for name in ("2 H200", "4 H100")}
-    # 3 captured collectives of 21 sizes, and 4 sizes of each of 3 others that the GPU decides
+    # 3 captured collectives of 21 sizes each; and 3 others, each with 4 sizes that are GPU-bound
     assert len(by_machine["2 H200"]) == 3 * 21 + 3 * 4
     assert len(by_machine["4 H100"]) == 3 * 21 + 3 * 11
     assert {row.group.ranks for row in by_machine["4 H100"]} == {4}

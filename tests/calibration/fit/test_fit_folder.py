@@ -26,7 +26,7 @@ def test_a_host_whose_python_alone_is_slow() -> None:
     python = ("pythoncalls", "identities")
     slow = {n: s * (4 if n.startswith(python) else 1) for n, s in known.reference.items()}
     profile = host_profile(_measured(slow))
-    # the geometric mean of 4 for its loops and 1 for its ops
+    # the geometric mean of 4 for the host's loops and 1 for its ops
     assert profile.seconds["python_call"] == pytest.approx(
         2 * known.seconds["python_call"], rel=1e-3
     )

@@ -16,7 +16,8 @@ def test_the_packaged_jitter_is_the_fitted_one() -> None:
 
 
 def test_a_known_jitter_is_recovered() -> None:
-    """Medians of three of 20,000 blocks on two ranks, each block's logarithm spread by 0.05."""
+    """Medians of three of 20,000 blocks on each of two ranks; the logarithm of a block's time has a
+    deviation of 0.05."""
     blocks = np.random.default_rng(7).normal(0.0, 0.05, (20_000, 2, 3))
     medians = np.median(blocks, axis=2)
     assert sigma((medians[:, 0] - medians[:, 1]).tolist()) == pytest.approx(0.05, rel=0.02)

@@ -52,20 +52,20 @@ def probes(times: float) -> dict[str, list[float]]:
 
 def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     hosts, default = measured_hosts(), parts(host().reference, reference_index())
-    # the default is that of the first 26; six came later
+    # the default host is the median of the first 26 processes; six were measured later
     assert hosts.processes == 32
     assert [round(x, 3) for x in hosts.median] == [1.547, 1.443, 1.443]
     assert [*default] == pytest.approx([*hosts.median], rel=0.02)
-    # 10% of the steps took less than 0.69 of the median, 10% more than 1.37 times, with the
-    # model's own errors
+    # 10% of the steps took less than 0.69 times the median and 10% more than 1.37 times, including
+    # the model's own errors
     assert hosts.spread == (0.69, 1.37)
     assert host().spread == pytest.approx(hosts.spread, rel=0.02)
     # machines with H100s were busy most of the time
     assert hosts.spread_with == {"h100_sxm": (0.73, 1.4), "h200_sxm": (0.66, 1.32)}
     for gpu, spread in hosts.spread_with.items():
         assert host().spread_with[gpu] == pytest.approx(spread, rel=0.02)
-    # in a tenth of the moments the slower of a machine's two ranks takes less than 0.68 of the
-    # median, in a tenth more than 1.35 times
+    # in a tenth of the moments, the slower of two ranks on a machine takes less than 0.68 times the
+    # median; in another tenth, more than 1.35 times
     assert hosts.slowest[2] == (1.06, 0.68, 1.35)
     for ranks, slowest in hosts.slowest.items():
         assert host().slowest[ranks] == pytest.approx(slowest, rel=0.02)
@@ -76,7 +76,7 @@ def test_each_process_counts_with_the_mean_of_its_steps(folder: Path) -> None:
     write(folder, "h100_sxm/own", [[5.0] * STEPS])
     hosts = measured_hosts()
     assert hosts.processes == 3
-    # of 2.9, 2 and 5; a step with probes before and after it took their mean
+    # the median of 2.9, 2 and 5; a step with probes before and after it counts with their mean
     assert [*hosts.median] == pytest.approx([2.9, 2.9, 2.9])
 
 
@@ -91,11 +91,11 @@ def test_a_gpu_has_a_spread_of_its_own_from_ten_processes_on(folder: Path) -> No
     write(folder, "h200_sxm/samples", [[1.0] * STEPS] * 9)
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(2.0)
-    assert hosts.spread_with == {"h100_sxm": (0.8, 1.25)}  # the model's errors alone
+    assert hosts.spread_with == {"h100_sxm": (0.8, 1.25)}  # the model's error alone
 
 
 def test_the_slowest_of_several_ranks_follows_from_independent_draws(folder: Path) -> None:
-    # evenly between 1 and 2
+    # speeds spread evenly between 1 and 2
     write(folder, "h200_sxm/samples", [[1 + each / 100] * STEPS for each in range(101)])
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(1.5)
@@ -107,12 +107,14 @@ def test_the_slowest_of_several_ranks_follows_from_independent_draws(folder: Pat
 
 
 def test_ranks_of_one_machine_are_disturbed_independently(folder: Path) -> None:
-    # one moment in ten is disturbed; a quiet process counts as much
+    # one moment in ten is disturbed in the first process; the second, quiet process has the same
+    # weight
     write(folder, "h200_sxm/samples", [[1.0] * 9 + [3.0], [1.0] * STEPS])
     hosts = measured_hosts()
     assert hosts.median.driver == pytest.approx(1.1)  # of 1.2 and 1
-    # at least one of two ranks is disturbed in 1 - 0.9² = 19% of the first one's moments, 9.5% of
-    # both; of four in 1 - 0.9⁴ = 34%, 17% of both: only the latter exceeds a tenth
+    # Of two ranks, at least one is disturbed in 1 - 0.9² = 19% of the moments of the first process,
+    # which is 9.5% of all moments; of four ranks, in 1 - 0.9⁴ = 34%, which is 17% of all. Only the
+    # latter exceeds a tenth.
     two, four = hosts.slowest[2], hosts.slowest[4]
     quiet_, disturbed = 1 / 1.1, 3 / 1.1
     middle = [(1 + 0.2 * 0.5 ** (1 / n)) / 1.1 for n in (2, 4)]

@@ -1,4 +1,4 @@
-"""The noise of a measured kernel grows with its difference from the prediction of the others."""
+"""The noise of a measured kernel grows with its distance from what the other kernels predict."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Fused Triton kernels: correct on irregular shapes, with their traffic computed by hand, and their
-chains by name. `python -m calibration.fused.check` names wrong kernels.
+"""Fused Triton kernels: correct on irregular shapes, with hand-computed traffic, and their chains
+by name. `python -m calibration.fused.check` names wrong kernels.
 """
 
 from __future__ import annotations
@@ -83,30 +83,32 @@ def test_the_chain_that_is_replaced(name: str) -> None:
 
 
 TRAFFIC = {
-    # 8·2 bytes read, 8·2 written; 4 of the sigmoid, and a multiplication, subtraction and
-    # multiplication
+    # reads and writes 8·2 bytes; 7 FLOPs: 4 for the sigmoid, and a multiplication, a subtraction
+    # and a multiplication
     "pointwise_chain": (dict(size=8, ops=4), 32, 8 * 7),
-    # 6 numbers read, 3 of bias, 6 written: 15·2 bytes; 6 FLOPs for each of 6 numbers
+    # reads 6 numbers and 3 of bias, writes 6: 15·2 bytes; 6 FLOPs for each of 6 numbers
     "bias_gelu": (dict(rows=2, cols=3), 30, 36),
-    # 4·6 + 2·3 = 30 numbers read or written; 8 FLOPs for each of 6
+    # reads or writes 4·6 + 2·3 = 30 numbers; 8 FLOPs for each of 6
     "add_layer_norm": (dict(rows=2, cols=3), 60, 48),
     # 2·6 + 3 numbers; 4 FLOPs for each of 6
     "rms_norm": (dict(rows=2, cols=3), 30, 24),
-    # 12 numbers read, 6 written; 5 FLOPs for each of 6
+    # reads 12 numbers, writes 6; 5 FLOPs for each of 6
     "swiglu": (dict(rows=2, hidden=3), 36, 30),
-    # 24 numbers read, 12 of the mask, 24 written; 7 FLOPs for each of 24
+    # reads 24 numbers and 12 of the mask, writes 24; 7 FLOPs for each of 24
     "softmax": (dict(heads=2, queries=3, keys=4), 120, 168),
-    # 16 numbers read, 8 written; 3 FLOPs for each of 8
+    # reads 16 numbers, writes 8; 3 FLOPs for each of 8
     "dropout_add": (dict(size=8, p=0.5), 48, 24),
-    # 24 numbers read, 24 written, twice 2·4 of angles; 3 FLOPs for each of 24
+    # reads 24 numbers, writes 24, and reads 2·4 numbers of angles twice; 3 FLOPs for each of 24
     "rotary": (dict(batch=1, seq=2, heads=3, dim=4), 128, 72),
-    # 10 of 2 bytes, two targets of 8, two losses of 4; 4 each
+    # reads 10 numbers of 2 bytes and two targets of 8, writes two losses of 4; 4 FLOPs for each
+    # number
     "cross_entropy": (dict(rows=2, vocabulary=5), 44, 40),
-    # 2·4 + 3·4 + 3 + 2·3 = 29; 2·2·3·4
+    # 2·4 + 3·4 + 3 + 2·3 = 29 numbers; 2·2·3·4 FLOPs
     "gemm_gelu": (dict(rows=2, cols=3, inner=4), 58, 48),
-    # 4·8 in, 3·8 out; 14 each
+    # reads 4·8 numbers, writes 3·8; 14 FLOPs for each of 8
     "adamw": (dict(size=8), 112, 112),
-    # four of 1·2·3·16; two heads of 1 + 2 + 3 pairs, two products of 2·16
+    # four tensors of 1·2·3·16 numbers; two heads with 1 + 2 + 3 pairs, and two products of 2·16
+    # FLOPs each
     "flash_attention": (dict(batch=1, heads=2, seq=3, dim=16, causal=True), 768, 768),
 }
 

@@ -52,10 +52,10 @@ def test_generated_kernels_are_measured_only_when_asked_for() -> None:
 def test_work_of_a_pointwise_kernel() -> None:
     _, (op,) = call("generated_bias_gelu", dtype="bf16", rows=8, cols=1024)
     args = op.signature.args
-    # add 1 and gelu 37, two loads and a store, for 8·1024 elements
+    # 1 instruction for add and 37 for gelu, two loads and a store, for 8·1024 elements
     assert args["instructions"] == (1 + 37 + 3) * 8 * 1024
     assert (args["elements"], args["operands"], args["rows"]) == (8192, 3, 0)
-    # 2 bytes · (8·1024 in, 1024 of the bias, 8·1024 out)
+    # 2 bytes · (8·1024 of the input, 1024 of the bias, 8·1024 of the output)
     assert sum(t.nbytes for t in (*op.inputs, *op.outputs)) == 2 * (8192 + 1024 + 8192)
 
 
@@ -69,14 +69,14 @@ def test_work_of_a_row_in_registers_and_of_one_walked_along() -> None:
 
 def test_every_other_column_moves_all_sectors() -> None:
     _, (op,) = call("generated_strided", dtype="fp32", rows=64, cols=64)
-    # 64·64 numbers of 4 bytes, and as many of the other operand
+    # 64·64 numbers of 4 bytes, and the same number for the other operand
     assert op.inputs[0].nbytes == 64 * 64 * 8
     assert op.outputs[0].nbytes == 64 * 64 * 4
 
 
 def test_a_result_that_is_also_read_on_the_way_is_stored() -> None:
     _, (op,) = call("generated_adam", dtype="fp32", size=768)
-    # four tensors in; weights and two moments out
+    # reads four tensors; writes weights and two moments
     assert (len(op.inputs), len(op.outputs)) == (4, 3)
 
 
@@ -147,14 +147,14 @@ def test_host_constants_come_back_from_steps_made_of_them() -> None:
     rest = random.uniform(0, 1e-4, 30)
     seconds = counts @ costs + rest
     assert fit(counts, rest, seconds, np.ones(30)) == pytest.approx(costs, rel=1e-2)
-    # a loop that counts for nothing may take any time
+    # a loop with weight 0 may take any time
     weights, wrong = np.ones(30), seconds.copy()
     weights[:10], wrong[:10] = 1e-6, 2 * seconds[:10]
     assert fit(counts, rest, wrong, weights) == pytest.approx(costs, rel=1e-2)
 
 
 def test_the_limit_of_compiled_versions_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit applies while a function runs, because it is compiled then."""
+    """The limit applies only while a function runs, because that is when it is compiled."""
     import torch._dynamo.config as dynamo
 
     seen: list[int] = []

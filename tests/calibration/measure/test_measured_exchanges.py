@@ -103,7 +103,7 @@ def test_blocks_hold_the_calls_of_the_last_block(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(exchange_calls, "BLOCK_S", 0.0)
     figures = blocks(step, timed)
-    # three to warm up, one to time, and three blocks of four, the fewest
+    # three steps to warm up, one to time, and three blocks of four, the minimum
     assert (figures["steps"], calls[0]) == (4, 3 + 1 + 3 * 4)
     assert len(figures["begun_ns"]) == len(figures["host_ns"]) == 2 * 4
     assert min(figures["host_ns"]) >= 2_000_000

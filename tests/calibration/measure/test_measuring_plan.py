@@ -25,7 +25,7 @@ def test_every_prefix_of_the_plan_covers_all_operations() -> None:
 def test_a_quick_plan_is_thin_everywhere() -> None:
     operations = [swept(f"op{i}", 100) for i in range(60)]
     points = planned(operations, quick=True)
-    assert len(points) == 600  # 600 over 60 operations are 10 each, every tenth point
+    assert len(points) == 600  # 600 points over 60 operations are 10 for each: every tenth point
     assert {point.params["n"] % 10 for point in points} == {0}
     assert len(planned([swept("op", 3)], quick=True)) == 3
 
@@ -59,10 +59,11 @@ def test_progress_says_what_is_left() -> None:
     progress = Progress(100, until_s=500.0, clock=clock, out=out)
     assert progress.eta_s == pytest.approx(10.0)  # 0.1 s a point, before any was timed
     clock.now_s, progress.done = 40.0, 20
-    assert progress.eta_s == 160.0  # 2 s each for 80
+    assert progress.eta_s == 160.0  # 80 points at 2 s each
     assert progress.line("add") == "20/100 points, 2 min 40 s left: add"
     progress.failures, clock.now_s = 3, 480.0
-    assert progress.line("add") == "20/100 points, 3 failed, 20 s left: add"  # then the time is up
+    # the time limit comes first
+    assert progress.line("add") == "20/100 points, 3 failed, 20 s left: add"
     for clock.now_s in (480.0, 485.0, 491.0):
         progress.show("add")
     assert len(out.getvalue().splitlines()) == 2  # one in 10 s

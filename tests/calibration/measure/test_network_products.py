@@ -18,13 +18,13 @@ def test_a_layer_is_a_product_of_its_rows_and_its_gradients_are_two() -> None:
 
 
 def test_rows_are_halved_until_the_product_is_small_enough() -> None:
-    # 16,384 · 4,096 · 11,008 = 7.4e11; a quarter of the rows is below 3e11
+    # 16,384 · 4,096 · 11,008 = 7.4e11 is too large; with a quarter of the rows it is below 3e11
     (point,) = _linear("fp16", 16384, 4096, 11008, False, trained=False)
     assert point.params["m"] == 4096
 
 
 def test_attention_is_a_product_of_queries_and_keys_and_one_with_values() -> None:
-    scores, sums = _attention("fp32", 2, 1, 12, 64)  # one token attends to 256
+    scores, sums = _attention("fp32", 2, 1, 12, 64)  # one token attends to at least 256
     assert scores.params == {"dtype": "fp32", "layout": "nt", "b": 24, "m": 1, "n": 256, "k": 64}
     assert sums.params == {"dtype": "fp32", "layout": "nn", "b": 24, "m": 1, "n": 64, "k": 256}
 

@@ -48,8 +48,8 @@ def test_profiled_places_are_steps_each_once():
 def test_a_replay_holds_its_step_whose_tensors_the_graph_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Regression: another tensor took the place of a decode's token ids, and the device
-    asserted."""
+    """Regression: the memory of a decode's token ids was reused for another tensor, and an
+    assertion failed on the device."""
     graph, entered = MagicMock(), MagicMock()
     for name in ("Stream", "current_stream", "stream", "synchronize", "graph"):
         monkeypatch.setattr(torch.cuda, name, MagicMock(return_value=entered))
@@ -75,7 +75,7 @@ def test_a_replay_holds_its_step_whose_tensors_the_graph_reads(
 
 
 def test_drawn_steps_are_those_with_the_smallest_hashes():
-    """48 steps were chosen; 8 + 7 + 8 + 4 + 3 = 30 are drawn."""
+    """48 steps were chosen by hand; 8 + 7 + 8 + 4 + 3 = 30 are drawn."""
     assert list(STEPS[FIRST_DRAWN:]) == drawn()
     assert len(STEPS) == 48 + 30
 

@@ -55,7 +55,7 @@ def test_the_loop_keeps_the_rules_of_the_simulated_server(rate: float) -> None:
 
 
 def test_a_prompt_is_cut_where_the_budget_ends() -> None:
-    """Budget 100, prompts of 60 each: 60 + 40, then one decode, 20 and 60."""
+    """With a budget of 100 tokens, prompts of 60 each take 60 + 40; then one decode, 20 and 60."""
     served_load, virtual = served(Load([0.0, 0.0, 0.0], [60, 60, 60], [3, 2, 2]), 4, 100)
     assert virtual.seen[0] == (0, 0, [Chunk(0, 0, 60, True), Chunk(1, 0, 40, False)])
     assert virtual.seen[1] == (1, 60, [Chunk(1, 40, 20, True), Chunk(2, 0, 60, True)])
@@ -83,9 +83,8 @@ def test_a_mixed_iteration_is_the_networks_own_forward() -> None:
 
 
 def test_a_piece_attends_to_what_the_cache_has() -> None:
-    """The last 4 of 12 tokens, after 8 cached ones: the queries are rotated by their positions in
-    the piece only.
-    """
+    """The last 4 of 12 tokens, after 8 cached ones: only the queries are rotated, by their
+    positions within the chunk."""
     module: Any = build(cases.NETWORK, **TINY.sizes).eval()
     server = LlamaServer(module, 1, 48, (1,), (16,), False)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Fit samples of convolutions: only those that ran by the algorithm that is lowered."""
+"""Samples of convolutions for the fit: only those that ran with the lowered algorithm."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A fused softmax of masked scores and its chain, against sums by hand."""
+"""A fused softmax of masked scores and its chain, against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def test_a_mask_beyond_the_reach_of_l2_is_read_for_each_head() -> None:
         (4 * 64 * 64, 4 * ONE, 1),
         (4 * 64 * 64, 4 * ONE, 1),
     ]
-    # scores in and out, and the mask; between two reads of a mask line, 9/4 of `ONE` is moved
+    # scores are read and written, and the mask is read; between two reads of a line of the mask,
+    # 9/4 of `ONE` is moved
     assert fused(trace, traffic, operands, 3 * ONE).bytes == 9 * ONE
     assert fused(trace, traffic, operands, 2 * ONE).bytes == 12 * ONE
 
@@ -37,11 +38,12 @@ def test_a_mask_too_large_for_l1_comes_from_l2_for_each_head() -> None:
     one = 512 * 512 * 2
     traffic = VARIANTS["softmax"].traffic(heads=4, queries=512, keys=512, dtype="bf16")
     work = fused(trace, traffic, external(trace), 9 * one)
-    assert work.bytes == 9 * one  # 4 heads in and out, the mask once
-    assert work.dims["again"] == pytest.approx(3 / 9)  # and for each other head from L2
+    assert work.bytes == 9 * one  # 4 heads are read and written, the mask is read once
+    # the mask is read again from L2 for each other head
+    assert work.dims["again"] == pytest.approx(3 / 9)
     small = trace_call(POINT.make)
     mask = fused(small, VARIANTS["softmax"].traffic(**POINT.params), external(small), 9 * ONE)
-    assert mask.dims["again"] == 0  # 8 KiB stay in L1
+    assert mask.dims["again"] == 0  # a row of 8 KiB stays in L1
 
 
 def test_an_operand_within_a_row_is_passed_where_the_row_is() -> None:
@@ -54,7 +56,7 @@ def test_an_operand_within_a_row_is_passed_where_the_row_is() -> None:
 
 def test_half_of_causal_scores_are_hidden() -> None:
     zeros = VARIANTS["softmax"].zeros
-    # 64 queries hide 63, 62 … 0 keys of each head; a single one hides none
+    # 64 queries mask 63, 62 … 0 keys in each head; a single query masks none
     assert zeros(**POINT.params) == 4 * sum(range(64))
     assert zeros(heads=32, queries=1, keys=2048, dtype="bf16") == 0
     assert VARIANTS["swiglu"].zeros(rows=8, hidden=1024, dtype="bf16") == 0

@@ -22,7 +22,8 @@ def test_each_measured_step_was_predicted_in_time() -> None:
 
 
 def test_errors_are_those_of_one_step() -> None:
-    """The pipelines: predicted 424.087211 and 93.529742 ms, measured 418.615596 and 125.440190."""
+    """The pipelines: 424.087211 and 93.529742 ms predicted, 418.615596 and 125.440190 ms
+    measured."""
     pipelines = errors("pipeline", predicted_before())
     assert pipelines["period"] == pytest.approx(
         [424.087211 / 418.615596 - 1, 1 - 93.529742 / 125.440190], abs=1e-6

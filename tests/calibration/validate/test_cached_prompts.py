@@ -9,13 +9,13 @@ def cycle(benchmark: str, first_token_s: float) -> Cycle:
 
 
 def test_products_of_prompts_leave_the_head_out() -> None:
-    """8,030,261,248 parameters less norms, embedding and head: 32 layers of 218,103,808."""
+    """8,030,261,248 parameters without norms, embedding and head: 32 layers of 218,103,808."""
     products = 2 * 32 * 218_103_808 * 64 * 2000
     assert cycle("a", 0.1).products_s == products / 1.4534e15  # 1.23 s
 
 
 def test_one_impossible_run_marks_its_benchmark() -> None:
-    """1.1 s is less than the products' 1.23 s; 1.3 s is more."""
+    """A cycle of 1.1 s is shorter than the products' 1.23 s; one of 1.3 s is longer."""
     assert impossible([cycle("a", 0.1), cycle("a", 0.3), cycle("b", 0.3)]) == {"a"}
 
 

@@ -18,7 +18,7 @@ from calibration.validate.exchange_calls import (
 def case(
     exchange: str, issued_s: list[list[float]], run: str = "plain", how: str = "", step: int = 11
 ) -> dict[str, Any]:
-    """A case of ranks that took `issued_s` per block and step [ranks, blocks], with 4 exchanges a
+    """A case of ranks that took `issued_s` per block and step [ranks, blocks], with 4 exchanges per
     step; each rank waits 1 s for its GPU."""
     each = [
         {"steps": 2, "issued_s": own, "done_s": [x + 1 for x in own], "host_ns": [5] * 8}
@@ -33,7 +33,8 @@ PROFILE: dict[str, Any] = {"part": "profile", "run": "plain", "step": 11, "each"
 
 def test_an_exchange_takes_what_the_undisturbed_step_takes_beyond_one_without() -> None:
     cases = [
-        case("all_reduce", [[3.0, 9.0, 3.2], [3.4, 3.3, 8.0]]),  # (3.0 + 3.3) / 2 = 3.15
+        # the median of both ranks' fastest blocks: (3.0 + 3.3) / 2 = 3.15
+        case("all_reduce", [[3.0, 9.0, 3.2], [3.4, 3.3, 8.0]]),
         case("nothing", [[2.0, 2.1, 2.2], [2.6, 2.5, 2.4]]),  # (2.0 + 2.4) / 2 = 2.2
         case("add", [[2.4, 2.4, 2.4]] * 2),
     ]
@@ -47,7 +48,7 @@ def test_an_exchange_takes_what_the_undisturbed_step_takes_beyond_one_without() 
 
 def test_a_measured_step_is_the_slowest_rank_of_the_middle_block() -> None:
     cases = [
-        case("all_reduce", [[3.0, 9.0, 3.2], [3.4, 3.3, 8.0]]),  # blocks of 4.4, 10 and 9
+        case("all_reduce", [[3.0, 9.0, 3.2], [3.4, 3.3, 8.0]]),  # the blocks take 4.4, 10 and 9
         case("direct", [[1.0] * 3]),
         case("all_reduce", [[2.0] * 3], how="on GPU"),
         case("all_reduce", [[2.0] * 3], run="one processor"),
@@ -67,7 +68,8 @@ def test_cases_after_the_profiler_of_their_run_do_not_count() -> None:
 
 def test_on_four_h200s_half_of_an_all_reduce_is_outside_nccl() -> None:
     seconds = exchange_s(rows())
-    assert {step for run, step in seconds if run == "plain"} == {11}  # 24 and 35 came later
+    # steps 24 and 35 ran after the profiler
+    assert {step for run, step in seconds if run == "plain"} == {11}
     quiet = seconds["one processor", 24]
     assert quiet["all_reduce"] == pytest.approx(87e-6, abs=1e-6)
     assert quiet["direct"] == pytest.approx(51e-6, abs=1e-6)

@@ -43,8 +43,8 @@ def test_a_decode_takes_the_measured_joules() -> None:
 
 
 def test_iterations_are_priced_one_by_one() -> None:
-    """Two decodes of 10 and 20 ms and a mixed one of 40 ms, priced at 10 ms each: the medians of
-    1 and 0.5, and 0.25."""
+    """Two decodes of 10 and 20 ms and a mixed iteration of 40 ms, each predicted at 10 ms: the
+    median of 1 and 0.5, and 0.25."""
     row = {
         "prompt": [100],
         "iterations": [[0, 0.01, 2, 50, 0], [0, 0.02, 2, 52, 0], [0, 0.04, 2, 54, 100]],

@@ -41,12 +41,12 @@ def test_a_step_of_1_25_times_its_busy_time_is_decided_by_its_host() -> None:
         ("eager", "kernels", 1.1, None),
     ]
     assert rows(recording(2.0), "eager") == [
-        (f"{host_bound}, host beside it", "period", 1.1, True),
+        (f"{host_bound}, host timed alongside", "period", 1.1, True),
         (f"{host_bound}, default host", "period", 0.5, False),
         *common,
     ]
     assert rows(recording(1.25), "eager") == [
-        (f"{gpu_bound}, host beside it", "period", 1.76, True),
+        (f"{gpu_bound}, host timed alongside", "period", 1.76, True),
         (f"{gpu_bound}, default host", "period", 0.8, True),
         *common,
     ]
@@ -56,7 +56,7 @@ def test_a_graph_is_compared_with_its_own_times() -> None:
     assert rows(recording(2.0), "cuda_graph") == []
     group = "cuda_graph inference"
     assert rows(recording(2.0, GRAPH), "cuda_graph") == [
-        (f"{group}, GPU-bound, host beside it", "period", 2.0, True),
+        (f"{group}, GPU-bound, host timed alongside", "period", 2.0, True),
         (f"{group}, GPU-bound, default host", "period", 0.909, True),
         ("cuda_graph", "GPU busy", 0.9, None),
         ("cuda_graph", "kernels", 1.1, None),
@@ -80,7 +80,7 @@ def test_measured_steps_have_the_probes_around_them() -> None:
     before, after = bert.probes
     assert before["launches"] == [0.00037962, 0.00034479, 0.00036187]
     assert after["launches"] == [0.00053614, 0.0004755, 0.00043912]
-    assert list(hosts(bert)) == ["host beside it", "default host"]
+    assert list(hosts(bert)) == ["host timed alongside", "default host"]
     # 1.132 times the reference before the step and 1.487 after: √(1.132·1.487) / 1.456 = 0.891
     assert hosts(bert)[BESIDE].launch_s == pytest.approx(0.891 * host().launch_s, rel=1e-3)
     assert all(step.probes is not None for step in timed("packages_compiled"))

@@ -52,7 +52,7 @@ def test_a_transposed_matrix_takes_as_long_as_measured() -> None:
     }
     assert len(errors) == 26
     assert median(abs(error - 1) for error in errors.values()) < 0.05
-    # in single precision, each column of 246,534 rows takes longer than its accesses of DRAM
+    # in single precision, each column of 246,534 rows takes longer than its DRAM accesses
     slow = {size for size, error in errors.items() if abs(error - 1) > 0.21}
     assert slow == {("float32", 1280, 246534)}
 

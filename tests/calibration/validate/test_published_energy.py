@@ -1,4 +1,4 @@
-"""Published energies: a run by hand, and the summary."""
+"""Published energies: one run computed by hand, and the summary."""
 
 import csv
 import gzip
@@ -39,8 +39,8 @@ def of_any_row(*_: object) -> Machine:
 
 
 def test_a_run_without_waiting_draws_the_power_of_decodes() -> None:
-    """4 sequences, each with 100 tokens in 100 iterations of 10 ms: 400 tokens/s from two GPUs of
-    500 W, 2.5 J each; prompts add nothing to an iteration."""
+    """4 sequences with 100 tokens each, in 100 iterations of 10 ms: 400 tokens/s from two GPUs of
+    500 W, 2.5 J per token; prompts add nothing to an iteration."""
     token_s, rate, watts, joules = predicted(replica(), "h100_sxm", 4, 100)
     assert token_s == pytest.approx(10e-3)
     assert (rate, watts) == (pytest.approx(400), pytest.approx(1000))

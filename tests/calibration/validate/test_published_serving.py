@@ -1,4 +1,4 @@
-"""Closed loops by hand, the ranking of cards, and the summary of published tables."""
+"""Hand-computed closed loops, the ranking of cards, and the summary of published tables."""
 
 import csv
 import gzip
@@ -24,8 +24,8 @@ def compared(card: str, predicted: float, measured: float, case: str = "a") -> C
 
 
 def test_two_clients_that_share_every_iteration_do_not_wait_for_each_other() -> None:
-    """2 clients, prompts of 10 tokens and answers of 5, iterations of 1 s that hold both: the first
-    token comes after 1 s, each further token after 1 s, and 2 answers of 5 tokens take 5 s."""
+    """2 clients, prompts of 10 tokens and answers of 5, and iterations of 1 s that hold both: the
+    first token and each further token take 1 s, and 2 answers of 5 tokens take 5 s."""
     loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 10, 5)
     assert loop.first_token_s == pytest.approx(1.0)
     assert loop.per_token_s == pytest.approx(1.0)
@@ -33,22 +33,22 @@ def test_two_clients_that_share_every_iteration_do_not_wait_for_each_other() -> 
 
 
 def test_a_prompt_that_fills_an_iteration_delays_the_other_client() -> None:
-    """Prompts of 64 in iterations of 64 tokens: the second client's first token comes after 2 s,
-    and a decode takes a token from the next prompt's iteration, so that it is cut."""
+    """Prompts of 64 tokens in iterations of 64: the second client's first token comes after 2 s. A
+    decode takes a token from the iteration of the next prompt, which is therefore cut."""
     loop = closed_loop(constant(1.0, 2, 64), Rules(64, 64, 10_000), 2, 64, 5)
     assert loop.first_token_s > 1.0 and loop.per_token_s == pytest.approx(1.0)
 
 
 def test_kendall_counts_pairs_of_cards_with_the_same_case() -> None:
     a, b, c = compared("a", 1, 10), compared("b", 2, 20), compared("c", 3, 15)
-    assert kendall([a, b, c]) == (pytest.approx(1 / 3), 3)  # a<b, a<c hold; b<c does not
+    assert kendall([a, b, c]) == (pytest.approx(1 / 3), 3)  # a<b and a<c agree; b<c does not
     assert kendall([a, compared("b", 0.5, 20, case="other")])[1] == 0
     assert kendall([a, replace(b, table="another network")])[1] == 0
 
 
 def test_pairs_within_the_spread_of_repeated_runs_are_left_out() -> None:
-    """Two runs of one card differ by ln 1.1; cards of 10 and 10.5 differ by less, of 10 and 20 by
-    more. Runs of another release are no repetition."""
+    """Two runs of one card differ by ln 1.1; cards at 10 and 10.5 differ by less, cards at 10 and
+    20 by more. Runs of another release are not repetitions."""
     runs = [compared("a", 1, 10), compared("b", 0.9, 10.5), compared("c", 2, 20)]
     assert np.isnan(repeated(runs))
     again = [*runs, compared("c", 2, 22), replace(runs[2], measured=44, release="2")]
@@ -75,14 +75,15 @@ def test_pairs_within_the_spread_of_repeated_runs_are_left_out() -> None:
 def test_gpus_share_experts_and_sequences(
     sizes: tuple[str, str, str, str], expected: Layout | None
 ) -> None:
-    """`sizes` are four numbers of GPUs: of tensor and data parallelism in attention, and of tensor
-    and expert parallelism in the experts."""
+    """`sizes` are four numbers of GPUs: for tensor and data parallelism in attention, and for
+    tensor and expert parallelism in the experts."""
     names = "tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size"
     assert layout(dict(zip(names, sizes, strict=True))) == expected
 
 
 def test_errors_and_coverage_are_those_of_the_rows() -> None:
-    """Predicted 1 and 2 of 1 and 1.6: errors 0% and 25%, one of two inside ± 10%."""
+    """Predictions of 1 and 2 for measured 1 and 1.6: errors of 0% and 25%, one of two within ±
+    10%."""
     lines = list(summary([compared("a", 1, 1), compared("b", 2, 1.6)], {"several GPUs": 3}))
     assert lines[2:] == [
         "| all | tokens/s | 2 | 12% | 22% | +12% | 50% |",
@@ -142,6 +143,6 @@ def test_rows_that_no_plan_stands_for_are_counted(
     }
     assert by_figure["time per token"].error == pytest.approx(0)
     assert by_figure["first token"].predicted == pytest.approx(1.0)
-    # two clients, each 5 tokens in 2 + 4·1 s
+    # two clients; each gets 5 tokens in 2 + 4·1 s
     assert by_figure["tokens/s"].measured == pytest.approx(10 / 6)
     assert np.isfinite(by_figure["tokens/s"].predicted)

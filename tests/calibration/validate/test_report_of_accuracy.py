@@ -69,7 +69,7 @@ def test_the_pages_state_the_measured_errors_of_single_ops() -> None:
     (row,) = re.findall(r"\| single ops, warm \| GPU time \| (\d+) \| ([\d.]+)% \|", stated)
     assert int(row[0]) == sum(p.held_out for p in _launching())
     median = float(np.median([o.error for o in some])) * 100
-    assert median == pytest.approx(float(row[1]), rel=0.35)  # a sample's median
+    assert median == pytest.approx(float(row[1]), rel=0.35)  # the median of a sample
 
 
 def test_the_readme_has_rows_of_the_page() -> None:
@@ -125,7 +125,7 @@ def test_each_round_is_compared_with_its_own_host(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One launch: a round that took the predicted time, with a launch longer by the hooks."""
+    """One launch: in this round it took the predicted time, plus that of the profiler's hooks."""
     case = {
         "network": "chain",
         "precision": "fp32",
@@ -149,7 +149,7 @@ def test_rounds_after_the_profiler_have_its_hooks(monkeypatch: pytest.MonkeyPatc
 
 
 def test_single_calls_by_hand() -> None:
-    """A call predicted in 2 µs and measured in 4 µs warm and 1 µs cold."""
+    """One call, predicted at 2 µs and measured at 4 µs warm and 1 µs cold."""
     work = Work("fill", write_bytes=4, dims={"elements": 1})
     compute, held, fixed = roofs([work], find_gpu("h200"), profile()).parts(np.ones(1), 0.0)
     predicted = float(max(compute[0], held[0]) + fixed[0])

@@ -92,7 +92,7 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
         "L40S has no price: expected USD an hour; give it as --price l40s=USD"
     )
     for a in advised.advice:
-        if a.changes == "machine":  # the cause gives the ratios of price and time
+        if a.changes == "machine":  # the cause states the ratios of price and time
             price = prices[predict(_applied(base, a.whatif)).gpu.id] / 4.0
             assert f"an hour costs {1 - price:.0%} less, and a sample takes" in a.cause
     assert "+gpu=t4" not in advised.refused  # it has a price, so it is tried
@@ -101,15 +101,15 @@ def test_money_ranks_cards_by_the_cost_of_a_sample():
 
 
 def _applied(base: Scenario, text: str) -> Scenario:
-    """The what-ifs of "+gpu=t4 +cuda_graph", one after the other."""
+    """Apply the what-ifs of "+gpu=t4 +cuda_graph" one after the other."""
     for each in text.split():
         base = apply(base, *parse(each))
     return base
 
 
 def test_money_crosses_a_machine_with_code_changes():
-    """A small network waits for the host on every card. The cheap card together with a CUDA graph
-    beats each of the two alone."""
+    """A small network waits for the host on every card. The cheap card with a CUDA graph is better
+    than each of the two alone."""
     base = small_scenario("mlp-tiny", gpu="h200", batch=8, dtype="fp16")
     prices = {"h200_sxm": 4.0, "l40s": 1.0}
     advised = advise(base, "money", prices=prices)
@@ -130,11 +130,11 @@ def test_a_cause_names_the_relieved_regime():
     fp32 = small_scenario("mlp-tiny", sizes=dict(width=4096), batch=4096)
     causes = {a.whatif: a.cause for a in advise(fp32).advice}
     compute = predict(fp32).shares["compute"]
-    # fp32 products run on vector units: 91.6 over 67 TFLOP/s of the data sheets
+    # fp32 products run on vector units: 91.6 and 67 TFLOP/s in the data sheets
     assert causes["+gpu=l40s"] == (
         f"compute is {compute:.0%} of the step: L40S has 1.4× the vector peak in float32"
     )
-    for a in advise(fp32).advice:  # no what-if on a small share gains much
+    for a in advise(fp32).advice:  # a what-if that affects only a small share cannot gain much
         assert not a.cause.startswith("memory bandwidth is 0%")
     training = small_scenario("mlp-tiny", sizes=dict(width=8192), training=True, batch=256)
     sgd = next(a for a in advise(training).advice if a.whatif == "+optimizer=sgd")
@@ -162,7 +162,7 @@ def test_advice_can_be_taken_together():
 
 
 def test_what_makes_a_step_fit_comes_before_what_is_faster():
-    """2²³ rows need 16.0 GiB, all of a T4."""
+    """2²³ rows need 16.0 GiB, the whole memory of a T4."""
     advised = advise(Scenario("mlp-tiny", gpu="t4", batch=2**23))
     assert not advised.baseline.fits
     fits = [a.fits for a in advised.advice]

@@ -59,7 +59,7 @@ def test_points_predicted_at_once_equal_single_predictions():
 
 
 class Straight(AxisSearch):
-    """A batch of n takes n seconds."""
+    """A step whose batch of n takes n seconds."""
 
     def at(self, value: float) -> Figures:
         return Figures((float(value), *[0.0] * 13))

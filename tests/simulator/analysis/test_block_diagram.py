@@ -1,4 +1,4 @@
-"""Ops as blocks to be joined: sums by hand on a layer of BERT."""
+"""Ops as blocks that can be joined: hand-computed sums on a layer of BERT."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_joining_the_sum_with_the_norm(joining: BlockDiagram) -> None:
     assert dict(trial.arguments) == {"ops": "add+native_layer_norm", "modules": "layers.#"}
     assert trial.count == trial.launches_removed == 4  # two in each of two layers
     # the sum is neither written nor read again; the norm's mean and reciprocal deviation, which
-    # nothing reads in inference, are written by the one kernel as they were before
+    # inference does not read, are written by the single kernel as before
     assert trial.bytes_saved == pytest.approx(4 * 2 * VALUE, rel=0.005)
     assert trial.after is not None
     again = predict(apply(ASKED, "fuse", dict(trial.arguments)))

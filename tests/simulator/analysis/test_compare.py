@@ -55,7 +55,8 @@ def test_the_predictions_of_a_comparison_are_counted_before():
         return predict(scenario)
 
     compare(sides, counted)
-    # 4 sides; 4 changes: 3 together, 4 alone; 1 change: alone; none
+    # predictions: the 4 sides; 4 changes, in 3 combinations and each alone (7); 1 change alone;
+    # none
     assert comparison_predictions(sides) == len(calls) == 4 + 7 + 1
 
 
@@ -69,7 +70,7 @@ def test_kernels_that_moved_are_counted_and_timed():
     gone = next(m for m in fall.moved if m.op == "gelu.default")
     assert gone.count == (3, 0)  # two layers and the head's transform
     assert gone.seconds[1] == 0 and gone.change_s == -gone.seconds[0]
-    assert gone.regimes == ("overhead", None)  # 16 tokens: a start and an end
+    assert gone.regimes == ("overhead", None)  # 16 tokens: a kernel's start and end dominate
     gelu = [k for k in predict(A).kernels if k.name == "gelu.default"]
     assert gone.seconds[0] == pytest.approx(fsum(k.duration_s for k in gelu), rel=1e-12)
 

@@ -1,6 +1,5 @@
-"""The fusions that advice proposes: legal, the best available, with the figures of a fresh
-prediction.
-"""
+"""The fusions that advice proposes are legal and the best available, and their figures equal those
+of a fresh prediction."""
 
 from __future__ import annotations
 
@@ -111,7 +110,7 @@ def test_fusions_of_the_compiler_are_not_tried_again() -> None:
 
 
 def test_a_convolution_with_an_epilogue_is_laid_out_as_before() -> None:
-    """It uses NHWC, so its input and result are converted, fused or not."""
+    """It uses NHWC, so its input and result are converted whether it is fused or not."""
     base = NETWORKS[3]
     before, after = predict(base), fused(base, "convolution+native_batch_norm+relu_")
     turned = [

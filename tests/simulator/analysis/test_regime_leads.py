@@ -52,7 +52,7 @@ def test_where_the_host_takes_over_is_a_smooth_line(
     assert [boundary.between for boundary in chart.boundaries] == [between]
     (line,) = chart.boundaries[0].lines
     tokens = line[:, 0] * line[:, 1]
-    # the middles of the points' jumps, for shares of 0.8, lie from 3,000 to 6,000
+    # the midpoints of the points' jumps, for shares of 0.8, lie between 3,000 and 6,000
     assert tokens == pytest.approx(np.full(len(line), 4500), rel=0.09)
 
 

@@ -1,4 +1,5 @@
-"""Where a search for the next regime starts, steps and ends, with shares that the test sets."""
+"""Where a search for the next regime starts, how it steps and where it ends, with shares that the
+test sets."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ WHOLE, SCALE = Axis("batch", "whole", 1, 2**31), Axis("bandwidth", "scale", 0.1,
 
 
 def world(scenario: Scenario, most: int = 5000) -> Prediction:
-    """Overhead 4,500.5, memory 3,000·bandwidth⁻¹, compute one a sample, up to `most`."""
+    """Overhead is 4,500.5, memory 3,000 / bandwidth, and compute 1 per sample, up to a batch of
+    `most`."""
     resolved = resolve(scenario)
     batch = resolved.request.batch or 1
     if batch > most:
@@ -48,7 +50,7 @@ def world(scenario: Scenario, most: int = 5000) -> Prediction:
 
 
 def test_a_shift_between_the_last_step_and_the_first_refusal_is_found() -> None:
-    # 3,000, then 6,000 is refused; compute rules from 4,501 to 5,000
+    # 3,000 is accepted, then 6,000 is refused; compute dominates from 4,501 to 5,000
     shift = next_shift(BASE, "batch", start=3000, predictor=world)
     assert (shift.last, shift.first, shift.after) == (4500, 4501, "compute")
     ends = next_shift(BASE, "batch", start=3000, predictor=lambda s: world(s, 4400))
@@ -116,7 +118,7 @@ def test_a_search_starts_at_the_own_value() -> None:
     assert _start(bert, axis(bert, "batch")) == 6
     assert _start(replace(bert, seq=48), axis(bert, "seq")) == 48
     assert _start(bert, SCALE) == 1.0
-    # the catalogue's own, where the scenario names none
+    # the catalogue's own defaults, where the scenario gives none
     plain, own = Scenario("bert-base"), CATALOGUE["bert-base"]
     assert _start(plain, axis(plain, "batch")) == own.batch
     assert _start(plain, axis(plain, "seq")) == own.seq
@@ -195,18 +197,19 @@ def test_a_map_is_the_grid_of_its_points() -> None:
         tuple(batches),
         tuple(speeds),
     )
-    # at bandwidth 0.5 memory takes 6,000 of 10 + 6,000 + 4,500.5
+    # at bandwidth 0.5, memory takes 6,000 of the total 10 + 6,000 + 4,500.5
     assert chart.period_s[0, 0] == pytest.approx(10510.5)
     assert chart.shares[0, 0].tolist() == pytest.approx(
         [10 / 10510.5, 6000 / 10510.5, 4500.5 / 10510.5]
     )
     assert chart.regime.tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [2, 2, 2, 0], [2, 2, 2, 0]]
     assert chart.refused == ()
-    # 3,000 / bandwidth passes 4,500.5 at 0.667; compute passes overhead at 4,500.5
+    # memory (3,000 / bandwidth) is less than 4,500.5 above a bandwidth of 0.667; compute exceeds
+    # overhead above batch 4,500.5
     lines = {b.between: np.concatenate(b.lines) for b in chart.boundaries}
     crossing = lines["memory", "overhead"]
     assert ((crossing[:, 1] > 0.6) & (crossing[:, 1] < 1.0)).all()
-    # up to compute's 4,500
+    # the line ends where compute takes 4,500
     assert 4000 < crossing[:, 0].max() < 4700
     overhead = lines["compute", "overhead"]
     assert ((overhead[:, 0] > 4300) & (overhead[:, 0] < 4900)).all()
@@ -221,9 +224,9 @@ def test_a_search_predicts_four_steps_at_once_and_then_around_the_expected_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Overhead leads by 1,428.5 of 10,572.5 at a batch of 3,072, and lags by 1,643.5 of 13,644.5 at
-    6,144: in the logarithm the lead ends at 0.5287 of the step, and 3,072 · 2^(0.5287 ∓ 0.03) are
-    4,340 and 4,525. Between those the lead falls from 160.5 of 11,840.5 to −24.5 of 12,025.5 and
-    ends at 0.8694: 4,340 · (4,525 / 4,340)^(0.8694 ∓ 0.03) are 4,494 and 4,507."""
+    6,144. On a logarithmic scale the lead ends at 0.5287 of the step, so 3,072 · 2^(0.5287 ∓ 0.03),
+    4,340 and 4,525, are predicted. Between those the lead falls from 160.5 of 11,840.5 to −24.5 of
+    12,025.5 and ends at 0.8694: 4,340 · (4,525 / 4,340)^(0.8694 ∓ 0.03) are 4,494 and 4,507."""
     looks: list[list[float]] = []
 
     class Together(AxisSearch):

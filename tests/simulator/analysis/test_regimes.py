@@ -46,7 +46,7 @@ def test_a_shift_downwards_and_along_a_scale():
     down = next_shift(BASE, "batch", start=300, down=True, predictor=world)
     assert (down.last, down.first, down.after) == (72, 71, "overhead")
     scale = next_shift(BASE, "bandwidth", down=True, predictor=world)
-    # memory's 30 / bandwidth equals overhead's 71.5 at a bandwidth of 30 / 71.5
+    # memory, 30 / bandwidth, equals overhead, 71.5, at a bandwidth of 30 / 71.5
     assert scale.first == pytest.approx(30 / 71.5, rel=2e-4)
     assert (scale.before, scale.after) == ("overhead", "memory")
     assert scale.first < scale.last

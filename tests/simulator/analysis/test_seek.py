@@ -50,7 +50,8 @@ def test_the_batch_meets_the_latency_and_the_next_does_not():
 
 
 def test_a_batch_that_does_not_fit_does_not_meet_a_latency():
-    """A minute admits batches far beyond 60 MiB: memory limits them, and the answer says so."""
+    """A limit of one minute allows batches far beyond 60 MiB: memory limits them, and the answer
+    says so."""
     small = apply(BASE, "figure", {"of": "memory_bytes", "value": 60 * 2**20})
     result = batch_for_latency(small, 60.0)
     assert result.prediction.fits
@@ -59,7 +60,7 @@ def test_a_batch_that_does_not_fit_does_not_meet_a_latency():
 
 
 def test_a_search_reports_that_it_ended_at_the_largest_batch():
-    """A network of 64 numbers a sample: 2²⁰ of them fit anywhere."""
+    """A network with 64 numbers per sample: 2²⁰ samples fit on any card."""
     tiny = small_scenario("mlp-tiny", sizes=dict(width=16, depth=1), dtype="fp16")
     result = largest_batch(tiny)
     assert result.value == 1 << 20 and result.beyond is None

@@ -1,4 +1,5 @@
-"""A sweep predicts scenarios with equal GPUs and hosts together, however the what-ifs made them."""
+"""A sweep predicts scenarios with equal GPUs and hosts together, whichever what-ifs produced
+them."""
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def test_each_gpu_is_timed_once_for_all_batches_hosts_and_modes(monkeypatch: pyt
     monkeypatch.setattr(many, "at_points", counted)
     swept = sweep(BERT, AXES)
     assert len(swept) == 96 and not swept.refused
-    # 2 GPUs with 3 bandwidths; each at 2 · 2 sizes, on 2 hosts in 2 modes
+    # 2 GPUs with 3 bandwidths; for each, 2 · 2 sizes on 2 hosts in 2 modes
     assert points == [(4, 4)] * 6
 
 

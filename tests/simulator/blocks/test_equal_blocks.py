@@ -94,9 +94,8 @@ def test_schedules():
 
 
 def duration(schedule, stages, microbatches, chunks):
-    """The time at which the last of identical stages ends, if a pass through a chunk takes 1 and
-    messages take 0.
-    """
+    """The time at which the last of several identical stages ends, if a pass through a chunk takes
+    1 and messages take 0."""
     orders = [actions(schedule, s, stages, microbatches, chunks) for s in range(stages)]
     done, clock, parts = {}, [0] * stages, stages * chunks
     while any(orders):
@@ -121,7 +120,7 @@ def duration(schedule, stages, microbatches, chunks):
 )
 @pytest.mark.parametrize(("stages", "microbatches"), [(2, 2), (2, 8), (4, 8), (8, 16)])
 def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches):
-    """Idle: p − 1 passes forward and as many backward (Narayanan et al. 2021, 2.2)."""
+    """Idle time: p − 1 passes forward and the same number backward (Narayanan et al. 2021, 2.2)."""
     took = duration(schedule, stages, microbatches, chunks)
     assert took == 2 * chunks * microbatches + 2 * (stages - 1)
 
@@ -138,7 +137,7 @@ def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
         sent = [c.message_bytes for c in messages[0] if c.kind == "send" and c.tag == tag]
         received = [c.message_bytes for c in messages[1] if c.kind == "recv" and c.tag == tag]
         assert sent == received
-    # 1 sample · 64 tokens · 256 wide · 2 bytes
+    # 1 sample · 64 tokens · width 256 · 2 bytes
     assert {c.message_bytes for c in messages[0]} == {1 * 64 * 256 * 2}
     names = [[op.name for op in trace.ops] for trace in roles.traces.values()]
     assert "aten.embedding.default" in names[0] and "aten.embedding.default" not in names[1]
@@ -147,7 +146,7 @@ def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
         sum(s.nbytes for s in t.storages if s.role == "weight") for t in roles.traces.values()
     ]
     whole = traced(4, "dp=1", 1)
-    # the head is tied to the embedding: each end holds it
+    # the head shares the embedding's weight: the first and the last stage hold it
     shared = 1000 * 256 * 2
     assert sum(weights) == sum(s.nbytes for s in whole.storages if s.role == "weight") + shared
 

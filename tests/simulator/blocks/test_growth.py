@@ -1,4 +1,4 @@
-"""The increase per block follows from two traces that must agree."""
+"""The increase per block is derived from two traces, which must agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulator.tracing import trace
 
 
 class Tower(nn.Module):
-    """Equal linear layers; from layer `odd` on, another function is between them."""
+    """Equal linear layers; from layer `odd` on, with another function between them."""
 
     def __init__(self, depth: int, odd: int = 99) -> None:
         super().__init__()

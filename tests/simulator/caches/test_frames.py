@@ -1,4 +1,4 @@
-"""Calls at any depth map no memory if there is room for their frames."""
+"""Calls at any depth map no new memory if there is room for their frames."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ CALLS, DEPTHS = 400, 400
 
 
 def leaf() -> None:
-    """A call whose frame is larger than that of `faults_below`, so that at some depth it alone
-    does not fit."""
+    """A call whose frame is larger than that of `faults_below`, so that at some depth only this
+    frame does not fit."""
 
 
 leaf.__code__ = leaf.__code__.replace(co_stacksize=64)
 
 
 def faults_below(depth: int) -> list[int]:
-    """Pages that the system maps during many calls at each depth of nested calls, up to `depth`."""
+    """The number of pages that the system maps during many calls, at each depth of nested calls up
+    to `depth`."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(CALLS):
         leaf()

@@ -49,4 +49,5 @@ def test_a_sweep_of_many_rows_hardly_collects() -> None:
         assert len(sweep(Scenario("chain"), axes)) == 1000
     finally:
         gc.callbacks.remove(count)
-    assert collected.count("start") <= 4  # before and after the sweep; 12 without the context
+    # one before and one after the sweep; without the context 12
+    assert collected.count("start") <= 4

@@ -50,7 +50,7 @@ def test_memory_returns_at_most_every_thirty_seconds(
 
 @pytest.fixture
 def free_bytes() -> Iterator[int]:
-    """Bytes of blocks of the heap that are free, below one that is in use."""
+    """Bytes of free blocks of the heap that lie below a block in use."""
     if sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("only the GNU C library keeps free pages and can return them")
     libc = ctypes.CDLL(None)
@@ -93,7 +93,7 @@ def swept(batches: Iterable[int]) -> int:
 def test_sweeps_keep_no_objects() -> None:
     swept(range(1, 61))
     before = swept(range(1, 61))
-    # One object kept by each of the 2 · 60 sweeps would be 120 blocks.
+    # If each of the 2 · 60 sweeps left one object behind, there would be 120 blocks.
     assert swept(range(1, 61)) - before < 100
 
 

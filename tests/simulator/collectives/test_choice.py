@@ -1,4 +1,5 @@
-"""NCCL's choice changes where its own constants say, by hand: microseconds, and kB over GB/s."""
+"""NCCL's choice changes where its constants imply: hand-computed, with times in microseconds and
+sizes as kB over GB/s."""
 
 from __future__ import annotations
 
@@ -18,31 +19,40 @@ TWO_NODES = Group(16, 2, "nvlink4", "nvlink", False, True, 8, network_bytes_per_
 @pytest.mark.parametrize(
     ("kind", "group", "message_bytes", "below", "above"),
     [
-        # LL 6.6 + 6·0.6 = 10.2 and 141 GB/s; LL128 14 + 6·1.9 = 25.4 and 0.92·360 = 331.2:
-        # 15.2 us / (1/141 − 1/331.2) = 3,732 kB, of a message 3,732 / 1.5
+        # LL takes 6.6 + 6·0.6 = 10.2 µs and 141 GB/s; LL128 takes 14 + 6·1.9 = 25.4 µs and 0.92·360
+        # = 331.2 GB/s. They are equal where each link carries 15.2 µs / (1/141 − 1/331.2) = 3,732
+        # kB, for a message of 3,732 / 1.5
         ("all_reduce", FOUR, 2_488_000, "ring LL", "ring LL128"),
-        # Simple 8.4 + 6·3.4 = 28.8 and 360: 3.4 / (1/331.2 − 1/360) = 14,076 kB
+        # Simple takes 8.4 + 6·3.4 = 28.8 µs and 360 GB/s; it equals LL128 where each link carries
+        # 3.4 µs / (1/331.2 − 1/360) = 14,076 kB
         ("all_reduce", FOUR, 9_384_000, "ring LL128", "ring Simple"),
-        # in the switch 25 and 476 GB/s; LL 6.6 + 14·0.6 = 15: 10 / (1/141 − 1/476) = 2,003 kB, of
-        # a message 2,003 / 1.75
+        # the switch takes 25 µs and 476 GB/s; LL takes 6.6 + 14·0.6 = 15 µs and 141 GB/s. They are
+        # equal where each link carries 10 µs / (1/141 − 1/476) = 2,003 kB, for a message of 2,003 /
+        # 1.75
         ("all_reduce", replace(FOUR, ranks=8, multicast=True), 1_144_800, "ring LL", "nvls Simple"),
-        # tree LL 6.6 + 2·(7·0.6 + 2.7) = 20.4 and 90; ring LL128 14 + 26·1.9 + 4·4 = 79.4 and 184:
-        # 59 / (1/90 − 1/184) = 10,394 kB, of a message 10,394 / 1.875
+        # tree LL takes 6.6 + 2·(7·0.6 + 2.7) = 20.4 µs and 90 GB/s; ring LL128 takes 14 + 26·1.9 +
+        # 4·4 = 79.4 µs and 184 GB/s. They are equal where each link carries 59 µs / (1/90 − 1/184)
+        # = 10,394 kB, for a message of 10,394 / 1.875
         ("all_reduce", TWO_NODES, 5_543_600, "tree LL", "ring LL128"),
-        # eight nodes: tree LL 31.2 and 90, tree Simple 8.4 + 2·(7·3.4 + 3·14) = 140 and 180:
-        # 108.8 / (1/90 − 1/180) = 19,584 kB, of a message 19,584 / 1.96875
+        # over eight nodes, tree LL takes 31.2 µs and 90 GB/s, tree Simple 8.4 + 2·(7·3.4 + 3·14) =
+        # 140 µs and 180 GB/s. They are equal where each link carries 108.8 µs / (1/90 − 1/180) =
+        # 19,584 kB, for a message of 19,584 / 1.96875
         ("all_reduce", replace(TWO_NODES, ranks=64, nodes=8), 9_947_400, "tree LL", "tree Simple"),
-        # ring Simple 8.4 + 110·3.4 + 16·14 = 606.4 and 200: 466.4 / (1/180 − 1/200) = 839,520 kB
+        # ring Simple takes 8.4 + 110·3.4 + 16·14 = 606.4 µs and 200 GB/s; it equals tree Simple
+        # where each link carries 466.4 µs / (1/180 − 1/200) = 839,520 kB
         ("all_reduce", replace(TWO_NODES, ranks=64, nodes=8), 426_423_000,
          "tree Simple", "ring Simple"),
-        # LL 6.6 + 13·0.6 + 2·2.7 = 19.8 and 100; LL128 14 + 13·1.9 + 2·4 = 46.7 and 184:
-        # 26.9 / (1/100 − 1/184) = 5,892 kB, of a message 5,892·16/15
+        # LL takes 6.6 + 13·0.6 + 2·2.7 = 19.8 µs and 100 GB/s; LL128 takes 14 + 13·1.9 + 2·4 = 46.7
+        # µs and 184 GB/s. They are equal where each link carries 26.9 µs / (1/100 − 1/184) = 5,892
+        # kB, for a message of 5,892·16/15
         ("all_gather", TWO_NODES, 6_285_200, "ring LL", "ring LL128"),
-        # PCIe 5 has no LL128: LL 6.6 + 3·1 = 9.6 and 24; Simple 8.4 + 3·5.7 = 25.5 and 48:
-        # 15.9 / (1/24 − 1/48) = 763.2 kB, of a message 763.2·4/3
+        # PCIe 5 has no LL128: LL takes 6.6 + 3·1 = 9.6 µs and 24 GB/s, Simple 8.4 + 3·5.7 = 25.5 µs
+        # and 48 GB/s. They are equal where each link carries 15.9 µs / (1/24 − 1/48) = 763.2 kB,
+        # for a message of 763.2·4/3
         ("all_gather", replace(FOUR, fabric="pcie5", kind="pcie"), 1_017_600,
          "ring LL", "ring Simple"),
-        # another fabric is taken for PCIe 4: 15.9 / (1/12 − 1/24) = 381.6 kB
+        # other fabrics count as PCIe 4, with half of these rates: equal at 15.9 µs / (1/12 − 1/24)
+        # = 381.6 kB
         ("all_gather", replace(FOUR, fabric="other", kind="pcie"), 508_800,
          "ring LL", "ring Simple"),
     ],
@@ -70,7 +80,7 @@ def test_the_switch_reduces_from_five_gpus_of_one_node_alone() -> None:
 
 
 def test_channels_have_work_for_their_threads() -> None:
-    # LL: 512 threads of 8 bytes for each of 4 ranks; at most 24
+    # LL: 512 threads of 8 bytes for each of 4 ranks; at most 24 channels
     assert [choose("all_reduce", size, FOUR).channels for size in (0, 16384, 16385, 32769)] == [
         1,
         1,
@@ -94,7 +104,7 @@ def test_a_group_counts_the_nodes_of_its_ranks() -> None:
     inside, across = group_of(whole, (0, 3, 7)), group_of(whole, (2, 7, 8))
     assert (inside.ranks, inside.nodes, inside.network_bytes_per_s) == (3, 1, 0)
     assert inside.network_latency_s == 0
-    # the fuller of two nodes has two of three ranks
+    # the fuller of the two nodes has two of the three ranks
     assert (across.nodes, across.ranks_per_node) == (2, 2)
     assert across.network_bytes_per_s == 2 * nic
     assert across.network_latency_s == whole.network.latency_s
@@ -127,7 +137,7 @@ def test_a_receive_is_a_send_and_a_barrier_an_all_reduce() -> None:
 def test_an_interval_is_as_wide_up_as_down() -> None:
     large = priced("all_reduce", 2**24, FOUR, "eager")
     low, high = large.interval_s
-    # 6.6% of ln(measured / predicted) on machines that were left out of the fit
+    # ln(measured / predicted) has a spread of 6.6% on machines that were left out of the fit
     assert (large.seconds / low, high / large.seconds) == pytest.approx((1.06624, 1.06624))
     network = profile().network.spread
     over = priced("all_reduce", 2**24, TWO_NODES, "eager")
@@ -135,13 +145,13 @@ def test_an_interval_is_as_wide_up_as_down() -> None:
 
 
 def test_other_links_take_time_by_their_speed() -> None:
-    # 16 GiB: what does not move bytes is small
+    # at 16 GiB, fixed costs are small
     size = 2**34
     plain = priced("all_gather", size, FOUR, "eager")
     twice = priced("all_gather", size, replace(FOUR, link_times=2.0), "eager")
     staged = priced("all_gather", size, replace(FOUR, peer_to_peer=False), "eager")
     fabric = profile().fabrics["nvlink4"]
-    # three quarters at 371.4 GB/s, and a quarter copied at 1.041 us per MB
+    # three quarters move at 371.4 GB/s, and a quarter is copied at 1.041 µs per MB
     moving, copied = 0.75 / fabric.bandwidth["all_gather"], 0.25 * fabric.copy["all_gather"] * 1e-3
     assert twice.seconds / plain.seconds == pytest.approx(
         (moving / 2 + copied) / (moving + copied), rel=1e-3
@@ -173,6 +183,6 @@ def test_ranks_alone_on_their_nodes_pass_everything_over_the_network() -> None:
 def test_a_message_of_few_bytes_over_nodes_takes_the_time_inside_one() -> None:
     constants = profile()
     taken = priced("all_gather", 0, replace(TWO_NODES, ranks=2), "cuda_graph")
-    # a rank alone on its node: NCCL's base, and one step between two nodes
+    # each rank alone on its node: NCCL's base latency, and one step between two nodes
     base_us = constants.fabrics["nvlink4"].ll_base
     assert taken.seconds == pytest.approx((base_us + constants.network.step_us) * 1e-6)

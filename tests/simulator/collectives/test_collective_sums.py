@@ -1,4 +1,4 @@
-"""The sums of a collective's time, by hand, with constants that are easy to add."""
+"""Hand-computed times of collectives, with constants that are easy to add."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FABRIC = Fabric(
     "all_to_all": 0, "send": 4}, sharing=0.5, spread_small=0, spread_large=0,
 )  # fmt: skip
 NETWORK = NetworkConstants("by hand", share=0.8, share_crowded=0.5, step_us=5, spread=0)
-X0 = 500_000_000  # bytes, where there is no ramp
+X0 = 500_000_000  # bytes, from which there is no ramp
 
 
 def within(kind: str, message_bytes: int, choice: str, group: Group = FOUR) -> float:
@@ -49,7 +49,8 @@ def within(kind: str, message_bytes: int, choice: str, group: Group = FOUR) -> f
 
 
 def test_ll_pays_steps_doublings_and_bytes() -> None:
-    # 6 steps; 7 KiB are 3 doublings of 1 KiB; each rank sends 1.5 times them; 2 ranks share links
+    # 6 steps; 7 KiB are 3 doublings of 1 KiB; each rank sends 1.5 times its 7 KiB; 2 ranks share
+    # links
     sent_us = 1.5 * 7168 / 10 / 1e3
     expected = 3 + 2 * 6 + (0.5 + 0.25 * 6) * 3 + sent_us * (1 + 0.5 * 2)
     assert within("all_reduce", 7168, "ring LL") == pytest.approx(expected)
@@ -60,18 +61,19 @@ def test_ll_pays_steps_doublings_and_bytes() -> None:
 
 
 def test_bytes_and_the_copy_of_a_part_take_their_ramp() -> None:
-    # a message of which each rank sends X0: 5e8 / 100 GB/s · 2, and a quarter of it copied
+    # each rank sends X0 bytes over links of 100 GB/s that two ranks share, and copies a quarter
+    # of the message
     size = int(X0 / 1.5)
     moved_us = (X0 / 100 * 2 + size / 4 * 8 * 1e-3) / 1e3
     assert within("all_reduce", size, "ring Simple") == pytest.approx(7 + 4 * 6 + moved_us)
     assert within("all_reduce", size, "ring LL128") == pytest.approx(5 + moved_us / 0.8)
-    # a quarter of X0 with a ramp of a half takes 4^0.5 times as long for its bytes
+    # with a ramp of a half, the bytes of X0 / 4 take 4^0.5 times as long each
     quarter_us = 2 * moved_us / 4
     assert within("all_reduce", size // 4, "ring Simple") == pytest.approx(31 + quarter_us)
-    # in the switch nothing is shared and nothing copied
+    # in the switch, links are not shared and nothing is copied
     nvls_us = X0 / 50 / 1e3
     assert within("all_reduce", size, "nvls Simple") == pytest.approx(9 + nvls_us)
-    # a quarter of X0 takes 4^0.5 times as long for its bytes there too
+    # there, too, the bytes of X0 / 4 take 4^0.5 times as long each
     assert within("all_reduce", size // 4, "nvls Simple") == pytest.approx(9 + 2 * nvls_us / 4)
 
 
@@ -82,7 +84,7 @@ def test_a_send_has_the_steeper_ramp_and_nine_doublings() -> None:
     sixteenth_us = moved_us / 16 * 2  # 16^0.25
     expected = 6 + 18 + sixteenth_us
     assert within("send", X0 // 16, "direct Simple", two) == pytest.approx(expected)
-    # nothing is ramped below 100 kB: 5,000^0.25
+    # the ramp is constant below 100 kB: 5,000^0.25
     tiny_us = (1000 / 50 + 500 * 4e-3) / 1e3 * 5000**0.25
     doubled = 2 * 0.9826  # log2(1 + 1000/1024)
     assert within("send", 1000, "direct Simple", two) == pytest.approx(
@@ -91,7 +93,8 @@ def test_a_send_has_the_steeper_ramp_and_nine_doublings() -> None:
 
 
 def test_the_latency_of_steps_and_the_transfer_overlap() -> None:
-    # with the exponent 2 as the legs of a right triangle: 4 steps of 4 µs of 6, and 7 of 24
+    # with the exponent 2, 24 µs of steps (6 · 4) and the transfer add up like the legs of a right
+    # triangle; 7 µs are fixed
     overlapping = replace_fabric(FABRIC, simple_overlap=2.0, ll_overlap=2.0)
     size = int(X0 / 1.5)
     moved_us = (X0 / 100 * 2 + size / 4 * 8 * 1e-3) / 1e3
@@ -114,7 +117,7 @@ def test_a_broadcast_passes_through_the_ranks_at_once() -> None:
         sharing=0.0,
     )
     choice = Choice("ring", "LL", 1)
-    # one step however many ranks: 3 + 2 + (0.5 + 0.25) · 3 doublings, and 7 KiB at 10 GB/s
+    # one step for any number of ranks: 3 + 2 + (0.5 + 0.25) · 3 doublings, and 7 KiB at 10 GB/s
     for ranks in (2, 4, 8):
         group = replace(FOUR, ranks=ranks)
         assert within_us("broadcast", 7168, group, choice, broadcasting) == pytest.approx(
@@ -123,7 +126,8 @@ def test_a_broadcast_passes_through_the_ranks_at_once() -> None:
 
 
 def test_channels_of_a_send_by_ranks_and_bytes() -> None:
-    """32 channels are shared by the peers; each takes up to 16 MiB, then their number doubles."""
+    """32 channels are shared among the peers; one channel serves up to 16 MiB, then their number
+    doubles."""
     mib = 2**20
     by_ranks = {
         2: [(1, 16), (256 * mib, 16), (256 * mib + 1, 32)],
@@ -139,7 +143,7 @@ def test_channels_of_a_send_by_ranks_and_bytes() -> None:
 
 
 def test_a_send_of_few_channels_is_as_fast_as_they_are() -> None:
-    # 8 channels of 4 GB/s are slower than links of 50 GB/s, 16 are not
+    # 8 channels of 4 GB/s are slower than links of 50 GB/s; 16 channels are not
     slow = replace_fabric(FABRIC, send_channel=4.0, ramp=0.0, direct_ramp=0.0, sharing=0.0)
     choice, mib = Choice("direct", "Simple", 1), 2**20
 
@@ -156,7 +160,7 @@ def test_a_rank_alone_sends_nothing() -> None:
 
 
 def test_the_network_carries_the_bytes_that_leave_a_node() -> None:
-    # 8 ranks a node crowd its NICs: half of 200 GB/s; each rank's half leaves the node
+    # 8 ranks per node share its NICs: half of 200 GB/s; half of each rank's data leaves the node
     assert _network_s("all_to_all", 10**9, TWO_NODES, NETWORK) == pytest.approx(
         1e9 * 8 / 16 * 8 / 100e9
     )
@@ -178,7 +182,7 @@ def test_steps_between_nodes() -> None:
         1,
     ]
     assert _network_steps("all_to_all", five, ring) == 1
-    # a tree of 5 nodes is 3 deep, to the root and back
+    # a tree of 5 nodes has depth 3; data go to the root and back
     assert five.tree_depth == 3 and _network_steps("all_reduce", five, tree) == 6
     assert replace(five, nodes=1).tree_depth == 0
 
@@ -233,5 +237,5 @@ def test_a_ring_over_nodes_is_as_fast_as_its_slowest_link() -> None:
     assert _bus_gbytes_per_s("LL", belief, slow) == 5
     assert _bus_gbytes_per_s("LL128", belief, slow) == pytest.approx(9.2)
     assert _bus_gbytes_per_s("Simple", belief, FOUR) == belief.ring_gbytes_per_s
-    # NICs of a tenth of a GB/s have a protocol too
+    # NICs of 0.1 GB/s get a protocol too
     assert choose("all_gather", 2**20, replace(slow, network_bytes_per_s=1e8)).algorithm == "ring"

@@ -15,7 +15,7 @@ MACHINES = {2: "h200_sxm_x2", 4: "h100_sxm_x4"}
 
 
 def rows(ranks: int) -> list[dict]:
-    """GPU seconds measured on two H200s or four H100s, without those that the host determines."""
+    """GPU seconds measured on two H200s or four H100s, except those that the host determines."""
     path = MEASUREMENTS / MACHINES[ranks] / "collectives.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
@@ -106,7 +106,8 @@ def test_bad_input():
 
 
 def test_a_file_with_slower_links_takes_longer(tmp_path: Path):
-    """H800s have 8 of 18 NVLinks: 200 GB/s instead of 450. What moves bytes takes 2.25 times."""
+    """H800s have 8 of 18 NVLinks: 200 GB/s instead of 450. Everything that moves bytes takes 2.25
+    times as long."""
     path = tmp_path / "two.toml"
     text = (
         'name = "two cards"\ngpu = "h200"\ngpus_per_node = 2\n[link]\nkind = "nvlink"\n'
@@ -119,5 +120,5 @@ def test_a_file_with_slower_links_takes_longer(tmp_path: Path):
         seconds[gbytes_per_s] = collective_time("all_reduce", 2**30, cluster(path)).seconds
     plain = collective_time("all_reduce", 2**30, cluster("2xh200")).seconds
     assert seconds[450] == pytest.approx(plain)
-    # a tenth is the copy of a rank's own part, in its own memory
+    # a tenth is the copy of the rank's own part within its memory
     assert 2.0 < seconds[200] / plain < 2.25

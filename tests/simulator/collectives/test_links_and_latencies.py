@@ -1,4 +1,4 @@
-"""The usual speed of each fabric's links, and the steps of rings with one rank for each node."""
+"""The usual speed of each fabric's links, and the steps of rings with one rank per node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EIGHT = cluster("8xh100")
 
 
 @pytest.mark.parametrize(("kind", "generation", "bytes_per_s"), [
-    # all NVLinks of a V100, an A100, an H100 and a B200, one way; 16 lanes of PCI Express
+    # all NVLinks of a V100, an A100, an H100 and a B200, in one direction; 16 lanes of PCI Express
     ("nvlink", 2, 150e9), ("nvlink", 3, 300e9), ("nvlink", 4, 450e9), ("nvlink", 5, 900e9),
     ("pcie", 3, 16e9), ("pcie", 4, 32e9), ("pcie", 5, 64e9), ("pcie", 6, 128e9),
 ])  # fmt: skip
@@ -48,8 +48,8 @@ FOUR_NODES = Group(4, 4, "nvlink4", "nvlink", False, True, 8, network_bytes_per_
 
 @pytest.mark.parametrize("protocol", ["LL", "LL128", "Simple"])
 def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
-    """An all-reduce of 4 ranks has 2 · 3 steps; 2 · 4 crossings of nodes are counted, so none is
-    left inside; an all-gather has 3 steps and 4 crossings."""
+    """An all-reduce of 4 ranks has 2 · 3 steps; 2 · 4 crossings between nodes are counted, so no
+    step is left within a node; an all-gather has 3 steps and 4 crossings."""
     constants = tuning()
     base, network = constants.base_us[protocol], constants.step_us["network"][protocol]
     inside = constants.step_us["nvlink"][protocol]
@@ -63,13 +63,14 @@ def test_a_rank_for_each_node_takes_no_step_within_one(protocol: str) -> None:
     assert _latency_us(protocol, "all_gather", sixteen) == pytest.approx(
         base + 11 * inside + 4 * network
     )
-    # one node crosses nothing
+    # with one node, no step crosses between nodes
     one = replace(FOUR_NODES, nodes=1)
     assert _latency_us(protocol, "all_reduce", one) == pytest.approx(base + 6 * inside)
 
 
 def test_a_tree_goes_up_and_down_through_nodes_and_their_ranks() -> None:
-    """16 ranks in 4 nodes: 3 steps inside and 2 levels of nodes, twice; 5 nodes have 3 levels."""
+    """16 ranks in 4 nodes: 3 steps within a node and 2 levels of nodes, twice; 5 nodes have 3
+    levels."""
     constants = tuning()
     base, network = constants.base_us["LL"], constants.step_us["network"]["LL"]
     inside = constants.step_us["nvlink"]["LL"]

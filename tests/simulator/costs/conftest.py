@@ -64,7 +64,7 @@ def _several(outputs: Spec | Sequence[Spec]) -> tuple[Tensor, ...]:
 
 
 def sums(works: Sequence[Work]) -> list[tuple[str, int, int, int, int]]:
-    """Of each kernel: the family, FLOPs, bytes read and written, and instructions."""
+    """For each kernel: the family, FLOPs, bytes read and written, and instructions."""
     return [(w.family, w.flops, w.read_bytes, w.write_bytes, w.instructions) for w in works]
 
 

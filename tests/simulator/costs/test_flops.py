@@ -186,7 +186,7 @@ def cudnn_backward(r: random.Random) -> Call:
 
 
 def _packed(r: random.Random) -> tuple[Any, ...]:
-    """Sequences laid end to end, [total, h, d]; on meta each is taken as long as the longest."""
+    """Concatenated sequences, [total, h, d]; on meta each counts as long as the longest."""
     n, longest_q, longest_k = r.randint(1, 5), r.randint(2, 60), r.randint(2, 60)
     hk, times, d = r.randint(1, 3), r.choice([1, 2]), 8 * r.randint(1, 8)
     q, k = t(n * longest_q, hk * times, d), t(n * longest_k, hk, d)
@@ -273,9 +273,9 @@ def test_depthwise_backward_is_twice_the_forward_where_torch_says_65_times() -> 
     backward: Call = (aten.convolution_backward.default, args, (x, w, None))
     # 2·1·(10·10)·(64·1·3·3) = 115,200
     assert ours(forward) == theirs(forward) == 115200
-    # 115,200 for the input and as much for the weight
+    # 115,200 FLOPs for the gradient of the input and the same for that of the weight
     assert ours(backward) == 230400 == 2 * 115200
-    # 115,200 for the input and 64 times as much for the weight: 7,372,800
+    # the oracle counts 115,200 for the input and 64 times as much for the weight: 7,372,800
     assert theirs(backward) == 7488000 == 65 * 115200
 
 
@@ -288,5 +288,5 @@ def test_flashs_own_entry_has_heads_after_the_sequence() -> None:
     call: Call = (aten._flash_attention_forward.default, args, (q,))
     # 4·b·h·s·s·d = 4·2·4·128·128·64 = 33,554,432
     assert ours(call) == 33554432
-    # 4·2·128·4·4·64 = 1,048,576: as if there were 128 heads of 4 tokens
+    # 4·2·128·4·4·64 = 1,048,576: it counts 128 heads of 4 tokens
     assert theirs(call) == 1048576

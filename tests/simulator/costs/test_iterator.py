@@ -1,4 +1,4 @@
-"""The memory access of an iteration, counted by hand."""
+"""The memory accesses of an iteration, counted by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def packed(*shape: int, dtype: str = F32) -> Tensor:
 def test_contiguous_axes_are_one_axis() -> None:
     x = packed(4, 6, 8)
     assert walk([x, x]).axes == ((192, (4, 4)),)
-    # rows of 8 from rows of 16: two axes, the 24 rows joined
+    # rows of 8 cut out of rows of 16: two axes, because the 24 rows are merged
     wide = Tensor((4, 6, 8), F32, (96, 16, 1))
     assert walk([wide, x]).axes == ((8, (4, 4)), (24, (64, 32)))
 
@@ -39,7 +39,7 @@ def test_a_tensor_on_the_host_does_not_count() -> None:
 
 def test_runs_of_a_straight_walk() -> None:
     x = packed(1024, 256)
-    # 1 MiB are 32,768 sectors and 8,192 lines: (1 + 3 / 4) / 4 a sector, twice
+    # 1 MiB is 32,768 sectors and 8,192 lines: (1 + 3 / 4) / 4 per sector, for two operands
     assert walk([x, x]).runs == 2 * (32768 + 3 * 8192) // 4
 
 
@@ -51,14 +51,14 @@ def test_one_element_touches_one_sector_of_one_line() -> None:
 def test_a_transpose_touches_a_line_for_each_element() -> None:
     x, turned = packed(1024, 1024), Tensor((1024, 1024), F32, (1, 1024))
     n = 1024 * 1024
-    # a block has 256 elements in a row of the result: 256 lines of the source, and 32 sectors in 8
+    # a block has 256 adjacent elements of the result: 256 lines of the source, and 32 sectors in 8
     # lines of the result
     assert walk([turned, x]).runs == n + (n // 256) * (32 + 3 * 8) // 4
 
 
 @pytest.mark.parametrize(("cols", "share"), [(8, 7 / 16), (16, 5 / 8), (32, 1.0)])
 def test_a_line_is_shared_by_neighbours_that_are_close(cols: int, share: float) -> None:
-    # a column of a table of 32, 64 or 128 bytes per row: 4, 2 or 1 of its sectors in a line
+    # a column of a table with 32, 64 or 128 bytes per row: 4, 2 or 1 of its sectors per line
     n = 4096 * cols
     turned, x = Tensor((cols, 4096), F32, (1, cols)), packed(cols, 4096)
     own = (n // 256) * (32 + 3 * 8) // 4
@@ -66,7 +66,7 @@ def test_a_line_is_shared_by_neighbours_that_are_close(cols: int, share: float) 
 
 
 def test_a_block_reads_short_columns_together() -> None:
-    # 4 columns of 512 elements by a block: neighbours in the source share a sector
+    # a block has 4 columns of 512 elements: neighbours in the source share a sector
     n = 128 * 4 * 1000
     turned, x = Tensor((1000, 128, 4), BF16, (512, 1, 128)), packed(1000, 128, 4, dtype=BF16)
     # 4 columns of 128·2 bytes: 32 sectors in 8 lines, as in the result

@@ -22,7 +22,7 @@ def test_every_op_that_torch_dispatches_has_a_cost() -> None:
 
 def test_a_diagonal_is_copied_into_zeros() -> None:
     fill, copied = launched(sig("aten.diag_embed.default", ((16, 8, 8), "float32"), self=X))
-    # 16·8·8·4 = 4,096 filled; 16·8·4 = 512 read, and written
+    # 4,096 bytes (16·8·8·4) are filled; 512 (16·8·4) are read and written
     assert (fill.write_bytes, copied.read_bytes, copied.write_bytes) == (4096, 512, 512)
     # 512 bytes are 4 lines; the 16 diagonals pass through all 4,096 bytes, which are 32 lines
     assert copied.dims["block_lines"] == 36
@@ -63,7 +63,7 @@ def test_a_bilinear_layer_is_a_product_for_each_of_its_outputs() -> None:
         )
     )
     products = [work for work in kernels if work.family == "gemm"]
-    # five outputs, each 2·16·8·8 = 2,048
+    # five outputs, each with 2·16·8·8 = 2,048 FLOPs
     assert [work.flops for work in products] == [2048] * 5
 
 

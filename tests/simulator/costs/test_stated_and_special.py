@@ -1,4 +1,5 @@
-"""Stated figures, special functions, fused cross entropy and reductions, by hand."""
+"""Stated figures, special functions, fused cross entropy and reductions, against hand-computed
+sums."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ def test_chunks_of_a_cross_entropy() -> None:
         ("pointwise", 2000, 8000, 8000, 20000),
         ("reduction", 2000, 8000, 160, 4000),
     ]
-    assert sums(kernels) == forward * 3  # 40, 40, and 20 that are padded
+    assert sums(kernels) == forward * 3  # two chunks of 40, and one of 20 that is padded to 40
     assert {k: kernels[0].dims[k] for k in "bmnk"} == {"b": 1, "m": 40, "n": 50, "k": 16}
     args |= {"compute_input_grad": True, "compute_linear_weight_grad": True}
     kernels = launched(sig(name, SCALAR, None, args, input=x, linear_weight=weight))
@@ -108,24 +109,25 @@ def strided(shape: tuple[int, ...], stride: tuple[int, ...], dtype: str = F32) -
 @pytest.mark.parametrize(
     ("x", "dim", "expected"),
     [
-        # rows of 128 and more are loaded four at a time
+        # rows of 128 or more are loaded four elements at a time
         (((4, 128), F32), [1], (4, 128, 1, False, 4, False)),
         (((4, 127), F32), [1], (4, 127, 1, False, 1, False)),
-        # across rows, a load has 4, 2 or 1 outputs, the most that divide sizes and strides
+        # across rows, a load covers 4, 2 or 1 outputs: the largest number that divides sizes and
+        # strides
         (((100, 64), F32), [0], (64, 100, 64, True, 4, False)),
         (((100, 6), F32), [0], (6, 100, 6, True, 2, False)),
         (((100, 7), F32), [0], (7, 100, 7, True, 1, False)),
-        # dimensions that are adjacent in memory are one
+        # adjacent dimensions are merged
         (((4, 16, 16), F32), [1, 2], (4, 256, 1, False, 4, False)),
         (((16, 4, 16), F32), [0, 2], (4, 256, 1, False, 1, True)),
         (((16, 4, 16), F32), None, (1, 1024, 1, False, 4, False)),
         (((16, 1, 16), F32), [1], (256, 1, 1, True, 4, False)),
         (((8, 256), F32), -1, (8, 256, 1, False, 4, False)),
-        # a slice of rows of 9, of which 8 are summed across
+        # rows of 8 cut out of rows of 9, summed across rows
         (strided((100, 8), (9, 1)), [0], (8, 100, 8, True, 1, False)),
         # every second element of a row
         (strided((4, 128), (256, 2)), [1], (4, 128, 1, False, 1, False)),
-        # the eight bytes of a row of half precision
+        # eight elements of a row in half precision per load
         (((4, 128), F16), [1], (4, 128, 1, False, 8, False)),
     ],
 )

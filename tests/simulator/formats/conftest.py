@@ -40,7 +40,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def changed(path: Path, change: Change) -> Path:
-    """The file with one change."""
+    """The file's contents with one change."""
     rows = json.loads(path.read_text())
     change(rows)
     path.write_text(json.dumps(rows))

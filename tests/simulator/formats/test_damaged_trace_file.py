@@ -61,7 +61,7 @@ def test_a_missing_key(saved: Path) -> None:
 
 
 def put(key: str, row: int, place: int, value: object) -> Change:
-    """One number of one row."""
+    """Replace one number of one row."""
 
     def change(rows: dict[str, Any]) -> None:
         rows[key][row][place] = value

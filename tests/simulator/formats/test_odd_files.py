@@ -1,4 +1,5 @@
-"""Pipes, devices and folders in place of the files that people write: one message, at once."""
+"""Pipes, devices and folders where the user names a file to write: a single message,
+immediately."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Two(nn.Module):
-    """Two layers with a varying function between them."""
+    """Two layers with a function between them, which differs by test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,8 @@ class InC(Two):
 
 
 class Looped(nn.Module):
-    """Blocks with a break each, called in a loop: the function around it is not compiled."""
+    """Blocks with one graph break each, called in a loop: the function around the loop is not
+    compiled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +150,7 @@ class Numbered(nn.Module):
 
 
 class InTurn(Looped):
-    """Twelve layers with a break after each; all identical, or each with its own number."""
+    """Twelve layers with a graph break after each; all identical, or each with its own number."""
 
     def __init__(self, numbered: bool) -> None:
         super().__init__()

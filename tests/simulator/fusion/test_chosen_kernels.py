@@ -1,4 +1,4 @@
-"""Chosen ops as one handwritten kernel: its bytes and arithmetic by hand, and each refusal."""
+"""Chosen ops as one hand-written kernel: hand-computed bytes and arithmetic, and each refusal."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_a_chain_reads_its_operands_and_writes_what_others_need() -> None:
     at = chosen(lambda m, x: [(x.exp() + m.b).tanh(), x.cos()], X)
     one = kernel(at, "exp", "add", "tanh")
     assert one.op.name == "fused.pointwise.default"
-    # x and the bias of four numbers; the result
+    # x and the bias, which has four numbers; and the result
     assert [t.nbytes for t in one.op.inputs] == [ALL, 16]
     assert [t.nbytes for t in one.op.outputs] == [ALL]
     assert len(one.inside) == 2  # the exponential and the sum
     assert not one.op.signature.args["generated"]
-    # a value that another op reads is written too
+    # a value that another op also reads is stored as well
     again = chosen(lambda m, x: _twice(x.exp() + m.b), X)
     two = kernel(again, "exp", "add", "tanh")
     assert [t.nbytes for t in two.op.outputs] == [ALL, ALL] and len(two.inside) == 1
@@ -63,8 +63,8 @@ def test_a_row_is_reduced_in_the_kernel_of_its_loops() -> None:
 def test_a_product_and_its_sum_are_contracted() -> None:
     at = chosen(lambda m, x: x * x + x, X)
     args = kernel(at, "mul", "add").op.signature.args
-    # a product and a sum are 2 FLOPs and one instruction; and 2 operands per element, of 1,024
-    # lanes for 128 elements
+    # a multiply-add is 2 FLOPs and one instruction; 2 operands per element; 128 elements on 1,024
+    # lanes
     assert (args["flops"], args["instructions"]) == (2 * 128, (1 + 2) * 1024)
 
 
@@ -140,7 +140,7 @@ def test_a_sum_over_the_whole_gpu_is_refused() -> None:
     ("sum", 1), ("amax", 1), ("mean", 1),
 ])  # fmt: skip
 def test_serial_sums_of_a_row(name: str, count: int) -> None:
-    """A maximum and a sum; a mean and the squares around it; one of them alone."""
+    """A maximum and a sum; a mean and the squares around it; and one of these alone."""
     x, row = ((4, 64), "float32"), ((4,), "float32")
     out: Any = (x, row, row) if "norm" in name else x if "softmax" in name else row
     overload = "dim_IntList" if name == "sum" else "dim" if name in ("mean", "var") else "default"

@@ -27,8 +27,8 @@ TARGETS = torch.zeros(40, dtype=torch.int64)
 
 
 class Nest(NamedTuple):
-    """Results and elements of each; whether these are adjacent; bytes read and written; FLOPs and
-    instructions."""
+    """The number of results, and of elements for each; whether these are adjacent; bytes read and
+    written; FLOPs and instructions."""
 
     rows: int
     cols: int
@@ -40,7 +40,7 @@ class Nest(NamedTuple):
 
 
 def nests(step: Trace, *names: str) -> list[Nest]:
-    """The nests of a step that end with one of these ops (of all without names)."""
+    """The nests of a step that end with one of these ops (all nests if no name is given)."""
     return [
         Nest(n.rows, n.cols, n.inner, [*n.reads.values()], [*n.writes.values()], n.flops,
              n.instructions)
@@ -54,12 +54,13 @@ def of(function: Callable[..., Any], *args: Tensor) -> list[Nest]:
 
 
 def test_a_norm_is_its_statistics_and_a_loop_that_applies_them() -> None:
-    # 6 FLOPs and 9 slots per element, of which 5 apply the statistics, 24·4 bytes each
+    # 6 FLOPs and 9 instructions per element, 5 of which apply the statistics; 24·4 bytes per
+    # statistic
     assert of(lambda x: F.layer_norm(x, (64,)), X) == [
         Nest(24, 64, True, [ALL], [96, 96], 6 * 1536, 4 * 1536),
         Nest(1536, 1, True, [ALL, 96, 96], [ALL], 0, 5 * 1536),
     ]
-    # one statistic and 3 FLOPs; at least one slot per element for the sum
+    # one statistic and 3 FLOPs; at least one instruction per element for the sum
     assert of(lambda x: F.rms_norm(x, (64,)), X) == [
         Nest(24, 64, True, [ALL], [96], 3 * 1536, 1536),
         Nest(1536, 1, True, [ALL, 96], [ALL], 0, 5 * 1536),
@@ -79,7 +80,7 @@ def test_a_norm_is_its_statistics_and_a_loop_that_applies_them() -> None:
 def test_a_softmax_is_the_maximum_and_sum_of_each_row_and_a_loop(
     dim: int, rows: int, cols: int, inner: bool
 ) -> None:
-    # 5 FLOPs and 20 slots per element, half of them in each nest
+    # 5 FLOPs and 20 instructions per element, half of them in each loop nest
     half = 5 * 1536 // 2, 20 * 1536 // 2
     assert of(lambda x: F.softmax(x, dim), X) == [
         Nest(rows, cols, inner, [ALL], [rows * 4, rows * 4], *half),
@@ -108,13 +109,14 @@ def test_running_sums_are_one_nest_with_a_result_for_each_element(
 
 
 def test_a_loss_reads_one_sector_of_each_row() -> None:
-    # 40 rows of 64 classes; 32 bytes of each; targets of 8 bytes; the loss and the sum of weights
+    # 40 rows of 64 classes, of which one sector of 32 bytes each is read; targets of 8 bytes; the
+    # loss and the sum of weights
     assert of(F.nll_loss, torch.zeros(40, 64), TARGETS) == [
         Nest(1, 40, True, [40 * 32, 320], [4, 4], 80, 80)
     ]
-    # a row of 4 classes has less than a sector
+    # a row of 4 classes is shorter than a sector
     assert of(F.nll_loss, torch.zeros(40, 4), TARGETS)[0].reads == [40 * 16, 320]
-    # of a pending product, one element of each row is computed
+    # one element per row of the pending product is computed
     assert of(lambda x, y: F.nll_loss(x * 2, y), torch.zeros(40, 64), TARGETS) == [
         Nest(1, 40, True, [40 * 32, 320], [4, 4], 80 + 40, 80)
     ]
@@ -122,10 +124,11 @@ def test_a_loss_reads_one_sector_of_each_row() -> None:
 
 @pytest.mark.parametrize(("function", "rows", "cols", "inner"), [
     (lambda x: x.sum(), 1, 1536, True), (lambda x: x.sum(-1), 24, 64, True),
-    (lambda x: x.amax((0, 2)), 6, 256, True),  # the last dimension is one of them
+    (lambda x: x.amax((0, 2)), 6, 256, True),  # the last dimension is one of the reduced ones
     (lambda x: x.amax((1, 2)), 4, 384, True), (lambda x: x.sum((0, 1)), 64, 24, False),
     (lambda x: x.sum(0), 384, 4, True),
-    (lambda x: x.transpose(1, 2).sum(-1), 256, 6, True),  # across memory, of 16 elements or less
+    # summed across rows, over 16 elements or fewer
+    (lambda x: x.transpose(1, 2).sum(-1), 256, 6, True),
     (lambda x: x.view(24, 64).t().sum(-1), 64, 24, False),
     (lambda x: x.view(24, 64).t().sum(0), 24, 64, True),
     (lambda x: (x * 2).view(24, 64).t().sum(0), 24, 64, True),
@@ -141,7 +144,7 @@ def test_a_softmax_in_ops_takes_its_maximum_and_sum_in_one_pass_of_long_rows() -
         args = (torch.zeros(4, width),)
         return of(lambda x: (x - x.amax(-1, keepdim=True)).exp().sum(-1), *args)
 
-    # 3 slots per element for a maximum, and 21 more if the kernel loops along its rows
+    # 3 instructions per element for a maximum, and 21 more if the kernel loops along its rows
     assert [n.slots for n in sums(1000)] == [4 * 1000 * 3, 4 * 1000 * 2]
     assert [n.slots for n in sums(5000)] == [4 * 5000 * 24, 4 * 5000 * 2]
     (alone,) = of(lambda x: x.amax(-1), torch.zeros(4, 5000))
@@ -168,9 +171,10 @@ def backward(layer: nn.Module, name: str, *shape: int) -> list[Nest]:
 
 def test_the_backward_pass_of_a_layer_norm_sums_along_and_across_its_rows() -> None:
     along, loop, across = backward(nn.LayerNorm(64), "native_layer_norm_backward", 24, 64)
-    # the gradient's operands (a number, and the result), x, two statistics, and two of the affine
+    # the operands of the gradient (a number and the result), x, two statistics, and the weight and
+    # bias
     operands, statistics = [4, ALL, ALL], [96, 96]
-    # 16 FLOPs per element of its own in two halves, and 4 for the gradient in each nest
+    # the op's own 16 FLOPs per element in two halves, and 4 for the gradient in each nest
     assert along[:6] == (24, 64, True, [*operands, *statistics, 256, 256], [96, 96], 12 * 1536)
     assert loop[:6] == (1536, 1, True, [*operands, *statistics, 256, 256, 96, 96], [ALL], 4 * 1536)
     assert loop.slots == 0 and along.slots == across.slots
@@ -185,7 +189,7 @@ def test_without_weights_a_norm_sums_along_its_rows_alone() -> None:
 
 def test_the_backward_pass_of_a_softmax_sums_each_row_once() -> None:
     (sums,) = backward(nn.Softmax(-1), "_softmax_backward_data", 24, 64)
-    # 4 FLOPs per element of its own in two halves, of which a loop takes the second
+    # the op's own 4 FLOPs per element in two halves, the second of which a loop computes
     assert sums == Nest(24, 64, True, [4, ALL], [96], (4 + 2) * 1536, 2 * 1536)
     (across,) = backward(nn.Softmax(0), "_softmax_backward_data", 24, 64)
     assert across == Nest(64, 24, False, [4, ALL], [256], (4 + 2) * 1536, 2 * 1536)

@@ -1,4 +1,5 @@
-"""Ops of a decomposed training step: their names, operands and storages, by hand."""
+"""Ops of a decomposed training step: their names, operands and storages, against hand-computed
+ones."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class After(nn.Module):
 
 
 class Part(NamedTuple):
-    """An op: its name; the op before whose result each operand is ("x" if it is older than the
-    decomposed op); dtype and size of its result."""
+    """An op: its name; for each operand, the op before the one that wrote it ("x" if it is older
+    than the decomposed op); dtype and size of the result."""
 
     name: str
     reads: tuple[str, ...]
@@ -108,7 +109,7 @@ def test_a_relu_leaves_a_mask_of_a_byte_per_element() -> None:
         return F.relu(y) * 1.5
 
     assert parts(function, "forward", BF16) == [Part("le", ("x",), "bool", 32)]
-    # of the gradient and the mask, which the forward pass has made
+    # the parts are the gradient and the mask, which the forward pass computed
     assert parts(function, "backward", BF16) == [Part("masked_fill", ("x", "x"), "bfloat16", 32)]
 
 
@@ -127,7 +128,7 @@ def test_a_clamp_compares_its_input_with_both_bounds(dtype: torch.dtype) -> None
 
 
 @pytest.mark.parametrize(("window", "dilation", "dtype"), [
-    (2, 1, "int8"), (5, 1, "int8"), (6, 1, "int64"),  # 25 places, and 36
+    (2, 1, "int8"), (5, 1, "int8"), (6, 1, "int64"),  # windows of 25 elements, and of 36
     ((5, 5), 1, "int8"), ((2, 13), 1, "int64"), ((1, 25), 1, "int8"),
     (2, 2, "int64"), (2, (1, 2), "int64"),
 ])  # fmt: skip

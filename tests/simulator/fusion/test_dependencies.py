@@ -61,7 +61,7 @@ def test_sets_run_as_one_after_all_that_their_members_need() -> None:
         ordered = order(sets, needed)
         outcomes.add(ordered is None)
         if ordered is None:
-            # at least two sets wait for each other: taking away what can run leaves some
+            # at least two sets wait for each other: some remain after all that can run are removed
             left = dict(between)
             while ready := [each for each, before in left.items() if not before & left.keys()]:
                 for each in ready:
@@ -72,7 +72,7 @@ def test_sets_run_as_one_after_all_that_their_members_need() -> None:
         place = {each: at for at, each in enumerate(ordered)}
         for each, before in between.items():
             assert all(place[other] < place[each] for other in before)
-            # the first in order of those that could run
+            # the first, in order, of those that could run
             waiting = [o for o in between if place[o] > place[each]]
             ready = [o for o in waiting if all(place[b] < place[each] for b in between[o])]
             assert all(o > each for o in ready)

@@ -1,4 +1,5 @@
-"""The host's time to enter the passes of a compiled step, and for its calls by kind, by hand."""
+"""The host's time to enter the passes of a compiled step, and the time of its calls by kind,
+against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def plan_of(module: nn.Module, *args: Tensor, training: bool = False) -> LaunchP
 
 
 class Normed(nn.Module):
-    """Two weights and two biases, and the three buffers of a norm."""
+    """A module with two weights, two biases, and the three buffers of a norm."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +97,7 @@ def test_a_graph_after_a_break_is_entered_with_what_it_is_handed() -> None:
         plan_of(module, torch.empty(4, 4)), call_s=1e-6, input_s=1e-7, resumed_s=1e-5, node_s=1e-3
     )
     assert first == 0 and entered_s == pytest.approx(1e-6 + 1e-7)
-    # the second graph: a call, a function of its own, and the tensor between
+    # the second graph: a call, a function of its own, and the tensor that is passed between them
     assert second > first and resumed_s == pytest.approx(1e-6 + 1e-5 + 1e-7)
 
 
@@ -146,5 +147,5 @@ def test_the_launches_of_a_step_take_all_its_work() -> None:
     training = HOST.in_phase("training")
     both = ops_s(plan, training, costs) + calls_s(plan, training, costs)
     assert both.sum() > 3e-3
-    ended_s = tail_s(plan.trace, training)  # Python after the last op
+    ended_s = tail_s(plan.trace, training)  # Python code after the last op
     assert float(np.sum(spread.host_s) + spread.tail_s) == pytest.approx(both.sum() + ended_s)

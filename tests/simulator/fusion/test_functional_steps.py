@@ -1,4 +1,4 @@
-"""Loops in place and their out-of-place replacements: storages and lifetimes by hand."""
+"""Loops in place and their out-of-place replacements: hand-computed storages and lifetimes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_two_loops_in_place_write_two_new_storages() -> None:
         (first, second),
         (second, result),
     ]
-    # each ends with its last use, but the newest where the old one ended
+    # each storage ends with its last use, but the newest ends where the original did
     lives = [(plain.storages[s].born, plain.storages[s].freed) for s in (own, first, second)]
     assert lives == [(0, 2), (1, 3), (2, row.storages[own].freed)]
     assert [plain.storages[s].nbytes for s in (own, first, second)] == [400] * 3
-    # the result has memory of its own, so that the loop both reads and writes
+    # the result has its own memory, so the loop reads one storage and writes another
     for op in plain.ops[1:3]:
         assert (op.signature.read_bytes, op.signature.write_bytes) == (400, 400)
         assert op.signature.aliases[-1] not in op.signature.aliases[:-1]
@@ -67,7 +67,7 @@ def test_a_loop_on_a_part_writes_the_whole() -> None:
     new = len(row.storages)
     loop, last = (next(op for op in plain.ops if base in op.name) for base in (".add.", ".sin."))
     assert loop.storages == (own, x, new) and last.storages[0] == new
-    # 10 · 10 · 4 bytes of the old value and 10 · 5 · 4 of the part that is added
+    # 10 · 10 · 4 bytes of the old value, and 10 · 5 · 4 of the part that is added
     assert (loop.signature.read_bytes, loop.signature.write_bytes) == (400 + 200, 400)
     assert loop.signature.out == row.ops[0].outputs[0]
 

@@ -1,4 +1,4 @@
-"""Lives of the storages of a fused step: from the first op that touches one to the last."""
+"""Lifetimes of the storages of a fused step: from the first op that touches one to the last."""
 
 from __future__ import annotations
 

@@ -173,14 +173,15 @@ def test_fused_breaks_lie_between_the_same_ops() -> None:
     assert len({part for part in after.of if part[0] != "optimizer"}) == 14  # 8 forward, 6 back
     for number, group in enumerate(compiled_step.groups):
         was = before.of[group.nodes[0].ops[-1]]
-        again = (after.of[number][0], was[0]) == ("backward", "forward")  # computed once more
+        again = (after.of[number][0], was[0]) == ("backward", "forward")  # computed again
         assert again or after.of[number] == was
     assert np.isfinite(compiled(breaking.Unrolled(), "training").period_s)
 
 
 def test_graph_breaks_do_not_prevent_fusion_by_hand() -> None:
     """Ops that run eagerly in the compiled step can still be fused by hand in eager mode."""
-    last = len(step(breaking.Looped()).ops) - 1  # mul, relu: one kernel fewer than eager
+    # mul and relu are fused: one kernel fewer than in eager mode
+    last = len(step(breaking.Looped()).ops) - 1
     place = f"{breaking.__file__}:Looped"
     eager = predict(Scenario(place, batch=8))
     fused_by_hand = predict(apply(Scenario(place, batch=8), "fuse", {"ops": f"{last - 1}+{last}"}))

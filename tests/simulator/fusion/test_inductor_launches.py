@@ -91,8 +91,8 @@ ROWS = {row.case.name: row for row in stored()}
 
 
 def _common(real: list[Op], rules: list[Op], *names: str) -> int:
-    """The number of pairs of launches with equal bytes and arguments of these names. Calls are
-    compared if no argument is named."""
+    """The number of pairs of launches with equal bytes and equal values of these arguments. If no
+    argument is named, calls are compared."""
     keys = [
         Counter(
             (

@@ -54,7 +54,8 @@ def test_equal_parts_are_read_in_their_order(cut: Callable[[Tensor], Sequence[Te
 
 
 def test_the_least_used_of_equal_views_is_read() -> None:
-    """Three parts of the same form, each read once, in order; and a fourth read starts again."""
+    """Three parts of the same shape are each read once, in order; a fourth read starts again with
+    the first."""
     step = trace(Calls(_thirds), (torch.zeros(4, 30),))
     places = offsets(step, dataflow(step).computes)
     read = {
@@ -78,6 +79,6 @@ def test_an_offset_is_a_guess_if_several_views_have_the_same_form() -> None:
     step = trace(Calls(function), (torch.zeros(4, 2, 8), torch.zeros(4, 8)))
     flow = dataflow(step)
     known = dict(zip((op.name for op in step.ops), guessed(step, flow.computes), strict=True))
-    # a sum of a part and of a whole tensor is a guess, too
+    # the offset of the sum of a part and a whole tensor is also a guess
     assert known["aten.exp.default"] and known["aten.add.Tensor"]
     assert not known["aten.cos.default"] and not known["aten.tanh.default"]

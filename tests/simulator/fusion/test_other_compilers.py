@@ -66,7 +66,7 @@ def test_each_that_is_like_another_compiler_has_its_launches() -> None:
 
 
 def test_a_traced_step_has_no_python_and_eager_kernels() -> None:
-    """torch.jit and torch.fx."""
+    """As with torch.jit and torch.fx."""
     eager = Scenario("mlp-tiny", batch=8)
     traced = apply(eager, "no_python")
     before, after = predict(eager), predict(traced)

@@ -9,7 +9,8 @@ import pytest
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's folder, empty: a developer's own GPUs must not change what is tested."""
+    """An empty folder of the user's GPUs, so that a developer's own files do not change what is
+    tested."""
     folder = tmp_path / "gpus"
     folder.mkdir()
     monkeypatch.setenv("RIDGEPOINT_GPUS", str(folder))

@@ -38,7 +38,7 @@ def test_the_packaged_gpus() -> None:
     assert set(KNOWN) <= set(IDS)
 
 
-# all but the four TPUs, whose number of units is not published
+# all except the four TPUs, whose number of units is not published
 WITH_FORMULA = [name for name in IDS if not name.startswith("tpu")]
 PASCAL = ["p100_pcie_16", "p4", "p40"]
 APPLE = [name for name in IDS if name.startswith("apple")]
@@ -62,7 +62,8 @@ def test_peak_is_units_times_flop_per_clock_times_clock(name: str) -> None:
         ("tensor", g.tensor_flops_per_clock_per_unit, g.tensor_hz),
         ("vector", g.vector_flops_per_clock_per_unit, g.boost_hz),
     ]
-    if name != "gaudi3":  # its fp16 and tf32 are for another clock, its vector clock is unknown
+    # its fp16 and tf32 figures are for another clock, and its vector clock is unknown
+    if name != "gaudi3":
         assert g.tensor_flops_per_s.keys() == g.tensor_flops_per_clock_per_unit.keys()
         assert g.vector_flops_per_s.keys() == g.vector_flops_per_clock_per_unit.keys()
     for engine, flops_per_clock, hz in engines:
@@ -94,14 +95,15 @@ def test_no_peak_counts_sparsity() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_every_figure_has_a_source_or_is_marked(name: str) -> None:
-    # Read from the file itself: a GPU that is loaded marks every figure without a source as
+    # Read from the file itself, because loading a GPU marks every figure without a source as
     # unsourced.
     table = tomllib.loads((PACKAGED / f"{name}.toml").read_text(encoding="utf-8"))
     sources: dict[str, list[str]] = table.pop("sources", {})
     stated = [*table.get("unsourced", []), *(key for keys in sources.values() for key in keys)]
     expected: list[str] = []
     for key, value in table.items():
-        if isinstance(value, dict) and key not in stated:  # otherwise the whole table is named
+        # otherwise the note names the whole table
+        if isinstance(value, dict) and key not in stated:
             expected += [f"{key}.{dtype}" for dtype in table[key]]
         elif isinstance(value, int | float | dict):
             expected.append(key)

@@ -103,7 +103,7 @@ def test_an_unknown_key_without_a_near_miss_lists_the_keys(tmp_path: Path) -> No
 
 
 def test_deep_nest(tmp_path: Path) -> None:
-    # tomllib's own words for it differ between versions of Python
+    # tomllib's own message differs between versions of Python
     assert refusal(written(tmp_path / "mine.toml", "x = " + "[" * 1900)).startswith("not TOML: ")
 
 

@@ -1,4 +1,4 @@
-"""A GPU's keys, its file, and the peaks that its parts give."""
+"""The keys of a GPU, its file, and the peaks derived from its parts."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_peak_of_its_parts() -> None:
     assert h100.agrees and abs(h100.off) < 1e-4
     sparse = DerivedPeak(132, 1830e6, 4096, 1978.9e12)
     assert not sparse.agrees and sparse.off == pytest.approx(1.0, abs=1e-3)
-    edge = DerivedPeak(100, 1e9, 1, 102e9)  # 100 · 1e9 · 1 = 100e9, and 2% more
+    edge = DerivedPeak(100, 1e9, 1, 102e9)  # 100 · 1e9 · 1 = 100e9, plus 2%
     assert edge.agrees and not DerivedPeak(100, 1e9, 1, 102.1e9).agrees
 
 

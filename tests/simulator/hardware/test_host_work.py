@@ -30,7 +30,7 @@ class Calls(nn.Module):
         (lambda x: x.view(24), [1]),
         (lambda x: x.chunk(3), [3]),  # each view returns its own tensor
         (lambda x: x.unbind(0), [6]),
-        (lambda x: torch.cat((x, x, x)), [3]),  # each is checked
+        (lambda x: torch.cat((x, x, x)), [3]),  # each operand is checked
         (lambda x: torch.stack((x, x)), [2]),
         (lambda x: x.cos(), [0]),
     ],
@@ -43,7 +43,7 @@ def test_views_are_counted_by_the_tensor(
 
 
 def _placed(layer: nn.Module, dtype: torch.dtype, *, is_cast: bool, phase: str) -> list[int]:
-    """The count of each recurrent op of a step."""
+    """The count for each recurrent op of a step."""
 
     class Called(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Hosts: in parts, of older versions, of the catalogue."""
+"""Hosts: their parts, files of older versions, and those of the catalogue."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_part_is_slower_by_itself() -> None:
 def test_parts_from_fixed_steps_by_hand() -> None:
     reference = {"adds/a": 1.0, "linears/a": 1.0, "pythoncalls/a": 1.0, "views/a": 1.0}
     measured = {"adds/a": 2.0, "linears/a": 2.0, "pythoncalls/a": 8.0, "views/a": 9.0}
-    # the ops 2; the interpreter √(8 · 2)
+    # ops are 2 times slower; the interpreter √(8 · 2) times
     assert parts(measured, reference) == Parts(4.0, 2.0, 2.0)
     on_cpu = {"adds/a@cpu": 1.0, "pythoncalls/a@cpu": 1.0}
     assert parts({"adds/a@cpu": 3.0, "pythoncalls/a@cpu": 3.0}, on_cpu) == pytest.approx((3, 3, 3))
@@ -131,7 +131,8 @@ def test_the_default_comes_first_and_every_host_is_found() -> None:
 
 def test_a_host_of_the_catalogue_is_the_default_by_its_figure() -> None:
     desktop = host("desktop")
-    # 2850 against 4250, and no other processes on its cores, which slow the default by 1.46
+    # 2850 against 4250 MHz, and no other processes on its cores, which slow the default host by
+    # 1.46
     assert desktop.seconds["op"] == pytest.approx(host().seconds["op"] * 2850 / 4250 / 1.46)
     assert "1.46 times as fast with quiet cores" in desktop.source
     assert not desktop.measured and "4250 against 2850" in desktop.source
@@ -170,7 +171,8 @@ def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_near_names_are_suggested_for_an_unknown_host() -> None:
-    why = "unknown host 'xeon-a10': did you mean 'xeon-h100' or 'xeon-h200'?"  # not Skylake too
+    # Skylake is not suggested
+    why = "unknown host 'xeon-a10': did you mean 'xeon-h100' or 'xeon-h200'?"
     with pytest.raises(InputError, match=re.escape(why)):
         host("xeon-a10")
 

@@ -50,7 +50,8 @@ def call(
         (call("aten.add.Tensor", GPU, {}, self=GPU, other=GPU), False),
         (call(REPEAT, INDEX, {}, repeats=INDEX), True),
         (call(REPEAT, INDEX, {"output_size": 3}, repeats=INDEX), False),
-        (call(HISTOGRAM, GPU, {}, self=GPU), True),  # from 0 to 0: the host reads the extremes
+        # from 0 to 0: the host reads the minimum and the maximum
+        (call(HISTOGRAM, GPU, {}, self=GPU), True),
         (call(HISTOGRAM, GPU, {"min": 2, "max": 2}, self=GPU), True),
         (call(HISTOGRAM, GPU, {"min": 0, "max": 1}, self=GPU), False),
         (call(HISTOGRAM, GPU, {"max": 1}, self=GPU), False),
@@ -58,7 +59,7 @@ def call(
         (call(FILL, GPU, {}, self=GPU, mask=MASK, value=HOST_NUMBER), False),
         (call("aten.masked_fill.Scalar", GPU, {"value": 1.0}, self=GPU, mask=MASK), False),
         (call(GET, GPU, {}, self=GPU, indices=INDEX), False),
-        (call(GET, GPU, {}, self=GPU, indices=HOST_INDEX), True),  # copied to the GPU
+        (call(GET, GPU, {}, self=GPU, indices=HOST_INDEX), True),  # the index is copied to the GPU
         (call(GET, GPU, {}, self=GPU, indices=[INDEX, HOST_INDEX]), True),
         (call(GET, GPU, {}, self=GPU, indices=MASK), True),
         (call(GET, GPU, {}, self=GPU, indices=BYTES), True),

@@ -1,4 +1,4 @@
-"""The counts of the host's work for a step made by hand, without torch."""
+"""The counts of the host's work for a hand-made step, without torch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ X, HOST = Tensor((4,), "float32", (1,)), Tensor((4,), "float32", (1,), "cpu")
 def op(
     name: str, phase: Phase = "forward", inputs: int = 1, outputs: int = 1, on: Tensor = X
 ) -> Op:
-    """A call that 3 instructions, 2 attributes, a C call and an autograd node precede."""
+    """A call that follows 3 instructions, 2 attribute look-ups, a C call and an autograd node."""
     signature = Signature(name, (on,) * inputs, (on,) * outputs, ("self",) * inputs, {})
     return Op(signature, "", phase, autograd_nodes=1, instructions=3, attributes=2, c_calls=1)
 
 
 STEP = (
-    # op, launches, ops that it calls
+    # op, number of launches, number of ops that it calls
     (op("aten.mm.default"), 1, 0),
     (op("aten.view.default"), 0, 0),
     (op("aten.split.Tensor", outputs=3), 0, 0),
@@ -49,7 +49,7 @@ EXPECTED = {
     "cpu_op":           [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
     "recurrent_kernel": [0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0],
     "recurrent_weight": [0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0],
-    # of the first convolution's three kernels, one is that of the op that it calls
+    # of the first convolution's three kernels, one belongs to the op that it calls
     "further_kernel":   [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
     "trained_convolution": [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0],
     "gradient":         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0],
@@ -77,7 +77,7 @@ def test_the_work_of_each_kind_of_op() -> None:
 
 
 def test_an_op_of_the_host_that_launches_is_neither() -> None:
-    # an op without any tensor is the GPU's: `aten.empty`, or a random number's seed
+    # an op without tensors counts as the GPU's: `aten.empty`, or the seed of a random number
     ops = [op("aten.add.Tensor", on=HOST), op("aten.seed.default", inputs=0, outputs=0)]
     table = counts(step(ops), np.array([1, 0]), np.array([0, 0]))
     columns = dict(zip(COUNTS[:-1], table.T.tolist(), strict=True))
@@ -87,9 +87,9 @@ def test_an_op_of_the_host_that_launches_is_neither() -> None:
 def test_coldness_counts_the_kinds_since_the_last_call() -> None:
     names = ["a", "b", "c", "d", "e", "f"]
     called = "a a b a b c d a e b f c f"
-    # kinds called since the last call of the same kind, at most four: none before the second a; one
-    # before the second b and the third a; b, c and d before the fourth a; four before the third b,
-    # and five, which count as four, before the second c
+    # kinds called since the last call of the same kind, at most four and divided by four: none
+    # before the second a; one before the second b and the third a; b, c and d before the fourth a;
+    # four before the third b, and five, which count as four, before the second c
     cold = [1, 0, 1, 0.25, 0.25, 1, 1, 0.75, 1, 1, 1, 1, 0.25]
     rows = [names.index(each) for each in called.split()]
     assert coldness(names, rows).tolist() == cold
@@ -100,7 +100,7 @@ def test_library_calls_leave_out_python_autograd_views_and_lists() -> None:
     calls = ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
              "recurrent_kernel", "recurrent_weight", "further_kernel",
              "trained_convolution")  # fmt: skip
-    table = np.eye(len(COUNTS) - 1)  # an op for each kind of work
+    table = np.eye(len(COUNTS) - 1)  # one op for each kind of work
     seconds = dict(zip(COUNTS[:-1], xeon.library_call_s(table).tolist(), strict=True))
     assert seconds == {n: xeon.seconds[n] if n in calls else 0.0 for n in COUNTS[:-1]}
     whole = dict(zip(COUNTS[:-1], xeon.op_s(table).tolist(), strict=True))

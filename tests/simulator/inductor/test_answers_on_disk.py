@@ -1,4 +1,4 @@
-"""Answers of the compiler on disk: valid ones are read back, others are ignored."""
+"""Compiler results on disk: valid ones are read back, others are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Each way in which a child process ends is reported, and nothing waits for an ended process."""
+"""Each way in which a child process ends is reported, and nothing waits for a process that has
+ended."""
 
 from __future__ import annotations
 

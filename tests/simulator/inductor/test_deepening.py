@@ -33,13 +33,14 @@ def trace(blocks: list[Signature], masks: tuple[int, ...] = (0,), path: str = "l
 def test_equal_blocks_are_a_stack() -> None:
     assert stack(trace([SAME] * 12)) == Stack("layers", 12)
     assert stack(trace([SAME] * 12, path="encoder.h")) == Stack("encoder.h", 12)
-    assert stack(trace([OTHER, *[SAME] * 10, OTHER])) == Stack("layers", 12)  # first and last
+    # the first and the last layer differ
+    assert stack(trace([OTHER, *[SAME] * 10, OTHER])) == Stack("layers", 12)
 
 
 def test_different_blocks_are_not_equal_blocks() -> None:
     assert stack(trace([SAME, SAME, SAME, OTHER, SAME, SAME])) is None
     assert stack(trace([SAME, OTHER] * 6)) is None
-    assert stack(trace([SAME] * 12, masks=(0, 1))) is None  # the same op on another mask
+    assert stack(trace([SAME] * 12, masks=(0, 1))) is None  # one of the ops has another mask
     assert stack(trace([])) is None
 
 

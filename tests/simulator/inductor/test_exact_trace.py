@@ -73,7 +73,7 @@ def test_a_launch_is_an_op_with_its_own_bytes() -> None:
     assert op.name == "fused.pointwise.default" and op.signature.args["ops"] == "exp"
     assert (op.signature.read_bytes, op.signature.write_bytes) == (128, 128)
     assert op.storages == (0, 4)  # the eager trace's own input, and one more
-    assert exact.trace.storages[1].nbytes == 0  # what was fused away
+    assert exact.trace.storages[1].nbytes == 0  # its values were fused away
     assert "triton 3.9" in exact.notes[0]
 
 
@@ -113,7 +113,7 @@ def test_autograd_fills_the_gradients_that_the_backward_graph_is_given() -> None
         "aten.zeros.default",
         "fused.pointwise.default",
     ]
-    # the smallest belongs to the loss, which eager mode also has
+    # the smallest one is the loss's, which eager mode has too
     assert [op.signature.write_bytes for op in exact.trace.ops[1:3]] == [4, 512]
     assert [group.nodes[0].ops for group in exact.groups[1:3]] == [(1,), ()]
 
@@ -134,7 +134,7 @@ def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() 
         "forward",
         (0, 1, 2),
     )
-    origin = stepped(cast(8), cast(16), product)  # the weight, 128 bytes; then the input, 256
+    origin = stepped(cast(8), cast(16), product)  # the weight has 128 bytes, the input 256
     origins = [Origin("aten._to_copy.default", "a", "forward", n) for n in (0, 1)]
     launch = Launch("pointwise", "triton_poi", "forward", (0,), ((0, 256),), ((1, 128),))
     unordered = Schedule(
@@ -145,7 +145,7 @@ def test_casts_of_a_product_are_told_by_their_bytes_where_autocast_turns_them() 
 
 def test_arithmetic_of_a_loop() -> None:
     body = [("load", ""), ("exp", ""), ("add", ""), ("reduction", "sum"), ("store_reduction", "")]
-    assert steps(body) == (3, 12)  # exp 1 and 9, add 1 and 1, sum 1 and 1, a load
+    assert steps(body) == (3, 12)  # (FLOPs, slots): exp 1 and 9, add 1 and 1, sum 1 and 1, a load
 
 
 def test_a_question_goes_through_a_pipe() -> None:

@@ -1,4 +1,4 @@
-"""A schedule extended from two depths, against the schedule of that depth written out."""
+"""A schedule extended from two depths, against the schedule of that depth written in full."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ class Writer:
         again: tuple[int, ...] = (),
         writes: int | None = None,
     ) -> int:
-        """Write a launch with one new origin, besides those computed `again`; it reads one of all
-        seeds.
-        """
+        """Write a launch with one new origin in addition to the origins computed `again`; it reads
+        one element of the tensor of seeds."""
         out = self.buffer() if writes is None else writes
         self.origins.append(Origin(f"aten.{name}.default", module, phase))
         self.launches.append(
@@ -119,8 +118,8 @@ def gathering(depth: int) -> Schedule:
 
 
 def lists(depth: int, wrong: int = -1) -> list[Row]:
-    """One row before and one after `depth` periods of two; a third row's count of period `wrong` is
-    one too many."""
+    """One row before and one after `depth` periods of two rows; in period `wrong`, a count is too
+    large by one."""
     inner = [
         row
         for p in range(depth)
@@ -133,7 +132,7 @@ def lists(depth: int, wrong: int = -1) -> list[Row]:
 def test_a_step_is_that_of_its_depth(depth: int) -> None:
     extended = extend(network(3), network(4), depth - 4)
     assert extended is not None and extended == network(depth)
-    # seeds 8 bytes per block; 2 launches forward and 2 backward per block, 4 besides
+    # 8 bytes of seeds per block; 2 launches forward and 2 backward per block, and 4 others
     assert extended.buffers[2 + depth].nbytes == 8 * depth
     assert len(extended.launches) == 4 + 4 * depth
     assert extended.origins[-2].module == "layers.0.up"
@@ -142,7 +141,8 @@ def test_a_step_is_that_of_its_depth(depth: int) -> None:
 def test_two_blocks_can_be_one_period() -> None:
     assert extend(alternating(6), alternating(8), 12) == alternating(32)
     assert extend(alternating(7), alternating(9), 12) == alternating(33)
-    assert extend(alternating(6), alternating(7), 25) is None  # odd and even differ
+    # odd and even numbers of blocks differ
+    assert extend(alternating(6), alternating(7), 25) is None
 
 
 def test_too_shallow_to_see_a_period_twice() -> None:
@@ -196,17 +196,18 @@ def test_rows_are_extended_by_their_period() -> None:
 
 
 def test_counts_that_leave_the_line() -> None:
-    assert continued(lists(1), lists(2), 1) is None  # one period cannot be checked
+    assert continued(lists(1), lists(2), 1) is None  # a single period cannot be checked
     assert continued(lists(2), lists(3, wrong=1), 1) is None
     assert continued(lists(3), lists(2), 1) is None
-    # a different first period stays unchanged if two later periods grow linearly
+    # a first period that differs stays unchanged if two later periods grow linearly
     rows = continued(lists(3, wrong=0), lists(4, wrong=0), 2)
     assert rows is not None
     assert [counts for _, counts in rows] == [row.counts for row in lists(6, wrong=0)]
 
 
 def twice(depth: int) -> list[Row]:
-    """`depth` rows, then as many periods of two rows; a row before, between and after."""
+    """`depth` rows, then the same number of periods of two rows; one row before, between and
+    after."""
     one = [Row("a", (p,)) for p in range(depth)]
     other = [row for p in range(depth) for row in (Row("b", (depth + p,)), Row("c", (7 - p,)))]
     return [Row("first", ()), *one, Row("middle", (depth,)), *other, Row("last", (3 * depth,))]
@@ -219,7 +220,8 @@ def test_a_list_grows_in_two_places() -> None:
     assert [twice(4)[like].label for like, _ in rows] == [row.label for row in twice(10)]
     unequal = [*twice(4)[:-1], Row("last", (12, 1))]
     assert continued(twice(3), unequal, 6) is None
-    assert continued(twice(1), twice(2), 6) is None  # one period in each place cannot be checked
+    # a single period in each place cannot be checked
+    assert continued(twice(1), twice(2), 6) is None
 
 
 def test_depths_grow_by_as_many_launches() -> None:

@@ -1,5 +1,5 @@
-"""The pieces of Dynamo, matched with the eager trace. The pieces are those of torch 2.13's Dynamo,
-of the networks of tests/simulator/fusion/breaking.py."""
+"""The graphs of Dynamo, matched with the eager trace. They come from Dynamo of torch 2.13, for the
+networks of tests/simulator/fusion/breaking.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UNROLLED = [
     ("module", "pieces"), [(breaking.Looped, LOOPED), (breaking.Unrolled, UNROLLED)]
 )
 def test_the_eager_trace_has_the_same_breaks(module: type[nn.Module], pieces: list[Piece]) -> None:
-    """The breaks found without a compiler are those of Dynamo."""
+    """The breaks found without a compiler are those that Dynamo finds."""
     own = step(module())
     parts = broken(own, pieces)
     assert places(parts.breaks) == places(own.breaks)

@@ -1,6 +1,5 @@
-"""A schedule extended from a few blocks against that of all blocks, both by the real compiler;
-takes minutes. Run it by name: `pytest -m slow tests/simulator/inductor/test_whole.py`.
-"""
+"""A schedule extended from a few blocks against that of all blocks, both from the real compiler;
+takes minutes. Run it by name: `pytest -m slow tests/simulator/inductor/test_whole.py`."""
 
 from __future__ import annotations
 

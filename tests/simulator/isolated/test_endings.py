@@ -1,4 +1,4 @@
-"""The ends of the process of a user's code, and the reported reasons."""
+"""The ways in which the process of a user's code can end, and the reported reasons."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_code_that_holds_off_the_signal_of_its_limit_is_killed(
 def test_code_that_writes_into_the_pipe_of_the_answers_is_killed(
     without_torch: IsolatedProcess, text: bytes
 ) -> None:
-    """A length that no message has, and an invalid message."""
+    """Two invalid writes: a length that no message has, and an invalid message."""
     writes = f"""
 import os
 for number in range(3, 64):
@@ -141,7 +141,7 @@ def test_a_message_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends it with its parent")
 def test_the_child_outlives_the_thread_that_asked_first() -> None:
-    """Linux kills a child with the thread that started it."""
+    """Linux kills a child when the thread that started it ends."""
     process = IsolatedProcess(Limits())
     asking = Thread(target=lambda: process.facts("nets.py", partial(Facts, "net")))
     asking.start()

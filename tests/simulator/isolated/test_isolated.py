@@ -1,6 +1,5 @@
-"""A user's network in a child process: the same answers, and the end of the child ends no other
-process.
-"""
+"""A user's network in a child process: the answers are the same, and if the child ends, no other
+process does."""
 
 from __future__ import annotations
 

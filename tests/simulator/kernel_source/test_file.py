@@ -47,7 +47,7 @@ def test_the_flush_is_distinguished_from_the_call_by_its_name() -> None:
     text = source(kernel(m.only(m.bias_gelu, _tensor(3, 5), _tensor(5))), TOLD)
     assert "flushing = {name for name, _ in launched(flush.zero_, 1)}" in text
     assert "if name not in flushing) / 5" in text
-    assert "dtype=torch.int16" in text  # which no group fills
+    assert "dtype=torch.int16" in text  # a dtype that occurs in no group
 
 
 def test_a_row_with_flags_beside_halves_has_eight_elements_a_thread() -> None:
@@ -55,7 +55,7 @@ def test_a_row_with_flags_beside_halves_has_eight_elements_a_thread() -> None:
         return torch.softmax(torch.where(keep, x, -9.0), -1)
 
     flags = source(kernel(m.only(masked, _tensor(9, 768), _tensor(9, 768, dtype=torch.bool))), TOLD)
-    # 4 warps of 32 threads, 8 elements each: 1024; and 8 · 32 elements per warp
+    # 4 warps of 32 threads with 8 elements each: 1024; 8 · 32 elements per warp
     assert "rows = max(1, 1024 // cols)\n    warps = min(16, max(4, rows * cols // 256))" in flags
     halves = source(kernel(m.only(m.masked_softmax, *(_tensor(9, 768),) * 2)), TOLD)
     assert "rows = max(1, 2048 // cols)\n    warps = min(16, max(4, rows * cols // 512))" in halves
@@ -74,7 +74,7 @@ def test_a_long_row_is_read_once_for_the_largest_and_the_sum() -> None:
     exported = kernel(m.only(lambda x: torch.logsumexp(x, -1), _tensor(3, 70)), whole=8)
     assert sum("tl.load(" in line for line in exported.lines) == 1
     both = kernel(m.only(m.log_softmax, _tensor(3, 70)), whole=8)
-    assert sum("tl.load(" in line for line in both.lines) == 2  # once more for the results
+    assert sum("tl.load(" in line for line in both.lines) == 2  # one load more, for the results
 
 
 def test_parts_that_a_trace_does_not_distinguish_are_named() -> None:

@@ -24,10 +24,10 @@ INDEX = variable("i", _size(24))
 
 
 def test_quotient_and_remainder_of_a_sum() -> None:
-    # 12·i + 3, over 4: 3·i and 3 // 4 = 0
+    # (12·i + 3) // 4 = 3·i + 3 // 4 = 3·i
     assert _text((INDEX.times(_size(12)).plus(_size(3))).over(_size(4))) == "i * 3"
     assert _text((INDEX.times(_size(12)).plus(_size(3))).modulo(_size(4))) == "3"
-    # i < 24, so that i // 24 is 0 and i % 24 is i
+    # i < 24, so i // 24 = 0 and i % 24 = i
     assert _text(INDEX.over(_size(24))) == "0" and INDEX.modulo(_size(24)) == INDEX
     # (2·i) % 6 = 2·(i % 3), and (i // 2) // 3 = i // 6
     assert _text(INDEX.times(_size(2)).modulo(_size(6))) == "(i % 3) * 2"
@@ -40,7 +40,7 @@ def test_digits_put_together_are_the_number_again() -> None:
 
 
 def test_terms_below_a_step_are_dropped() -> None:
-    # 7·r + c with c < 7: over 7·4 it is r // 4; the remainder is 7·(r % 4) + c
+    # 7·r + c with c < 7: divided by 7·4 it is r // 4; the remainder is 7·(r % 4) + c
     rows, cols, by = variable("r", _size(12)), variable("c", _size(7)), _size(28)
     index = rows.times(_size(7)) + cols
     assert _text(index.over(by)) == "(r // 4)"
@@ -72,7 +72,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 @given(shapes, st.randoms(use_true_random=False))
 def test_the_element_at_a_place_is_the_one_that_numpy_finds(shape: list[int], draw) -> None:
     order = draw.sample(range(len(shape)), len(shape))
-    # its values are positions
+    # the values of the view are positions
     view = np.arange(int(np.prod(shape))).reshape(shape).transpose(order)
     stride = tuple(row_major(tuple(shape))[d] for d in order)
     seen = layout([Tensor(view.shape, "float32", stride)], [0])

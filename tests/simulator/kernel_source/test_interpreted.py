@@ -1,4 +1,5 @@
-"""Exported kernels against torch in Triton's interpreter, on shapes that no block size divides."""
+"""Exported kernels against torch in Triton's interpreter, on shapes that are no multiples of a
+block size."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ HALF, FLOAT = torch.float16, torch.float32
 TOLD = KernelInfo("a group", "of a test", "no GPU", 1e-6, 2e-6, 1e-6, 1)
 _TILE = "rows, cols, warps = 1, 2048, 16"
 _EMPTIED = "made.normal_()", "made.normal_().masked_fill_(made < 0.8, -torch.inf)"
-"""Most elements are masked: in some rows all but the first ones, in other rows none."""
+"""A mask of most elements: in some rows all but the first ones, in other rows none."""
 
 
 def _tensor(*shape: int, dtype: torch.dtype = FLOAT) -> Tensor:

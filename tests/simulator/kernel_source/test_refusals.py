@@ -98,7 +98,7 @@ def test_shapes_that_differ_between_cases_are_arguments() -> None:
     other = m.compiled(m.bias_gelu, _tensor(3, 7, 5), _tensor(5))
     strange = m.compiled(lambda x, y: F.silu(x + y), _tensor(3, 7, 5), _tensor(5))
     group = fused_group(first, 0, [("other", other), ("strange", strange)])
-    assert group.cases == ("as exported", "other")  # another op is another network
+    assert group.cases == ("as exported", "other")  # a different op makes a different network
     source = kernel(group)
-    assert source.names.values == {"n0": (32, 21)}  # 4·8 and 3·7 rows of 5
+    assert source.names.values == {"n0": (32, 21)}  # 4·8 rows of 5, and 3·7
     assert source.lines[1] == "inside = i < 5 * n0"

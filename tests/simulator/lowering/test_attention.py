@@ -45,7 +45,8 @@ def blocks(work: Work) -> tuple[Any, ...]:
 
 def test_flash_goes_through_the_keys_in_tiles() -> None:
     (work,) = forward("flash", 8, 16, 300, 300, 80)
-    # 80 is computed as 96; 3 blocks of 128 queries a head, each through 5 tiles of 64 keys
+    # width 80 is computed as 96; each head has 3 blocks of 128 queries, each with 5 tiles of 64
+    # keys
     assert blocks(work) == ((128, 64), 96, 8 * 16 * 3, 8 * 16 * 15, 5)
 
 
@@ -56,7 +57,8 @@ def test_heads_wider_than_192_have_half_the_rows() -> None:
 
 def test_a_causal_block_stops_at_its_last_query() -> None:
     (work,) = forward("flash", 8, 16, 300, 300, 80, causal=True)
-    # keys up to 127, 255 and 299: 2 + 4 + 5 tiles, of which each block's last two are cut
+    # blocks see keys up to 127, 255 and 299: 2 + 4 + 5 tiles; the mask cuts the last two of each
+    # block
     assert blocks(work)[3:] == (8 * 16 * 11, 5)
     assert work.dims["edges"] == 8 * 16 * 6
 
@@ -81,7 +83,7 @@ def test_visited_tiles_hold_a_pair(left: int, right: int, shift: int) -> None:
 
 def test_a_band_of_the_own_position_is_one_tile_for_each_row() -> None:
     assert visited_tiles(5, 8, 1, 2, Band(0, 0, 1)).tolist() == [1, 1, 1, 1, 1]
-    # the third row's position is the last column, and the others are beyond it
+    # the position of the third row is the last column; later rows are beyond it
     assert visited_tiles(5, 3, 1, 2, Band(0, 0, 0)).tolist() == [1, 1, 1, 0, 0]
 
 
@@ -98,12 +100,13 @@ def test_the_wider_of_keys_and_values_has_the_kernel_for_wide_heads() -> None:
 
 def test_few_blocks_of_flash_split_the_keys() -> None:
     main, combine = forward("flash", 1, 24, 1, 792, 128)
-    # 24 blocks of 7 times 128 keys on 264 places: 7 splits fill 168 of them, the most
+    # 24 blocks of 7 tiles of 128 keys, for 264 places: 7 splits fill 168 of them, the most that is
+    # possible
     assert (main.dims["splits"], main.dims["blocks"], main.dims["longest"]) == (7, 168, 1)
-    # 7 parts of 24 rows with 128 outputs and a log-sum-exp in float32
+    # 7 parts of 24 rows, each with 128 outputs and a log-sum-exp in float32
     assert main.write_bytes == combine.read_bytes == 4 * 7 * 24 * 129
     assert (combine.family, combine.dims["variant"]) == ("reduction", "splits")
-    # a multiply-add for each of them; scaling each takes four instructions
+    # a multiply-add for each output of a part, and four instructions each to scale it
     assert (combine.flops, combine.instructions) == (2 * 7 * 24 * 128, 4 * 7 * 24 * 128)
 
 
@@ -111,7 +114,7 @@ def test_one_query_of_grouped_heads_becomes_rows_of_one_head() -> None:
     (many,) = forward("flash", 12, 64, 1, 640, 64)
     assert many.dims["blocks"] == 12 * 64
     main, _ = forward("flash", 4, 64, 1, 2789, 128, hk=32)
-    # 4·32 blocks of 2 queries; 22 key blocks in 2 splits of 11
+    # 4·32 blocks of 2 queries; 22 key blocks, in 2 splits of 11
     assert (main.dims["splits"], main.dims["blocks"], main.dims["longest"]) == (2, 256, 11)
 
 
@@ -125,7 +128,7 @@ def test_flash_splits(work: tuple[int, int, int], splits: int) -> None:
 
 def test_cudnn_splits_long_keys_of_one_query_where_units_are_idle() -> None:
     main, combine = forward("cudnn", 3, 20, 1, 5120, 96)
-    # 132 units over 60 heads: 2 splits of the 40 tiles of 128 keys
+    # 132 multiprocessors for 60 heads: 2 splits of the 40 tiles of 128 keys
     assert (main.dims["splits"], main.dims["longest"], combine.family) == (2, 20, "reduction")
     assert len(forward("cudnn", 159, 24, 1, 448, 64)) == 1
     (short,) = forward("cudnn", 34, 64, 1, 117, 128, hk=32)
@@ -138,7 +141,7 @@ def test_cudnn_splits_long_keys_of_one_query_where_units_are_idle() -> None:
 def test_efficient_has_other_kernels_for_float32(dtype: str, variant: str) -> None:
     (work,) = forward("efficient", 2, 4, 100, 100, 80, dtype=dtype)
     assert work.dims["variant"] == variant
-    # 2 blocks of 64 queries, one tile of 128 keys each, 80 computed as 96
+    # 2 blocks of 64 queries, each with one tile of 128 keys; 80 is computed as 96
     assert blocks(work) == ((64, 128), 96, 16, 16, 1)
     (wide,) = forward("efficient", 2, 4, 100, 100, 132, dtype=dtype)
     # 4 blocks of 32 queries; 132 is computed as 160
@@ -179,23 +182,24 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
                 ).compute_s[0]
             )
         )
-    # 768 blocks on 132 units are 6 each, of 3,456 tiles together; of a tile's 128·128 scores each
-    # takes 33 slots, of which a unit has 128 a clock
+    # 768 blocks on 132 multiprocessors are at most 6 each, and have 3,456 tiles in total; each of a
+    # tile's 128·128 scores takes 33 instructions, of which a multiprocessor issues 128 per clock
     each = 6 * 3456 / 768 * 128 * 128 * 33 / (128 * (H200.boost_hz or 0))
     assert seconds[1] - seconds[0] == pytest.approx(each + _edges(each), rel=0.02)
 
 
 def _edges(each: float) -> float:
-    """One tile of each block is cut, and takes so much longer."""
+    """One tile of each block is cut by the mask, and takes longer by this much."""
     return each * 768 / 3456 * (profile().tiles["attention_cudnn_fwd"].edge - 1)
 
 
 @pytest.mark.parametrize(
     ("share", "tiles", "longest", "edges"),
     [
-        (1.0, 8 * 16 * 64, 8, 0),  # 8 blocks of 128 queries, each through 8 tiles of 128 keys
-        (0.5625, 4608, 8, 8 * 16 * 8),  # causal: 36 of 64; one tile of each block is cut
-        (0.125, 1024, 2, 8 * 16 * 8),  # a mean of one tile per block, two at most
+        (1.0, 8 * 16 * 64, 8, 0),  # 8 blocks of 128 queries, each with 8 tiles of 128 keys
+        # causal: 36 of 64 tiles; the mask cuts one tile of each block
+        (0.5625, 4608, 8, 8 * 16 * 8),
+        (0.125, 1024, 2, 8 * 16 * 8),  # on average one tile per block, at most two
     ],
 )
 def test_compiled_flex_attention_goes_through_the_tiles_of_its_mask(

@@ -24,7 +24,8 @@ def tile(backend: str, direction: str, d: int, dv: int = 0, dtype: str = "bfloat
     (192, 192), (193, 256), (256, 256), (257, 257),
 ])  # fmt: skip
 def test_tiles_of_flash(width: int, padded: int) -> None:
-    # forward: 64 rows beyond 192, 128 columns up to 64; backward: 128 rows up to 128
+    # forward: 64 rows above width 192, 128 columns up to width 64; backward: 128 rows up to width
+    # 128
     forward = (64 if width > 192 else 128, 128 if width <= 64 else 64, padded)
     backward = (128 if width <= 128 else 64, 128 if width <= 64 else 64, padded)
     assert tile("flash", "fwd", width) == forward
@@ -105,12 +106,12 @@ def test_columns_of_split_keys(width: int, columns: int) -> None:
 
 
 def test_grouped_heads_become_rows_only_where_flash_can() -> None:
-    # 8 heads of 2 keys' heads: 4 queries of each; not if 8 does not divide the width
+    # 8 heads for 2 key heads: 4 queries each; not if the width is not a multiple of 8
     assert forward("flash", 300, 8, 1, 640, 64, hk=2)[0].dims["blocks"] == 300 * 2
     assert forward("flash", 300, 8, 1, 640, 60, hk=2)[0].dims["blocks"] == 300 * 8
     assert forward("flash", 300, 8, 2, 640, 64, hk=2)[0].dims["blocks"] == 300 * 8
     assert forward("flash", 300, 8, 1, 640, 64, hk=8)[0].dims["blocks"] == 300 * 8
-    # a causal mask shows a single query all keys
+    # with a causal mask, a single query still sees all keys
     causal = forward("flash", 300, 8, 1, 640, 64, hk=2, causal=True)[0]
     assert causal.dims["blocks"] == 300 * 2
 
@@ -127,7 +128,7 @@ def test_tiles_of_one_query_of_cudnn(keys: int, tile: tuple[int, int]) -> None:
     (1, 1023, 1), (1, 1024, 66), (2, 1024, 33), (33, 1024, 2), (34, 1024, 1), (66, 1024, 1),
 ])  # fmt: skip
 def test_splits_of_one_query_of_cudnn(batch: int, keys: int, splits: int) -> None:
-    # 132 units over two heads of each sequence
+    # 132 multiprocessors for two heads of each sequence
     main, *combine = forward("cudnn", batch, 2, 1, keys, 64)
     assert main.dims.get("splits", 1) == splits
     assert len(combine) == (splits > 1)
@@ -136,9 +137,9 @@ def test_splits_of_one_query_of_cudnn(batch: int, keys: int, splits: int) -> Non
 @pytest.mark.parametrize(
     ("rows", "columns", "high", "wide", "causal", "counts"),
     [
-        # 3 blocks of 128 rows and 5 tiles of 64 columns: all; blocks, tiles, longest, edges
+        # 3 blocks of 128 rows, each with all 5 tiles of 64 columns; (blocks, tiles, longest, edges)
         (300, 300, 128, 64, False, (3, 15, 5, 0)),
-        # a causal mask: 2 + 4 + 5, of which it cuts up to two of each
+        # a causal mask leaves 2 + 4 + 5 tiles and cuts up to two of each block
         (300, 300, 128, 64, True, (3, 11, 5, 6)),
         (300, 300, 64, 128, True, (5, 1 + 1 + 2 + 2 + 3, 3, 5)),
         (0, 300, 64, 64, False, (0, 0, 1, 0)),
@@ -150,7 +151,7 @@ def test_layouts_of_a_head(
     d: dict[str, Any] = {"sq": rows, "sk": columns, "direction": "fwd", "causal": causal}
     attended = Band(-1, 0 if causal else -1, 0)
     assert tuple(_head_layout(d, attended, _Tile(high, wide, 64))) == counts
-    # backward goes from keys to queries
+    # the backward pass goes from keys to queries
     back = {**d, "sq": columns, "sk": rows, "direction": "bwd"}
     turned = Band(0 if causal else -1, -1, 0)
     assert tuple(_head_layout(back, turned, _Tile(high, wide, 64))) == counts
@@ -158,14 +159,14 @@ def test_layouts_of_a_head(
 
 def test_splits_of_a_head_share_its_tiles_rounded_up() -> None:
     d: dict[str, Any] = {"sq": 64, "sk": 300, "direction": "fwd", "causal": False}
-    # 5 tiles in 2 splits are 3 and 3
+    # 5 tiles in 2 splits: 3 each, so 6 in total
     assert tuple(_head_layout(d, Band(-1, -1, 0), _Tile(64, 64, 64), 2)) == (2, 6, 3, 0)
 
 
 def test_parts_and_tiles_of_a_whole_split() -> None:
     main, combine = forward("flash", 2, 4, 1, 4096, 64)
     splits = main.dims["splits"]
-    # 8 blocks on 264 slots and 16 blocks of 256 keys: 16 splits of one block
+    # 8 blocks for 264 slots, and 16 blocks of 256 keys: 16 splits of one block
     assert splits == num_splits_heuristic(8, 264, 16) == 16
     assert blocks(main) == ((64, 256), 64, 8 * 16, 8 * 16, 1)
     assert combine.dims == {

@@ -1,4 +1,4 @@
-"""Splits, grouped heads and single queries of attention, by counting blocks and tiles."""
+"""Splits, grouped heads and single queries of attention, checked by counting blocks and tiles."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def run(
 
 
 def test_dropout_keeps_heads_and_keys_whole() -> None:
-    """A query of 8 grouped heads: 2 key heads of 4 rows, split; with dropout 8 heads, unsplit."""
+    """One query for 8 grouped heads: 2 key heads with 4 rows each, split; with dropout 8 heads, not
+    split."""
     main, combine = run("flash", 1, 8, 2, 1, 4096)
-    # 2 blocks, 16 blocks of 256 keys: 16 splits
+    # 2 blocks of queries, 16 blocks of 256 keys: 16 splits
     assert (main.dims["splits"], main.dims["blocks"]) == (16, 2 * 16)
-    # of 8 rows, 16 parts of 64 outputs and a log-sum-exp, 4 bytes each
+    # for 8 rows, 16 parts with 64 outputs and a log-sum-exp, 4 bytes each
     assert combine.read_bytes == main.write_bytes == 4 * 16 * 8 * 65
     assert (combine.flops, combine.instructions) == (2 * 16 * 8 * 64, 4 * 16 * 8 * 64)
     (alone,) = run("flash", 1, 8, 2, 1, 4096, dropout_p=0.5)
@@ -47,15 +48,16 @@ def test_heads_whose_width_loads_do_not_divide_are_not_grouped() -> None:
 
 
 def test_a_causal_query_alone_sees_all_keys() -> None:
-    """Flash aligns a causal mask to the last query; its own entry point does, torch's does not, but
-    one query has no later keys to hide from the kernel."""
+    """Flash's own entry point aligns a causal mask to the last query, torch's to the first. A
+    single query has no later keys, so the kernel visits all of them."""
     plain, causal = (run("flash", 1, 4, 4, 1, 1024, is_causal=c)[0] for c in (False, True))
     assert plain.dims["tiles"] == causal.dims["tiles"]
 
 
 @pytest.mark.parametrize(("sq", "split"), [(64, True), (64 * 52, True), (64 * 52 + 1, False)])
 def test_blocks_of_64_queries_decide_about_splits(sq: int, split: bool) -> None:
-    """4 heads of 52 blocks are 208, of 53 are 212: from 0.8 · 264 slots = 211.2 on, none split."""
+    """4 heads of 52 blocks are 208 blocks, of 53 they are 212: from 0.8 · 264 slots = 211.2 on,
+    nothing is split."""
     main = run("flash", 1, 4, 4, sq, 4096)[0]
     assert ("splits" in main.dims) is split
     if split:
@@ -97,7 +99,8 @@ def test_cudnns_tiles_of_one_query(sk: int, tile: tuple[int, int]) -> None:
     (0.01, (5, 1, 1, 5)),
 ])  # fmt: skip
 def test_a_share_of_the_tiles(share: float, expected: tuple[int, ...]) -> None:
-    """5 blocks of 6 tiles, of which a mask cuts up to 2: the longest has twice the mean."""
+    """5 blocks of 6 tiles, of which a mask cuts up to 2: the longest block has twice the mean
+    number of tiles."""
     assert tuple(_share_of(5, 30, 6, 0, 2, share)) == expected
 
 

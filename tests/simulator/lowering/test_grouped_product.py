@@ -27,7 +27,7 @@ def tiles(kernel: Work) -> tuple[str, int, int, int, int]:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        # 1,024 rows a group: 4 clusters of 2 · 128 rows, and for spread half a cluster more
+        # 1,024 rows per group: 4 clusters of 2 · 128 rows; unequal groups add half a cluster
         (work(8192, 1000, 64), ("gemm_grouped", 36, 256, 1024, 64)),
         (work(8192, 128, 64), ("gemm_grouped_small", 68, 128, 128, 64)),  # few columns
         (work(800, 1000, 64), ("gemm_grouped_small", 8, 128, 1024, 64)),
@@ -35,7 +35,7 @@ def tiles(kernel: Work) -> tuple[str, int, int, int, int]:
         (work(800, 1200, 64, "float8_e4m3fn"), ("gemm_grouped_float8_small", 8, 128, 1280, 64)),
         (work(1000, 8192, 64, split="columns"), ("gemm_grouped", 36, 256, 1024, 64)),
         (work(300, 300, 8000, split="depth"), ("gemm_grouped", 8, 512, 512, 1024)),
-        # engines: 10 rows a group in a tile of 16, 100 in two of 64
+        # serving engines: 10 rows per group in a tile of 16, 100 rows in two tiles of 64
         (work(80, 1000, 64, fused=True), ("gemm_tensor_half", 8, 16, 1000, 64)),
         (work(800, 1000, 64, item_bytes=0.5), ("gemm_tensor_packed", 16, 64, 1000, 64)),
     ],

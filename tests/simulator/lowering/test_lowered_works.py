@@ -31,7 +31,7 @@ def test_the_launches_of_a_long_list_share_the_work_of_its_tensors() -> None:
     (whole,) = gpu_works(op) or ()
     launches = lower_op(op, [whole], gpu("h200"))
     assert len(launches) > 2
-    # 4 · 6 elements of 4 bytes in each of the tensors, read and written once
+    # 4 · 6 elements of 4 bytes in each tensor, which is read and written once
     assert sum(each.read_bytes for each in launches) == 1000 * 96
     assert sum(each.write_bytes for each in launches) == 1000 * 96
     assert [each.read_bytes for each in launches] == [
@@ -42,7 +42,7 @@ def test_the_launches_of_a_long_list_share_the_work_of_its_tensors() -> None:
 @pytest.mark.parametrize("times", [1.0, 0.01])
 def test_each_bandwidth_has_its_own_kernels(times: float) -> None:
     """Winograd's four kernels move more bytes than the direct one: at a hundredth of a V100's
-    bandwidth they do not pay. Both GPUs have the same units and tensor cores."""
+    bandwidth they are slower. Both GPUs have the same multiprocessors and tensor cores."""
     plain = gpu("v100")
     card = replace(plain, bandwidth_bytes_per_s=times * plain.bandwidth_bytes_per_s)
     convolve = nn.Conv2d(64, 64, 3, padding=1, bias=False)

@@ -66,8 +66,9 @@ BY_DEPTH = ["fill", "pointwise", "gemm", "pointwise"]
         (dict(m=256, n=768, k=768, dtype="float32"), SPLIT),
         (dict(m=1024, n=3072, k=768, dtype="float32"), PLAIN),
         (dict(m=116, n=64, k=64, dtype="float32", bias=True), BY_DEPTH),
-        (dict(m=116, n=64, k=64, dtype="float32", batch=2, bias=True), PLAIN),  # a batch is whole
-        (dict(m=1, n=2496, k=9152, dtype="float32", bias=True), PLAIN),  # a matrix by a vector
+        # the depth of a batch is not split
+        (dict(m=116, n=64, k=64, dtype="float32", batch=2, bias=True), PLAIN),
+        (dict(m=1, n=2496, k=9152, dtype="float32", bias=True), PLAIN),  # a matrix times a vector
         (dict(m=64, n=64, k=64, dtype="tf32"), SPLIT),
         (dict(m=640, n=384, k=1664, batch=9, dtype="tf32"), PLAIN),
         (dict(m=14336, n=5888, k=8384, dtype="tf32"), COUNTED),
@@ -82,7 +83,7 @@ def test_kernels(arguments: dict[str, int], kernels: list[str]) -> None:
 
 
 def test_small_biased_products_of_single_precision_share_the_depth() -> None:
-    # 100·100·180 = 1.8e6 multiplications are the most
+    # 1.8e6 multiplications (100·100·180) are the maximum
     clear, touch, _, again = lowered(100, 100, 180, "float32", bias=True)
     assert (clear.write_bytes, touch.instructions, again.instructions) == (4, 10_000, 10_000)
     assert [w.family for w in lowered(100, 100, 181, "float32", bias=True)] != BY_DEPTH
@@ -109,6 +110,6 @@ def test_very_long_thin_products_have_tiles_of_32() -> None:
 def test_few_rows_of_single_precision_wait_along_their_lines() -> None:
     (few,) = lowered(6, 17, 2555, "float32", bias=True)
     assert (few.dims["variant"], few.dims["steps"]) == ("few", 20)  # 2,555 / 128
-    # without a bias, and deeper than 128, only 768 outputs or more
+    # without a bias and above a depth of 128, only with 768 outputs or more
     assert lowered(6, 768, 200, "float32")[0].dims.get("variant") == "few"
     assert lowered(6, 767, 200, "float32")[0].dims.get("variant") != "few"

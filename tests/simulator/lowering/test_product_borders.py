@@ -1,5 +1,5 @@
-"""Thresholds of cuBLAS's choices on an H200 of 132 units: the last product on each side, with its
-sums."""
+"""Thresholds of cuBLAS's choices on an H200 with 132 multiprocessors: the last product on each side
+of each one, with the arithmetic."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def families(m: int, n: int, k: int, **arguments: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("m", "n", "kind", "whole", "split"),
     [
-        # one block of 64 × 64: the least depth
+        # one block of 64 × 64: the smallest depth that is split
         (64, 64, HALF, 2559, 2560),
         (64, 64, F8, 2559, 2560),
         (64, 64, ODD, 511, 512),
         (64, 64, TF32, 63, 64),
         (64, 64, SINGLE, 255, 256),
-        # more blocks: the depth for each of them
+        # more blocks: the depth grows with their number
         (64, 64 * 40, HALF, 2560, 2561),  # 40 · 64 = 2,560
         (64, 64 * 39 + 1, HALF, 2560, 2561),  # 40 blocks, one of a single column
         (64 * 3 + 1, 64 * 10, HALF, 2560, 2561),  # 4 · 10
@@ -47,7 +47,7 @@ def test_the_depth_from_which_a_product_is_split(
 ) -> None:
     assert families(m, n, whole, **kind) == PLAIN
     assert families(m, n, split, **kind) == SPLIT
-    assert families(m, n, split, batch=2, **kind) == PLAIN  # a batch has blocks enough
+    assert families(m, n, split, batch=2, **kind) == PLAIN  # a batch has enough blocks
     # Only kernels of 8 and 16 bits with bulk loads add a bias to a split product.
     assert (families(m, n, split, bias=True, **kind) == SPLIT) is (kind in (HALF, F8))
 
@@ -60,7 +60,7 @@ def test_fewer_units_split_less() -> None:
 
 def test_the_sum_of_two_parts() -> None:
     product, total = lowered(48, 80, 2560)
-    # two parts of 48 · 80 numbers of 4 bytes, and as many results of 2 bytes
+    # reads two parts of 48 · 80 numbers of 4 bytes; writes the same number of results, of 2 bytes
     assert (total.read_bytes, total.write_bytes) == (2 * 4 * 3840, 2 * 3840)
     assert total.instructions == 3840
     assert total.dims == {"outer": 7680, "inner": 2}
@@ -93,7 +93,7 @@ def test_steps_of_the_kernel_for_few_rows(k: int, steps: int) -> None:
 @pytest.mark.parametrize(
     ("m", "n", "k", "thin"),
     [
-        (131_072, 32, 64, True),  # 4,096 tiles of 32 lines
+        (131_072, 32, 64, True),  # 4,096 tiles of 32 rows
         (131_071, 32, 64, False),
         (32, 131_072, 64, True),
         (200_000, 33, 64, False),
@@ -111,15 +111,15 @@ def test_borders_of_tiles_of_32(m: int, n: int, k: int, thin: bool) -> None:
 @pytest.mark.parametrize(
     ("m", "n", "k", "kernels"),
     [
-        # up to 1.8e6 multiplications, except thin ones
+        # up to 1.8e6 multiplications, except products with few rows or columns
         (10, 1000, 180, BY_DEPTH),
         (1000, 10, 180, BY_DEPTH),
         (200, 9, 1000, PLAIN),
-        # 200 · 200 = 40,000 results in 2 · 2 blocks: deeper than 4 · 80 = 320
+        # 200 · 200 = 40,000 results in 2 · 2 blocks: the depth must exceed 4 · 80 = 320
         (200, 200, 320, PLAIN),
         (200, 200, 321, BY_DEPTH),
         (201, 199, 1000, PLAIN),  # 39,999 results
-        (128, 384, 240, PLAIN),  # 3 blocks · 80
+        (128, 384, 240, PLAIN),  # 3 blocks of results: depths above 3 · 80
         (128, 384, 241, BY_DEPTH),
         (129, 384, 480, PLAIN),  # 2 · 3 blocks
         (129, 384, 481, BY_DEPTH),
@@ -128,7 +128,7 @@ def test_borders_of_tiles_of_32(m: int, n: int, k: int, thin: bool) -> None:
     ],
 )
 def test_borders_of_a_shared_depth(m: int, n: int, k: int, kernels: list[str]) -> None:
-    # The kernel for few rows takes up to 16 rows of a biased product first.
+    # the kernel for few rows handles biased products of up to 16 rows
     expected = PLAIN if m <= 16 else kernels
     assert families(m, n, k, dtype="float32", bias=True) == expected
     assert families(m, n, k, dtype="tf32", bias=True) == PLAIN
@@ -145,7 +145,7 @@ def test_the_kernels_around_a_shared_depth() -> None:
 
 
 def test_a_counter_distributes_more_than_two_waves() -> None:
-    # 264 and 265 tiles of 128 × 128 on 132 units; of depth 32, they are not split
+    # 264 and 265 tiles of 128 × 128 on 132 multiprocessors; at depth 32 they are not split
     assert families(128 * 264, 128, 32, **TF32) == PLAIN
     assert families(128 * 264 + 1, 128, 32, **TF32) == COUNTED
     assert families(128, 128 * 264 + 1, 32, **TF32) == COUNTED
@@ -156,8 +156,9 @@ def test_a_counter_distributes_more_than_two_waves() -> None:
 
 
 def fastest_tiles(b: int, m: int, n: int, units: int = 132) -> int:
-    """The number of tiles for which waves · (area + 48 · (height + width)) is smallest, over one
-    side of 64, 128, 192 or 256 and another of 8 to 256 in steps of 8, up to 256 · 144 numbers."""
+    """The number of tiles for which waves · (area + 48 · (height + width)) is smallest, if one side
+    is 64, 128, 192 or 256 and the other is 8 to 256 in steps of 8, up to 256 · 144 numbers per
+    tile."""
     least: tuple[float, int] | None = None
     for high in range(8, 257, 8):
         for wide in range(8, 257, 8):

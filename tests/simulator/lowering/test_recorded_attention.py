@@ -14,7 +14,7 @@ from tests.simulator.lowering.recorded_calls import DTYPES, Recorded, recorded
 
 H200 = gpu("h200")
 FLASH = re.compile(r"flash_\w+_kernel<Flash_(?:fwd|bwd)_kernel_traits<(\d+), (\d+), (\d+),")
-"""The width, queries and keys of a tile."""
+"""The width of the heads, and the queries and keys of a tile."""
 CUTLASS = re.compile(r"fmha_cutlass[FB]_\w+?_aligned_(\d+)x(\d+)_")
 CUDNN_FOR_ONE = re.compile(r"sm80_flash_fprop_wmma_f16_knob_\d+_(\d+)x(\d+)x(\d+)_")
 
@@ -38,7 +38,7 @@ def lowered(call: Recorded, backward: bool = False) -> tuple[Work, Sequence[Work
 
 
 def named(pattern: re.Pattern[str], call: Recorded) -> tuple[int, ...] | None:
-    """The sizes in the name of a call's first kernel with this pattern."""
+    """The sizes in the name of the first kernel of a call that matches this pattern."""
     matches = (pattern.search(name) for name in call.kernels)
     match = next((each for each in matches if each), None)
     return match and tuple(map(int, match.groups()))

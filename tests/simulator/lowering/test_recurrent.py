@@ -1,4 +1,4 @@
-"""Kernels of recurrent layers, against recordings on an H200 and sums by hand."""
+"""Kernels of recurrent layers, against recordings on an H200 and hand-computed sums."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def recurrences(op: Signature) -> list[Work]:
         # W_hh of 4·128·128·4 bytes fits 256 KiB of registers exactly; a GRU first adds a bias
         (rnn("lstm", 128, 64, 16), [1]),
         (rnn("gru", 128, 64, 16), [2]),
-        # up to 192 forward, of which the registers hold a part, and 128 backward
+        # forward up to a width of 192, part of which the registers hold; backward up to 128
         (rnn("lstm", 192, 64, 16), [1]),
         (rnn("lstm", 193, 64, 16), [128]),
         (rnn("lstm", 128, 64, 16, back=True, train=True), [2]),
         (rnn("lstm", 136, 64, 16, back=True, train=True), [128]),
         # backward in float32: the parts of the product are added to zeros
         (rnn("lstm", 1024, 64, 16, layers=2, back=True, train=True), [192, 192]),
-        # 3·256 = 768 is not deep enough for that
+        # 3·256 = 768 is not deep enough for a split
         (rnn("gru", 256, 4, 32, layers=2, back=True, train=True), [8, 8]),
         # a single step of one row is a matrix times a vector
         (rnn("lstm", 1024, 64, 1, back=True, train=True), [128]),
-        # float16: a further kernel adds the parts, because the depth is 3·1024 = 3072
+        # float16: another kernel adds the parts, because the depth is 3·1024 = 3072
         (rnn("gru", 1024, 4, 8, dtype="float16", back=True, train=True), [12]),
         # a float16 LSTM layer in training stays on chip
         (rnn("lstm", 1024, 50, 8, dtype="float16", train=True), [2]),
@@ -86,9 +86,10 @@ def test_steps_add_up_and_each_reads_the_weights(back: bool) -> None:
     kernels = [k for k in recurrence(op, work, H200) if k.family != "fill"]
     assert sum(k.flops for k in kernels) == work.flops
     assert sum(k.instructions for k in kernels) == work.instructions
-    # W_hh: 4·512·512·4 = 4,194,304, read 7 times and not once; between the two kernels of a step
-    # pass the gates of 3 rows, 3·4·512·4 = 24,576, and the state, 3·512·4 = 6144: one is the
-    # product's operand and the other its result, which is written, and read by the cell
+    # W_hh has 4·512·512·4 = 4,194,304 bytes and is read 7 times instead of once. Between the two
+    # kernels of a step pass the gates of 3 rows, 3·4·512·4 = 24,576 bytes, and the state, 3·512·4 =
+    # 6144: one is the operand of the product, the other its result, which is written and which the
+    # cell reads
     result, operand = (6_144, 24_576) if back else (24_576, 6_144)
     reads = work.read_bytes + 6 * 4_194_304 + 7 * (result + operand)
     assert sum(k.read_bytes for k in kernels) == reads
@@ -136,7 +137,7 @@ def test_inputs_come_in_chunks_to_stacked_layers(steps: int, batch: int, chunks:
 def test_gradients_of_inputs_come_in_chunks() -> None:
     op = rnn("lstm", 1024, 64, 16, layers=2, back=True, train=True)
     kernels = inputs(op, product(1024, 1024, 4096), H200)
-    # 128 rows are 8 steps: 8 chunks, each onto zeros
+    # 128 rows are 8 steps: 8 chunks, each added to zeros
     assert [k.family for k in kernels] == ["fill", "gemm"] * 8
 
 
@@ -153,7 +154,7 @@ def test_inputs_come_whole(layers: int, both: bool, hidden: int) -> None:
 def test_a_bias_is_added_to_all_gates_once() -> None:
     op = rnn("gru", 128, 64, 16, dtype="float16")
     bias, _ = recurrence(op, recurrences(op)[0], H200)
-    # 3 gates of 128, 16 samples, 64 steps: 393,216 numbers of 2 bytes, read and written
+    # 3 gates of 128, 16 samples, 64 steps: 393,216 numbers of 2 bytes are read and written
     assert (bias.read_bytes, bias.write_bytes) == (786_432, 786_432)
     assert bias.dims["elements"] == 393_216
     assert bias.instructions == 2 * 393_216
@@ -170,7 +171,7 @@ def test_the_cell_of_a_step_has_a_number_for_each_state() -> None:
 @pytest.mark.parametrize(
     ("hidden", "back", "variant", "wide"),
     [
-        # 4 gates · 128² · 4 bytes are the 256 KiB of registers; 4 · 160² · 4 are more
+        # 4 gates · 128² · 4 bytes are exactly the 256 KiB of registers; 4 · 160² · 4 exceed them
         (128, False, "forward", 128),
         (129, False, "spilled", 160),
         (100, False, "forward", 128),
@@ -201,8 +202,8 @@ def test_a_deep_product_of_some_rows_is_split(batch: int, families: list[str]) -
 
 
 def test_bfloat16_is_never_one_kernel() -> None:
-    """Recorded on an H100: an LSTM of 48 in both directions over 32 steps of bfloat16 launches 32
-    products and 32 cells a direction, forward and backward; in float16 it is one kernel."""
+    """Recorded on an H100: a bidirectional LSTM of width 48 over 32 steps in bfloat16 launches 32
+    products and 32 cells per direction, forward and backward; in float16 it is one kernel."""
     for back in (False, True):
         op = rnn("lstm", 48, 32, 64, dtype="bfloat16", both=True, train=True, back=back)
         assert [len(recurrence(op, work, H200)) for work in recurrences(op)] == [64, 64]
@@ -226,7 +227,7 @@ def test_chunks_of_the_backward_have_about_128_rows(batch: int, steps: int, chun
 def test_weights_of_a_step_include_the_projection() -> None:
     sizes = {"gates": 4, "hidden": 8}
     plain, projected = (Work("rnn", dims=sizes | {"projection": n}) for n in (8, 5))
-    # 4·8 · 8 weights; 4·8 · 5, and 8 · 5 of the projection
+    # 4·8 · 8 weights; with a projection 4·8 · 5, and 8 · 5 of the projection
     assert (_weight_bytes(plain, 2), _weight_bytes(projected, 2)) == (512, 400)
 
 
@@ -246,5 +247,6 @@ def test_the_last_step_has_what_is_left_of_the_work(back: bool) -> None:
             sum(getattr(k, name) for k in part)
             for part in (whole[: -len(whole) // 7], whole[-len(whole) // 7 :])
         ]
-        # 7 steps do not divide the few that were added: the first six have none of them
+        # the remainder of dividing the addition by 7 goes to the last seventh: the first six have
+        # none of it
         assert [by_step[0] - before[0], by_step[1] - before[1]] == [0, left], name

@@ -14,8 +14,8 @@ from tests.simulator.lowering.test_recurrent import H200, product, recurrences, 
 
 
 def test_each_chunk_reads_the_weights_and_its_rows() -> None:
-    """90 steps of 4 rows in chunks of 22 steps: 4 · 88 rows and a rest of 8. W is [2048, 512]: 4 ·
-    1,048,576 bytes; a row of x is 4 · 512 bytes and a row of the result 4 · 2,048."""
+    """90 steps of 4 rows in chunks of 22 steps: 4 chunks of 88 rows and one of 8. W is [2048, 512],
+    4 · 1,048,576 bytes; a row of x has 4 · 512 bytes and a row of the result 4 · 2,048."""
     op = rnn("lstm", 512, 90, 4, layers=2)
     chunks = inputs(op, product(360, 2048, 512), H200)
     rows = [88, 88, 88, 88, 8]
@@ -27,7 +27,7 @@ def test_each_chunk_reads_the_weights_and_its_rows() -> None:
 
 @pytest.mark.parametrize("sizes", [False, True])
 def test_packed_and_batch_first_inputs_count_their_own_steps(sizes: bool) -> None:
-    """64 steps of 16 rows: chunks of 16 steps, however the steps are stored."""
+    """64 steps of 16 rows make chunks of 16 steps, however the steps are stored."""
     args: dict[str, Any] = {
         "mode": 2,
         "hidden_size": 512,
@@ -54,7 +54,8 @@ def test_inputs_of_a_single_kernel_recurrence_come_whole(
 
 
 def test_a_spread_layer_synchronizes_its_units_by_flags() -> None:
-    """4 bytes for each of 132 units; the states of 8 rows of 1,024 halves are 16 KiB."""
+    """4 bytes for each of 132 multiprocessors; the states of 8 rows of 1,024 half-precision numbers
+    are 16 KiB."""
     forward = rnn("lstm", 1024, 50, 8, dtype="float16", train=True)
     flags, spread = recurrence(forward, recurrences(forward)[0], H200)
     assert (flags.family, flags.write_bytes) == ("fill", 4 * 132)
@@ -88,9 +89,9 @@ def with_projection(gates: int, hidden: int, projection: int, dtype: str = "floa
 
 
 @pytest.mark.parametrize(("gates", "hidden", "projection", "kernels"), [
-    # 1 · 256 · 512 and 256 · 512 weights of 2 bytes are 512 KiB; of 128 they are 256 KiB
+    # 1 · 362² weights of 2 bytes are 262,088 bytes, 363² are 263,538; registers hold 262,144
     (1, 256, 256, 1), (1, 362, 362, 1), (1, 363, 363, 8),
-    # (4 · 256 + 256) · 102 · 2 = 261,120 bytes and 103 are 263,680; registers hold 262,144
+    # (4 · 256 + 256) · 102 · 2 = 261,120 bytes; with 103 they are 263,680; registers hold 262,144
     (4, 256, 102, 1), (4, 256, 103, 8),
 ])  # fmt: skip
 def test_recurrences_without_gates_or_with_projections_are_one_kernel_if_registers_hold_them(
@@ -101,7 +102,8 @@ def test_recurrences_without_gates_or_with_projections_are_one_kernel_if_registe
 
 
 def test_a_step_of_half_precision_backward_sums_parts_of_deep_or_unaligned_products() -> None:
-    """4 · 767 = 3,068 gates are not deep enough, 4 · 768 are; 769 halves are 1,538 bytes."""
+    """4 · 767 = 3,068 gates are not deep enough, 4 · 768 are; 769 half-precision numbers are 1,538
+    bytes."""
     for hidden, families in (
         (760, ["pointwise", "gemm"]),
         (768, ["pointwise", "gemm", "reduction"]),
@@ -109,13 +111,13 @@ def test_a_step_of_half_precision_backward_sums_parts_of_deep_or_unaligned_produ
     ):
         op = rnn("lstm", hidden, 1, 12, dtype="float16", train=True, back=True)
         assert [k.family for k in recurrence(op, recurrences(op)[0], H200)] == families
-    # the parts are two float32 results: 2 · 4 · 12 · 768 bytes, written as halves
+    # two float32 partial results, 2 · 4 · 12 · 768 bytes; the sum is written in half precision
     op = rnn("lstm", 768, 1, 12, dtype="float16", train=True, back=True)
     total = recurrence(op, recurrences(op)[0], H200)[-1]
     assert (total.read_bytes, total.write_bytes) == (2 * 4 * 12 * 768, 2 * 12 * 768)
     assert (total.instructions, total.dims["elements"]) == (2 * 12 * 768, 12 * 768)
     assert (total.dims["parts"], total.dims["item_bytes"]) == (2, 2)
-    # forward, nothing is split in half precision
+    # in the forward pass, nothing is split in half precision
     forward = rnn("lstm", 768, 1, 12, dtype="float16")
     assert [k.family for k in recurrence(forward, recurrences(forward)[0], H200)] == [
         "gemm",

@@ -1,4 +1,5 @@
-"""The blocks of reductions, against recordings on an H200 and `setReduceConfig` by hand."""
+"""The blocks of reductions, against recordings on an H200 and hand-computed results of
+`setReduceConfig`."""
 
 from __future__ import annotations
 
@@ -15,16 +16,18 @@ H200 = gpu("h200")
 @pytest.mark.parametrize(
     ("outputs", "inputs", "across", "vector", "expected"),
     [
-        # 16 warps, one for each output; a lane has 4224 / 32 = 132 values, too few for a block
+        # 16 warps, one for each output; a lane has 4224 / 32 = 132 values, too few for a whole
+        # block
         (124, 4224, False, 4, Grid(8, 1, 512, 132, 0)),
-        # one output: 1,451,159 / 512 = 2,835 values per thread, shared out down to 16
+        # one output: 1,451,159 / 512 = 2,835 values per thread are shared among blocks, down to 16
+        # per thread
         (1, 1_451_159, False, 8, Grid(1, 178, 512, 16, 1)),
-        # 32 lanes of 4 outputs, 4 warps: 40,960 values, shared by the 16 blocks that each unit
-        # of 132 holds; then each warp gathers 528 parts
+        # 32 lanes with 4 outputs each, 4 warps: 40,960 values, shared by the 16 blocks that each of
+        # 132 multiprocessors holds; then each warp gathers 528 parts
         (128, 163_840, True, 4, Grid(1, 2112, 128, 20, 528)),
         (9536, 768, True, 4, Grid(75, 1, 128, 192, 0)),
-        # 153,600 / 512 = 300 values, more than 256, are shared if the 132 · 4 resident blocks
-        # hold all outputs
+        # 153,600 / 512 = 300 values, more than 256, are shared if the 132 · 4 resident blocks cover
+        # all outputs
         (528, 153_600, False, 4, Grid(528, 2, 512, 150, 1)),
         (529, 153_600, False, 4, Grid(529, 1, 512, 300, 0)),
     ],
@@ -58,6 +61,7 @@ def test_blocks_that_meet_clear_semaphores(
 
 
 def test_more_units_share_an_output_more() -> None:
-    # 3 blocks of 512 for each of 128 units that hold 1,536 threads; 4 for 132 units of 2,048
+    # 3 blocks of 512 for each of 128 multiprocessors that hold 1,536 threads; 4 for 132 that hold
+    # 2,048
     assert grid(1, 10**7, False, 4, gpu("rtx4090")).parts == 3 * 128
     assert grid(1, 10**7, False, 4, H200).parts == 4 * 132

@@ -13,7 +13,7 @@ from simulator.lowering.reduction import grid, reduction
 from tests.simulator.costs.conftest import sig
 
 UNITS = {"h200": (132, 2048), "rtx4090": (128, 1536), "t4": (40, 1024)}
-"""Multiprocessors, and the threads that each holds."""
+"""The number of multiprocessors, and of threads that each holds."""
 
 
 def up(a: int, b: int) -> int:
@@ -28,7 +28,7 @@ def last_pow2(n: int) -> int:
 
 
 class ReduceConfig:
-    """The steps of `setReduceConfig`, in its order and with its names."""
+    """The steps of `setReduceConfig`, in the same order and with the same names."""
 
     def __init__(self, outputs: int, inputs: int, across: bool, vec: int, card: str) -> None:
         self.num_inputs, self.num_outputs = inputs, outputs
@@ -89,7 +89,7 @@ def test_the_grid_is_that_of_aten(card: str) -> None:
             expected.threads,
             expected.values_per_thread(),
         ), (outputs, inputs, across, vector)
-        # The last block's threads gather the parts: in one warp each, or all of them.
+        # The threads of the last block gather the parts: those of one warp, or all.
         gathering = expected.block_height if across else expected.threads
         parts = expected.ctas_per_output
         assert own.gathers == (up(parts, gathering) if parts > 1 else 0)
@@ -110,11 +110,11 @@ OP = sig("aten.sum.dim_IntList")
 @pytest.mark.parametrize(
     ("dims", "steps"),
     [
-        # 64 outputs of 4,224: a warp each, 132 values a thread
+        # 64 outputs of 4,224 values: one warp each, 132 values per thread
         ({}, 33),  # loads of 4
-        ({"vector": 1}, 33),  # 4 loads of 1 in flight
+        ({"vector": 1}, 33),  # 4 loads of one value in flight
         ({"vector": 1, "unroll": 2}, 66),
-        ({"vector": 2, "unroll": 4}, 66),  # a vector of 2 is a step
+        ({"vector": 2, "unroll": 4}, 66),  # a vector of 2 is one step
         ({"kind": "moments", "vector": 2, "unroll": 2}, 66),
         ({"kind": "extremes"}, 33),  # rows are loaded in the same way
     ],
@@ -123,14 +123,14 @@ def test_steps_along_rows(dims: dict[str, Any], steps: int) -> None:
     (kernel,) = reduction(OP, work(64, 4224, **dims), H200)
     assert kernel.dims["steps"] == steps
     assert (kernel.dims["blocks"], kernel.dims["parts"], kernel.dims["threads"]) == (4, 1, 512)
-    assert kernel.dims["runs"] == 4  # units of 512 threads
+    assert kernel.dims["runs"] == 4  # multiprocessors that hold 512 threads
 
 
 @pytest.mark.parametrize(("kind", "vector", "values", "steps"), [
     # A block of 512 / 4 threads has 4 warps, which share the 768 rows: 192 values each. Sums have
     # four loads in flight.
     ("sum", 4, 192, 48), ("norm", 4, 192, 48), ("truth", 4, 192, 48), ("sum", 1, 48, 12),
-    # A thread compares its outputs one after the other: four values a step if there is one output.
+    # A thread compares its outputs one after the other: four values per step if it has one output.
     ("extremes", 4, 192, 192), ("moments", 4, 192, 192), ("extremes", 2, 96, 48),
     ("extremes", 1, 48, 12),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""cuFFT's kernels at the thresholds of length, with rows, bytes and slots by hand."""
+"""cuFFT's kernels at the thresholds of length, with hand-computed rows, bytes and instructions."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def test_the_next_product_of_2_3_and_5() -> None:
 
 
 @pytest.mark.parametrize(("kind", "length", "expected"), [
-    # 17,500 complex numbers of 8 bytes fit on a chip, and no more
+    # at most 17,500 complex numbers of 8 bytes fit in shared memory
     ("c2c", 17500, [("complex", 17500)]),
     ("c2c", 17600, [("factor", 11), ("factor", 25), ("factor", 64)]),
-    # direct sums of primes from 37 to 127, a convolution from 131 on
+    # direct sums for primes from 37 to 127, a convolution from 131 on
     ("c2c", 62, [("complex", 62)]), ("c2c", 74, [("prime", 74)]),
     ("c2c", 254, [("prime", 254)]), ("c2c", 262, [("bluestein", 1024)]),
-    # 2 · 4,097 − 1 = 8,193 is more than one kernel's 8,192: 8,640 is 2⁶ · 3³ · 5
+    # 2 · 4,097 − 1 = 8,193 exceeds the 8,192 of one kernel; the next size is 8,640 = 2⁶ · 3³ · 5
     ("c2c", 4093, [("bluestein", 8192)]),
     ("c2c", 4099, [("factor", 5), ("factor", 27), ("factor", 64)] * 2),
     ("c2c", 1, []),
-    # real ones: powers of 2 up to 32,768, and others up to 1,024
+    # real input: powers of 2 up to 32,768, other lengths up to 1,024
     ("r2c", 32768, [("real", 32768)]),
     ("r2c", 65536, [("factor", 128), ("factor", 256), ("turn", 0)]),
     ("r2c", 1000, [("real", 1000)]), ("r2c", 1050, [("complex", 525), ("turn", 0)]),
@@ -66,13 +66,13 @@ def test_kernels_at_borders(kind: str, length: int, expected: list[tuple[str, in
 
 
 def test_rows_bytes_and_slots_of_complex_transforms() -> None:
-    # 3 images of 6 · 10: first the columns of 6, one for each of 3 · 10, then 3 · 6 rows
+    # 3 images of 6 · 10: first the 3 · 10 columns of 6, then the 3 · 6 rows
     columns, rows = passes("c2c", 6, 10, batch=3)
     size = 3 * 60 * 8
     assert [(w.read_bytes, w.write_bytes) for w in (columns, rows)] == [(size, size)] * 2
     assert (columns.dims["variant"], columns.dims["rows"]) == ("column", 30)
     assert (rows.dims["variant"], rows.dims["rows"]) == ("complex", 18)
-    # butterflies of 2 and 3: 5 multiply-adds for each of 180 numbers; of 2 and 5: 7
+    # for 180 numbers: butterflies of 2 and 3 take 5 multiply-adds each, those of 2 and 5 take 7
     assert (columns.instructions, columns.flops) == (180 * 5, 2 * 180 * 5)
     assert (rows.instructions, rows.flops) == (180 * 7, 2 * 180 * 7)
     assert (columns.dims["largest"], rows.dims["largest"]) == (3, 5)
@@ -104,7 +104,7 @@ def test_bytes_and_rows_of_a_convolution_by_its_factors() -> None:
         assert work.instructions == 2 * 2**20 * 20  # ten butterflies of 2
     (one,) = passes("c2c", 2039, batch=2)
     assert (one.read_bytes, one.dims["rows"]) == (2 * 2039 * 8, 2)
-    assert one.instructions == 2 * 4096 * 40  # there and back: twenty butterflies
+    assert one.instructions == 2 * 4096 * 40  # forward and back: twenty butterflies
     factors = passes("c2c", 131072, batch=2)
     assert [(w.dims["length"], w.dims["rows"]) for w in factors] == [(256, 1024), (512, 512)]
     assert all(w.read_bytes == 2 * 131072 * 8 for w in factors)

@@ -37,16 +37,16 @@ def kernels(kind: str, *lengths: int, batch: int = 1) -> list[tuple[str, int]]:
     [
         (4096, [("complex", 4096)]),
         (41, [("prime", 41)]),
-        # 2 · 2,039 − 1 = 4,077
+        # 2 · 2,039 − 1 = 4,077 is padded to 4,096
         (2039, [("bluestein", 4096)]),
         (131072, [("factor", 256), ("factor", 512)]),
-        # 2⁸ · 3² · 5² · 7
+        # 403,200 = 2⁸ · 3² · 5² · 7
         (403200, [("factor", 7), ("factor", 9), ("factor", 25), ("factor", 256)]),
-        # 2¹² · 3⁶: 2¹² is the largest power of 2 that is one factor
+        # 2,985,984 = 2¹² · 3⁶; 2¹² is the largest power of 2 that is one factor
         (2985984, [("factor", 729), ("factor", 4096)]),
-        # at least 2 · 524,287 − 1: 2²⁰, there and back
+        # at least 2 · 524,287 − 1: 2²⁰, transformed forward and back
         (524287, [("factor", 1024)] * 4),
-        # at least 46,077: 2¹⁰ · 3² · 5
+        # at least 46,077: 2¹⁰ · 3² · 5 = 46,080
         (23039, [("factor", 5), ("factor", 9), ("factor", 1024)] * 2),
     ],
 )
@@ -60,8 +60,8 @@ def test_a_real_length_is_one_kernel_or_half_as_many_complex_numbers() -> None:
     assert kernels("r2c", 1024) == [("real", 1024)]
     assert kernels("r2c", 2450) == [("complex", 1225), ("turn", 0)]
     assert kernels("r2c", 1875) == [("turn", 0), ("complex", 1875), ("turn", 0)]
-    # a prime of up to 31 with other factors, or up to 127 alone; 37 · 2 is half as many complex
-    # numbers
+    # a prime up to 31 with other factors, or up to 127 alone; 37 · 2 real numbers are 37 complex
+    # ones
     assert kernels("r2c", 62) == [("real", 62)] and kernels("r2c", 127) == [("prime", 127)]
     assert kernels("r2c", 74)[-1] == ("turn", 0)
     assert kernels("c2r", 2100) == [("turn", 0), ("complex", 1050)]
@@ -81,7 +81,7 @@ def test_bytes_of_a_pass_are_those_of_its_sequences() -> None:
         "apart": False,
     }
     passed, turned = transform(CALL, Work("fft", dims=dims), CARD)
-    # 3 · 1,225 · 8 = 29,400, and 3 · 1,226 · 8 = 29,424
+    # 3 · 1,225 · 8 = 29,400 bytes; with 1,226 columns 29,424
     assert (passed.read_bytes, passed.write_bytes) == (29400, 29400)
     assert (turned.read_bytes, turned.write_bytes) == (29400, 29424)
     # ten instructions for each of 3 · 1,226 numbers

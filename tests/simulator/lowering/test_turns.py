@@ -21,7 +21,8 @@ def test_threads_of_a_unit(name: str, threads: int) -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "steps"),
-    [(1, 7), (132 * 4, 7), (132 * 4 + 1, 14), (132 * 12, 21)],  # 4 blocks of 512 per unit
+    # 4 blocks of 512 threads per multiprocessor
+    [(1, 7), (132 * 4, 7), (132 * 4 + 1, 14), (132 * 12, 21)],
 )
 def test_steps_of_all_turns(blocks: int, steps: int) -> None:
     work = Work("scan", dims={"blocks": blocks, "threads": 512, "steps": 7})

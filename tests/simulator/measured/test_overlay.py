@@ -102,7 +102,7 @@ def test_time_in_which_two_kernels_run_counts_once(tmp_path: Path) -> None:
         _event("gpu_memset", "c", 20.0, 1.0),
     ]
     step = read(_written(tmp_path / "streams.json", events))
-    assert step.gpu_busy_s == pytest.approx(16e-6)  # 0 to 15, and 20 to 21
+    assert step.gpu_busy_s == pytest.approx(16e-6)  # busy from 0 to 15 µs and from 20 to 21
     assert step.span_s == pytest.approx(21e-6)
     assert step.kernels[0].calls == ()
 
@@ -164,7 +164,7 @@ def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) ->
     kernels = [_event("kernel", f"k{i}", 20.0 * i, 10.0, device=0, stream=7) for i in range(9)]
     assert len(read(_written(tmp_path / "good.json", kernels)).kernels) == 9
     kernels[2]["dur"] *= (
-        1000  # k3 to k8 run within it: 60 of 10,080 µs … and three times all of them
+        1000  # k3 to k8 run within it: 60 of 10,080 µs; then three times all of them
     )
     for each in kernels[3:]:
         each["dur"] = 15.0 * 20
@@ -175,7 +175,7 @@ def test_a_kernel_that_covers_others_of_its_stream_is_refused(tmp_path: Path) ->
         each["dur"] = 10.0  # six kernels within one: 60 of 10,080 µs
     assert "kernels overlap for 60 of 10080 µs" in _refusal(tmp_path / "one.json", kernels)
     for each in kernels:
-        each["args"]["stream"] = each["name"]  # each in its own stream
+        each["args"]["stream"] = each["name"]  # a separate stream for each
     assert len(read(_written(tmp_path / "streams.json", kernels)).kernels) == 9
 
 

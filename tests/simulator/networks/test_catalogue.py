@@ -54,4 +54,4 @@ def test_sizes_are_taken() -> None:
 
 def test_layers_of_different_kinds_have_no_depth() -> None:
     assert depth("llama3-8b", {}) == 32
-    assert depth("deepseek-v3", {"layers": 12}) is None  # three have no experts
+    assert depth("deepseek-v3", {"layers": 12}) is None  # the first three layers have no experts

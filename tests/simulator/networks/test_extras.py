@@ -166,7 +166,7 @@ INPUTS: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = [
     (dict(model_type="wav2vec2-bert", num_hidden_layers=1), {"input_features": (2, 128, 160)}),
     (dict(model_type="videomae", num_hidden_layers=1), {"pixel_values": (2, 16, 3, 224, 224)}),
     (dict(model_type="patchtst", num_hidden_layers=1), {"past_values": (2, 32, 1)}),
-    (  # the sizes of its pictures depend on data
+    (  # networks whose image sizes depend on data
         dict(
             model_type="qwen2_vl",
             text_config=dict(num_hidden_layers=1),
@@ -174,7 +174,8 @@ INPUTS: list[tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = [
         ),
         {"input_ids": (2, 128)},
     ),
-    (dict(model_type="xlnet", n_layer=1), {"input_ids": (2, 128)}),  # no limit of positions: −1
+    # −1 means no limit of positions
+    (dict(model_type="xlnet", n_layer=1), {"input_ids": (2, 128)}),
 ]
 
 

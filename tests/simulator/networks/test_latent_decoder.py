@@ -21,7 +21,7 @@ SIZES: dict[str, Any] = dict(
 
 
 def test_attention_is_that_of_every_head_in_turn() -> None:
-    """The report's formulas for each head, position by position."""
+    """Computes the report's formulas for each head, position by position."""
     torch.manual_seed(0)
     sizes = LatentSizes(24, 16, 8, 4, 6)
     attention = LatentAttention(32, 3, sizes, merged=False)
@@ -64,7 +64,7 @@ def test_a_decode_is_the_last_token_of_a_prefill(merged: bool) -> None:
             for layer, x in zip(prefill.layers, entering, strict=True)
         ]
         for cached in cache:
-            cached[:, -1] = 0  # the newest token's own, which the step computes
+            cached[:, -1] = 0  # the newest token, whose entry the step computes
         logits = decode(ids[:, -1:], torch.tensor([8]), *cache)
     for handle in handles:
         handle.remove()
@@ -72,8 +72,8 @@ def test_a_decode_is_the_last_token_of_a_prefill(merged: bool) -> None:
 
 
 def test_the_router_takes_experts_of_the_best_groups_only() -> None:
-    """Scores of 4 groups of 2: the sums of both are 0.9, 1.0, 1.1 and 0.2, so that the experts of
-    group 0 are out although expert 0 has the highest score."""
+    """Scores of 4 groups of 2: each group's two scores sum to 0.9, 1.0, 1.1 and 0.2, so the experts
+    of group 0 are excluded, although expert 0 has the highest score."""
     router = GroupRouter(8, 8, top=3, groups=4, top_groups=2, scale=2.5)
     scores = torch.tensor([[0.85, 0.05, 0.4, 0.6, 0.5, 0.6, 0.1, 0.1]])
     router.scores.weight.data = torch.eye(8)
@@ -85,7 +85,7 @@ def test_the_router_takes_experts_of_the_best_groups_only() -> None:
 
 
 def test_a_bias_affects_only_the_choice() -> None:
-    """Sums of both groups' scores are 1.7, and 0.3 + 2 with the bias."""
+    """The scores of the first group sum to 1.7, those of the second to 0.3 + 2 with the bias."""
     router = GroupRouter(4, 4, top=1, groups=2, top_groups=1, scale=1.0)
     router.scores.weight.data = torch.eye(4)
     router.bias[3] = 2.0
@@ -111,7 +111,8 @@ def test_whole_experts_are_as_many_numbers_as_shares_of_each() -> None:
     whole, rank = count(ranks=2), count(ranks=2, expert_parallel=True)
     assert rank == whole
     down = LatentDecoder(**SIZES, ranks=2, expert_parallel=True).layers[1].feed_forward.experts.down  # pyright: ignore
-    assert tuple(down.shape) == (4, 32, 16)  # half of 8 experts, with their whole hidden
+    # half of the 8 experts, each with its whole hidden width
+    assert tuple(down.shape) == (4, 32, 16)
 
 
 def test_sequences_of_its_own_need_everything_but_experts() -> None:
@@ -123,8 +124,8 @@ def test_sequences_of_its_own_need_everything_but_experts() -> None:
 
 
 def test_a_rank_of_experts_computes_its_share_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """3 tokens of 2 experts each are 6 rows: 3 on one of 2 GPUs; 6 if each has 3 tokens. Two
-    layers have experts, of two products each."""
+    """3 tokens with 2 experts each are 6 rows: 3 on each of 2 GPUs; 6 if each GPU has 3 tokens. Two
+    layers have experts, with two products each."""
     rows: list[int] = []
     kernel = torch.nn.functional.grouped_mm
 

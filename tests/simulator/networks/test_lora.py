@@ -70,11 +70,10 @@ def test_memory_of_a_step_is_that_of_frozen_weights_and_trained_adapters() -> No
 
 
 def test_frozen_weights_have_no_product_of_a_gradient() -> None:
-    """Trained in full: two products for each of 2 · 7 + 1 linear layers. With adapters: each of the
-    4 adapters has 2 · 2, minus the 2 gradients of the first layer's input; frozen weights have only
-    the gradient of the input: 7 in the second layer, 4 after attention in the first, and the
-    head's.
-    """
+    """Full training has two gradient products for each of 2 · 7 + 1 linear layers. With adapters,
+    each of 4 adapters has 2 · 2, minus the 2 input gradients of the first layer; frozen weights
+    have only the gradient of the input: 7 in the second layer, 4 after attention in the first, and
+    that of the head."""
     adapted = trace_resolved(resolve(replace(TRAINED, sizes={**TRAINED.sizes, "lora_rank": 16})))
     full = trace_resolved(resolve(TRAINED))
     backward = [[op.name for op in t.ops if op.phase == "backward"] for t in (adapted, full)]

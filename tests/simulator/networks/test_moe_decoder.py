@@ -1,4 +1,4 @@
-"""Mixtures of experts against plain loops, windows against a mask, decodes against prefills."""
+"""Mixtures of experts against plain loops, windows against a mask, decoding against prefill."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def test_a_rank_has_its_share() -> None:
     shared = {n: p.numel() for n, p in rank.named_parameters()}
     assert shared["layers.0.experts.down"] == count["layers.0.experts.down"] // 4
     assert shared["tokens.weight"] == count["tokens.weight"] // 4
-    assert rank.kv_heads == 1  # two heads: keys and values are repeated
+    assert rank.kv_heads == 1  # instead of two: keys and values are repeated
     with pytest.raises(ValueError, match=r"ranks = 3 does not divide heads = 4: use a divisor"):
         MoeDecoder(**SIZES, ranks=3)

@@ -25,7 +25,7 @@ from tests.simulator.conftest import SMALL, small
 CARD = find_gpu("h200")
 KNOWN = {str(packet) for packet in flop_registry}
 PRODUCTS = ("gemm", "conv", "attention")
-RECURRENT = ("lstm", "gru")  # torch does not know cuDNN's op
+RECURRENT = ("lstm", "gru")  # torch has no formula for cuDNN's op
 
 
 def ours(traced: Trace) -> int:
@@ -79,9 +79,8 @@ def test_training_flops_are_torchs(name: str) -> None:
 
 @pytest.mark.parametrize("gpu", ["a100", "v100", "mi300x"])
 def test_another_cards_attention_has_the_same_flops(gpu: str) -> None:
-    """cuDNN's, flash, efficient and plain products; the backward pass recomputes the scores once in
-    flash and efficient attention; plain products store them.
-    """
+    """cuDNN's, flash, efficient and plain attention: in the backward pass flash and efficient
+    attention recompute the scores once; plain attention stores them."""
     flops = [ours(trace(*small("gpt2"), gpu=card)) for card in ("h200", gpu)]
     assert flops[0] == flops[1]
 
@@ -91,15 +90,16 @@ def test_an_mlps_flops_by_hand() -> None:
     forward = ours(trace(*small("mlp-tiny")))
     # 2·4·(2·128·128 + 128·10) = 272,384
     assert forward == 2 * 4 * (2 * 128 * 128 + 128 * 10) == 272384
-    # twice as much backward, without the first layer's input: 3·272,384 − 2·4·128·128 = 686,080
+    # twice as many backward, except for the input of the first layer: 3·272,384 − 2·4·128·128 =
+    # 686,080
     assert ours(trace(module, inputs, phase="training", optimizer=None)) == 686080
 
 
 @pytest.mark.parametrize(
     ("name", "excess"),
     [
-        # 7x7 depthwise on [4, 16, 16, 16], and twice on [4, 32, 8, 8]:
-        # 15·2·4·16·256·49 + 2·31·2·4·32·64·49 = 24,084,480 + 49,774,592
+        # 15 times more for a depthwise 7×7 on [4, 16, 16, 16], and 31 times more for two on [4, 32,
+        # 8, 8]: 15·2·4·16·256·49 + 2·31·2·4·32·64·49 = 24,084,480 + 49,774,592
         ("convnext-t", 73_859_072),
         ("resnet18", 0),
     ],

@@ -1,4 +1,5 @@
-"""The catalogue: right sizes, networks that run on the CPU, a useful error for a mistyped name."""
+"""The catalogue: correct sizes, networks that run on the CPU, and a useful error for a mistyped
+name."""
 
 from typing import Any
 
@@ -10,13 +11,14 @@ from simulator.networks.catalogue import CATALOGUE, build
 from simulator.networks.images.swin import from_windows, to_windows
 from simulator.networks.sequences.mamba2 import scan
 
-# As published with the weights, unless a comment says what differs.
+# As published, unless a comment states the difference.
 PARAMETERS = {
     "chain": 0,
     "multiply-adds": 0,
     "mlp-tiny": 133_386,  # 8·(128·128 + 128) + 128·10 + 10
     "mlp-wide": 268_550_154,  # 4·(8192·8192 + 8192) + 8192·10 + 10
-    # encoder and pooler 109,482,240; transform 590,592 + norm 1,536 + bias 30,522; 2 classes 1,538
+    # encoder and pooler 109,482,240; transform 590,592 + norm 1,536 + bias 30,522; classifier of 2
+    # classes 1,538
     "bert-base": 110_106_428,
     "bert-large": 336_226_108,
     "gpt2": 124_439_808,
@@ -31,7 +33,7 @@ PARAMETERS = {
     # per layer: 8 experts 3·1024·3584, router 8·1024, attention 2·1024² + 2·1024·256, norms 2·1024;
     # 4 layers, then embedding and head 2·32000·1024 and a norm 1024
     "mixtral-small": 428_385_280,
-    # 20,914,757,184 and 116,829,156,672 less the attention sinks, 64 in each layer
+    # 20,914,757,184 and 116,829,156,672, without the attention sinks, 64 per layer
     "gpt-oss-20b": 20_914_755_648,
     "gpt-oss-120b": 116_829_154_368,
     "qwen3-30b": 30_532_122_624,
@@ -58,7 +60,8 @@ PARAMETERS = {
     "mobilenet-v2": 3_504_872,
     "convnet-tiny": 1_199_882,
     "unet": 859_520_964,
-    "dit-xl": 674_834_720,  # 675,129,632 less the fixed positions, 256·1152, a buffer here
+    # 675,129,632 without the fixed positions, 256·1152, which are a buffer here
+    "dit-xl": 674_834_720,
     "whisper-encoder": 19_873_379,  # 19,822,592 without the fixed positions; head 512·99 + 99
     "dlrm": 335_168_897,  # tables 26·100,000·128 = 332,800,000, the rest MLPs
     "lstm": 82_361_600,  # 32000·1024 + 2·(8·1024² + 8·1024) + 1024·32000 + 32000
@@ -116,7 +119,7 @@ TINY: dict[str, dict[str, Any]] = {
 
 SEQ = 10  # not a multiple of Mamba's chunk of 4, so that the padding also runs
 TRAINS = [name for name, entry in CATALOGUE.items() if entry.trains]
-# The number of tokens of an expert depends on data, which a meta tensor does not have.
+# The number of an expert's tokens depends on data, which a meta tensor does not have.
 DATA_DEPENDENT = ("mixtral", "mixtral-small")
 
 
@@ -150,7 +153,7 @@ def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
     module = tiny(name).to(dtype).eval()
     with torch.no_grad():
         arguments = inputs(module, SEQ)
-        if name in ("chain", "multiply-adds"):  # no parameter says its dtype
+        if name in ("chain", "multiply-adds"):  # no parameter states its dtype
             arguments = tuple(x.to(dtype) for x in arguments)
         logits = module(*arguments)
     assert logits.dtype == dtype and logits.isfinite().all()
@@ -263,8 +266,8 @@ def test_the_mask_separates_patches_that_the_roll_joined() -> None:
     module: Any = tiny("swin-t").stages[1].attention  # pyright: ignore
     assert module.shift == 1 and module.mask.shape == (16, 1, 4, 4)  # 8x8 patches, windows of 2x2
     assert (module.mask[0] == 0).all()
-    # After the roll the last window holds the four corners of the image: each token attends only to
-    # its own corner.
+    # After the roll, the last window holds the four corners of the image: each token attends only
+    # to its own corner.
     assert (module.mask[-1, 0] == torch.where(torch.eye(4) == 1, 0.0, -100.0)).all()
 
 

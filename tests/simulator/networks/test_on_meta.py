@@ -13,7 +13,8 @@ ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
 @pytest.mark.parametrize("layers", [4, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ON_META)
 def test_runs_on_meta(name: str, layers: int | None) -> None:
-    """Up to 4 layers (of DeepSeek-V3 three dense and one of experts); all layers are `slow`."""
+    """Up to 4 layers (for DeepSeek-V3 three dense ones and one with experts); tests of all layers
+    are `slow`."""
     entry = network(name)
     seq = None if entry.seq is None else 32
     many = name.startswith("deepseek-v3") or entry.sizes.get("layers", 0) > 4

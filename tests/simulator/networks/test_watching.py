@@ -72,7 +72,7 @@ def test_slow_code_is_stopped_with_its_line(place: Path, name: str, line: str) -
 
 
 def trace_imports() -> None:
-    """Trace once before, because the imports of the first trace in a process take a second."""
+    """Trace once beforehand, because the imports of the first trace in a process take a second."""
     import torch
 
     from simulator.tracing import trace

@@ -14,7 +14,7 @@ MACHINE = Machine(latency_s=0.0, gap_s=1e-6, sync_s=0.0, depth=1024, units=132, 
 
 
 def beside(blocks, seconds=1e-3):
-    """The times of a collective of 10 ms on stream 1 and then a kernel on stream 0."""
+    """The times of a collective of 10 ms on stream 1 and of a later kernel on stream 0."""
     long = Transfer(("own", 0), 1, 10e-3)
     plan = RankPlan(
         rank=0,
@@ -39,7 +39,7 @@ def beside(blocks, seconds=1e-3):
         (128, 2.0),  # one wave on 132 multiprocessors, two on 108
         (256, 3 / 2),  # 256/132 = 1.9 → 2 waves, 256/108 = 2.4 → 3
         (2048, 19 / 16),  # 15.5 → 16, 18.96 → 19; measured on H100s and H200s: 1.2 to 1.26
-        (0, 132 / 108),  # many small blocks
+        (0, 132 / 108),  # many small blocks fill all multiprocessors
     ],
 )
 def test_a_product_during_a_collective_runs_its_waves_on_the_free_multiprocessors(blocks, times):

@@ -27,7 +27,7 @@ COMPUTE, LINK = 0, 1  # streams
 
 
 def plan(kernels: list[tuple[int, float, tuple[int, ...]]]) -> RankPlan:
-    """Kernels as their stream, seconds and the kernels that they wait for."""
+    """A plan of kernels, each with its stream, seconds and the kernels that it waits for."""
     count = len(kernels)
     return RankPlan(
         rank=0,
@@ -47,12 +47,13 @@ def plan(kernels: list[tuple[int, float, tuple[int, ...]]]) -> RankPlan:
 
 
 def test_a_collective_that_the_next_kernel_waits_for_is_exposed() -> None:
-    """2 s, then 3 s on the link, then 4 s that wait for them."""
+    """2 s of work, then 3 s on the link, then 4 s of work that waits for them."""
     assert exposed_s(plan([(COMPUTE, 2.0, ()), (LINK, 3.0, (0,)), (COMPUTE, 4.0, (1,))])) == 3.0
 
 
 def test_a_collective_is_exposed_beyond_the_kernels_that_run_meanwhile() -> None:
-    """From 2 s on, 3 s on the link and 1 s of other work; the last kernel waits 2 s longer."""
+    """From 2 s on, 3 s on the link and 1 s of other work at the same time; the last kernel waits 2
+    s longer."""
     kernels = [(COMPUTE, 2.0, ()), (LINK, 3.0, (0,)), (COMPUTE, 1.0, ()), (COMPUTE, 4.0, (1,))]
     assert exposed_s(plan(kernels)) == 2.0
     kernels[1] = (LINK, 0.5, (0,))
@@ -60,7 +61,8 @@ def test_a_collective_is_exposed_beyond_the_kernels_that_run_meanwhile() -> None
 
 
 def test_collectives_run_one_after_the_other() -> None:
-    """Two of 3 s, both ready at 1 s: the link ends at 7 s, 5 s after the last kernel at 2 s."""
+    """Two collectives of 3 s, both ready at 1 s: the link ends at 7 s, 5 s after the last kernel at
+    2 s."""
     kernels = [(COMPUTE, 1.0, ()), (LINK, 3.0, (0,)), (LINK, 3.0, (0,)), (COMPUTE, 1.0, ())]
     assert exposed_s(plan(kernels)) == 5.0
 
@@ -92,7 +94,7 @@ def test_a_collective_runs_for_all_of_its_transfers() -> None:
 
 def test_a_card_that_waits_for_a_link_keeps_a_higher_clock() -> None:
     """1 s and 400 J at the highest clock draw 500 W. With 1 s on the link, in which the DRAM takes
-    20 J, the step draws (2 · 100 + 400 + 20) / 2 = 310 W: a limit of 310 W does not slow it. At
+    20 J, the step draws (2 · 100 + 400 + 20) / 2 = 310 W, so a limit of 310 W does not slow it. At
     half the clock, V is 0.75: (3 · 100 + 225 + 20) / 3 = 181.7 W."""
     kernel, waits = load(1.0, 0.0, 400.0, 0.0), Exchange(exposed_s=1.0, dram_bytes=2e11)
     assert made_up(310.0).settle(kernel, 0.0, 0.0).is_slower
@@ -137,8 +139,8 @@ def test_experts_run_at_the_clock_that_their_exchanges_leave(gpus: int) -> None:
 
 
 def test_the_clock_of_a_captured_step_does_not_depend_on_the_host() -> None:
-    """A host of ten times the work would leave the card idle, and its clock high, but only once in
-    the capture."""
+    """A host with ten times the work would leave the card idle, and its clock high, but its work
+    occurs only once, in the capture."""
 
     def make(rank: int, world_size: int) -> Callable[[], None]:
         a = torch.empty(8192, 8192, dtype=torch.bfloat16, device="cuda")

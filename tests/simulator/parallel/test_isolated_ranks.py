@@ -56,7 +56,7 @@ def test_the_trace_of_a_rank_is_that_of_this_process(step: NetworkStep, text: st
 
 
 def _without_line(op: Op) -> Op:
-    """The op without its calling line, which here is in this file."""
+    """The op without the line that called it, which is in this file here."""
     if op.collective is None:
         return op
     return structs.replace(op, collective=structs.replace(op.collective, where=""))

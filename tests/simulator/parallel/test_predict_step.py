@@ -60,7 +60,8 @@ def test_ddp_reduces_its_buckets_on_a_stream_of_their_own():
     (rank,) = p.ranks
     assert rank.ranks == (0, 1)
     issued = collectives(rank)
-    # a first bucket of 1 MiB or more, then one of the rest: 4·(1024² + 1024)·4 bytes in all
+    # a first bucket of at least 1 MiB, then one bucket with the rest: 4·(1024² + 1024)·4 bytes in
+    # total
     assert [c.kind for c in issued] == ["all_reduce"] * 2
     assert sum(c.message_bytes for c in issued) == 4 * (1024**2 + 1024) * 4
     assert {op.stream for op in rank.trace.ops if op.collective} != {0}
@@ -71,7 +72,8 @@ def test_ddp_reduces_its_buckets_on_a_stream_of_their_own():
 def test_fsdp_gathers_forward_and_backward_and_scatters_gradients():
     p = predict_step(fsdp, "2xh200")
     kinds = [c.kind for c in collectives(p.ranks[0])]
-    # four layers are gathered twice, but the last one stays for the backward pass of the root
+    # four layers are gathered twice, but the last one stays gathered until the backward pass of the
+    # root
     assert kinds.count("reduce_scatter") == 4
     assert kinds.count("all_gather") in (7, 8)
     one = predict_step(lambda rank, world_size: step_of(Net().cuda()), "1xh200")

@@ -1,4 +1,4 @@
-"""The parts of a rank's time, for kernels made by hand and for a predicted step."""
+"""The parts of a rank's time, for hand-made kernels and for a predicted step."""
 
 from dataclasses import replace
 
@@ -24,10 +24,10 @@ def test_exposed_time_counts_once_and_only_without_kernels():
     kernels = [
         kernel(0, 4),
         kernel(3, 5),
-        kernel(3, 8, wait_s=1),  # moves from 4 to 8: no other kernel runs from 5 on
-        kernel(7, 10, wait_s=0),  # the first counts until 8
+        kernel(3, 8, wait_s=1),  # moves data from 4 to 8; no other kernel runs from 5 on
+        kernel(7, 10, wait_s=0),  # the collective before it counts until 8
         kernel(9, 9.5),
-        kernel(12, 13, wait_s=1),  # waits all the time
+        kernel(12, 13, wait_s=1),  # only waits
     ]
     alone_s = [seconds for _, seconds in exposed(kernels)]
     assert alone_s == [3.0, 1.5, 0.0]

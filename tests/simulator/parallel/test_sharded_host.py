@@ -11,7 +11,7 @@ from simulator import predict_step
 from simulator.hardware.host import host
 
 WIDTH, LAYERS = 256, 4
-ONE = host().slower(1.0)  # without a factor for several ranks
+ONE = host().slower(1.0)  # without the factor for several ranks
 
 
 def fsdp(rank, world_size):
@@ -42,9 +42,11 @@ def test_unsharded_weights_take_memory_while_they_exist():
         for s in trace.storages
         if s.nbytes == weight_bytes and any(s.born <= i for i in gathers) and s.born >= 0
     ]
-    for place in gathers:  # one of the storages that are born before it and freed after it
+    # the gather writes one of the storages that are born before it and freed after it
+    for place in gathers:
         assert any(born <= place < (freed or len(trace.ops)) for born, freed in lives)
-    # every layer's weight is freed after its forward, and the last one once more after its backward
+    # every layer's weight is freed after its forward pass; the last one is freed again after its
+    # backward pass
     assert all(freed is not None for _, freed in lives)
     assert len(lives) >= len(gathers) >= 2 * LAYERS - 1
 

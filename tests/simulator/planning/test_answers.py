@@ -29,14 +29,14 @@ def _row(name: str, **figures: Any) -> Row:
 
 
 def test_assumptions_are_varied_around_the_planned_figure():
-    """The ranges that change nothing end at the figure of the table."""
+    """A range in which the answer does not change ends at the table's figure."""
     served: Any = plan(SERVE)
     half = next(a for a in served.assumptions if a.name == "maximum sequences at once")
     assert half.high == served.best.per_token_s
 
 
 def test_prices_in_another_currency_are_listed_with_their_rate():
-    """2 EUR without energy, and the energy of one card; figures stay in USD, at 1.2 each."""
+    """2 EUR without energy, and the energy of one card; figures stay in USD, at 1.2 USD per EUR."""
     prices = {
         "hourly": {"h200": "2 EUR/h"},
         "energy": "0.2 EUR/kWh",
@@ -74,7 +74,8 @@ def test_the_runner_up_is_the_likeliest_of_the_cheaper_ones():
 
 
 def test_the_reason_of_an_uncertain_candidate_is_the_end_of_its_interval():
-    """A limit between the prediction and the slow end of the interval of the time per token."""
+    """The limit is between the prediction and the slow end of the interval of the time per
+    token."""
     free: Any = plan(SERVE).best
     low, high = free.per_token_interval_s
     limit_ms = 1e3 * (0.7 * free.per_token_s + 0.3 * high)

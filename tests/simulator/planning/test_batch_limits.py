@@ -1,4 +1,5 @@
-"""The status of a card that runs samples in batches as they arrive, by hand."""
+"""The status of a card that runs samples in batches as they arrive, against hand-computed
+figures."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ TABLE = BatchTable(
         "memory_bytes": np.array([1.0, 2.0]) * CARD.memory_bytes / 8,
     },
 )
-"""Steps of any batch whose interval is 0.8 to 1.2 times their time: their latency is 16 to 24 ms,
-and a GPU carries 8 / 24 ms = 333 to 8 / 16 ms = 500 samples per second."""
+"""Steps that take 20 ms for any batch, with an interval of 0.8 to 1.2 times that: their latency is
+16 to 24 ms, and a GPU carries 8 / 24 ms = 333 to 8 / 16 ms = 500 samples per second."""
 
 
 def rows(rate: str, latency: str | None = None, **candidates: Any) -> list[Row]:
@@ -47,7 +48,7 @@ def rows(rate: str, latency: str | None = None, **candidates: Any) -> list[Row]:
      ("15 ms", "too slow")],
 )  # fmt: skip
 def test_a_limit_is_held_at_both_ends_of_the_interval(latency: str | None, status: str) -> None:
-    """At one sample in ten seconds almost none waits: the latency is that of a step."""
+    """With one sample in ten seconds, almost none waits: the latency is that of a step."""
     row = rows("0.1/s", latency, counts=[1])[-1]
     assert row.status == status
     assert row.latency_interval_s == pytest.approx((16e-3, 24e-3))
@@ -56,7 +57,8 @@ def test_a_limit_is_held_at_both_ends_of_the_interval(latency: str | None, statu
 
 
 def test_cards_carry_the_rate_at_the_slow_end() -> None:
-    # a card carries 333.3 of 1,000: more than 3 are needed, and 4 is the next choice
+    # a card carries 333.3 of the 1,000 samples per second: more than 3 cards are needed, and 4 is
+    # the next choice
     assert [(row.count, row.status) for row in rows("1000/s")] == [(4, "fits")]
     # two cards carry 666.7
     assert rows("660/s")[0].count == 2 and rows("670/s")[0].count == 4

@@ -48,8 +48,8 @@ def test_fixed_batches_take_as_many_cards_as_the_rate_needs():
 
 
 def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
-    """Batches of 8, 10 and 12 samples take 10, 20 and 21 ms, and at the slow end of the interval
-    12, 26 and 31 ms."""
+    """Batches of 8, 10 and 12 samples take 10, 20 and 21 ms; at the slow end of the interval 12, 26
+    and 31 ms."""
     columns = {
         "latency_s": np.array([10.0, 20.0, 21.0]),
         "period_s": np.array([10.0, 20.0, 21.0]),
@@ -58,7 +58,8 @@ def test_a_batch_is_chosen_that_meets_its_limit_at_the_slow_end():
     }
     assert chosen_batch(columns, (0, 1, 2), 30.0) == 1
     assert chosen_batch(columns, (0, 1, 2), 20.5) == 0
-    assert chosen_batch(columns, (0, 1, 2), 11.0) == 0  # meets it only as predicted
+    # it meets the limit only at the prediction, not over the whole interval
+    assert chosen_batch(columns, (0, 1, 2), 11.0) == 0
     assert chosen_batch(columns, (1, 2), 20.5) == 1
     assert chosen_batch(columns, (1, 2), 5.0) == 1
     assert chosen_batch(columns, (0, 1, 2), None) == 2
@@ -81,7 +82,7 @@ def test_a_run_without_checkpoints_says_so():
 
 
 def test_without_a_load_the_cheapest_sample_comes_first():
-    """An hour of a card that costs twice as much and carries three times as much is cheaper."""
+    """A card that costs twice as much per hour and carries three times as much is cheaper."""
     spec = {
         "workload": RESNET["workload"] | {"batch": 256},
         "candidates": RESNET["candidates"] | {"gpus": ["h200", "l40s"], "counts": [2]},
@@ -92,7 +93,7 @@ def test_without_a_load_the_cheapest_sample_comes_first():
     assert (best.gpu, other.gpu) == ("h200_sxm", "l40s")
     assert best.usd_per_h > other.usd_per_h and best.usd_per_million < other.usd_per_million
     assert [row.per_s for row in unloaded.rows] == [row.largest_rate_per_s for row in unloaded.rows]
-    # the price at which a sample of the L40S costs as much, for each of two cards, without energy
+    # the price at which a sample costs the same on each of two L40S, without energy
     even = best.usd_per_million / 1e6 * 3600 * other.per_s / 2 - other.watts / 1000 * 0.1 / 2
     assert f"below {even:.2f} USD an hour for each GPU (now 1.50 USD)" in unloaded.verdict
     loaded: Any = plan(spec | {"load": {"rate": "100/s"}})
@@ -107,7 +108,8 @@ def test_a_fixed_batch_opens_as_the_step_that_it_runs():
 
 
 def test_training_adds_up():
-    """1e6 samples, batch 64, one card: steps · step / (1 − lost)."""
+    """1e6 samples in batches of 64 on one card take the number of steps, times the time of a step,
+    divided by the share of time that is not lost."""
     spec = RESNET | {
         "workload": {
             "kind": "training",
@@ -150,9 +152,8 @@ def test_a_network_without_tokens_takes_samples():
 
 
 def test_assumptions_of_a_training_are_varied():
-    """Two cards, a step of s seconds with w seconds of waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
-    0.0122.
-    """
+    """Two cards, and a step of s seconds, w of which are waiting; lost = 0.01 + (500 + 600)·2/10⁶ =
+    0.0122."""
     work = {
         "kind": "training",
         "network": "resnet50",
@@ -179,7 +180,7 @@ def test_assumptions_of_a_training_are_varied():
     assert fail.low == pytest.approx(whole * (1 - 0.0122) / (1 - 0.0144))
     wait: Any = varied["wait for other replicas"]
     assert wait.low + wait.high == pytest.approx(2 * whole)
-    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # its parameters, in bf16
+    waits_s = ring(gpu("h200"), 2, 2 * 25_557_032)  # the network's parameters in bf16
     assert whole - wait.low == pytest.approx(whole * waits_s / answer.rows[0].latency_s, rel=1e-6)
     batch: Any = varied["batch per GPU"]
     assert (batch.low_value, batch.high_value) == ("32", "128")
@@ -210,7 +211,8 @@ def test_a_batch_that_does_not_fit_has_no_end():
 
 
 def test_failures_take_half_an_interval_and_a_restart_each():
-    """4 cards fail every 10⁶ s each; 10 s written every 1000 s: 10/1000 + (500 + 600)·4/10⁶."""
+    """Each of 4 cards fails once in 10⁶ s; writing takes 10 s every 1000 s: 10/1000 + (500 +
+    600)·4/10⁶."""
     spec = read(
         RESNET
         | {
@@ -229,7 +231,7 @@ def test_failures_take_half_an_interval_and_a_restart_each():
 
 
 def test_a_ring_moves_the_gradients_twice():
-    """8 GPUs, 1 GB: 2·7/8 GB over 450 GB/s each way."""
+    """8 GPUs, 1 GB: each sends and receives 2·7/8 GB at 450 GB/s."""
     assert ring(gpu("h100"), 8, 1e9) == pytest.approx(2 * 7 / 8 / 450)
     assert ring(gpu("h100"), 1, 1e9) == 0.0
 
@@ -243,9 +245,8 @@ def test_a_fixed_batch_draws_the_power_of_its_step():
 
 
 def test_fine_tuning_with_adapters_waits_for_their_gradients_alone():
-    """gpt2: 12 layers of rank 4 at the product of queries, keys and values, 768 to 3 · 768: 12 · 4
-    · (768 + 2304) = 147,456 parameters of 2 bytes pass through the ring.
-    """
+    """gpt2: adapters of rank 4 in 12 layers, at the product for queries, keys and values from 768
+    to 3 · 768: 12 · 4 · (768 + 2304) = 147,456 parameters of 2 bytes pass through the ring."""
     spec = read(LORA)
     scenario = replace(batch_scenario(spec, gpu("h100"), "eager", "bf16"), batch=1)
     assert gradient_bytes(scenario) == 2 * 147_456
@@ -275,7 +276,7 @@ def test_adapters_that_mean_nothing_are_refused(changed: dict[str, Any], message
 
 
 def test_a_card_without_bf16_products_is_listed_in_fp16() -> None:
-    """A T4 multiplies in fp16; bf16 and fp16 are one candidate there, and two on an L4."""
+    """A T4 multiplies in fp16; there bf16 and fp16 are one candidate, and on an L4 they are two."""
     tried = {"gpus": ["t4", "l4"], "engines": ["eager"], "precisions": ["bf16", "fp16"]}
     rows = plan(RESNET | {"candidates": tried}).rows
     named = {(row.gpu, row.precision) for row in rows}

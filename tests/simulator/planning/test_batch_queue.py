@@ -23,7 +23,8 @@ SERVICE: dict[str, Any] = {
 
 
 def test_a_single_sample_at_a_time_waits_as_in_an_m_d_1_queue():
-    """Half of the load, 10 ms each: a mean wait of 0.5 · 10 / (2 · (1 − 0.5)) = 5 ms."""
+    """At half of the load with 10 ms per sample, the mean wait is 0.5 · 10 / (2 · (1 − 0.5)) = 5
+    ms."""
     load = serve_batches(arrivals(50.0, 400_000, 0), BatchServer(np.array([0.01])))
     assert load.latency_s.mean() == pytest.approx(0.015, rel=0.01)
     assert load.utilisation == pytest.approx(0.5, rel=0.01)
@@ -31,11 +32,10 @@ def test_a_single_sample_at_a_time_waits_as_in_an_m_d_1_queue():
 
 
 def test_batches_without_a_limit_of_their_size_wait_for_the_one_before():
-    """Each batch takes d = 10 ms, 3 samples arrive in it on average (a = 3), none with chance
-    exp(−3), when the next sample starts at once. A cycle has a + exp(−a) samples, of which a wait
-    for half of a batch on average: d + a · d/2 / (a + exp(−a)). Waits of the others are uniform, so
-    that 99% of the samples end within d + d · (1 − 0.01 · (a + exp(−a)) / a).
-    """
+    """Each batch takes d = 10 ms, in which a = 3 samples arrive on average; with probability
+    exp(−3) none arrives, and then the next sample starts at once. A cycle has a + exp(−a) samples,
+    a of which wait for half of a batch on average: d + a · d/2 / (a + exp(−a)). The waits of these
+    are uniform, so that 99% of the samples end within d + d · (1 − 0.01 · (a + exp(−a)) / a)."""
     a, d = 3.0, 0.01
     server = BatchServer(np.full(1000, d))
     load = serve_batches(arrivals(a / d, 400_000, 0), server)
@@ -46,7 +46,8 @@ def test_batches_without_a_limit_of_their_size_wait_for_the_one_before():
 
 
 def test_the_queue_agrees_with_a_simulation_in_small_steps():
-    """A clock of 10 µs, with the same samples: every sample ends within two ticks."""
+    """The simulation has a clock of 10 µs and the same samples: every sample ends within two
+    ticks."""
     tick, most, window = 1e-5, 4, 0.002
     took = np.array([0.003, 0.0035, 0.0045, 0.005])
     arrival = arrivals(500.0, 300, 1)
@@ -66,14 +67,14 @@ def test_the_queue_agrees_with_a_simulation_in_small_steps():
     load = serve_batches(arrival, BatchServer(took, window))
     assert load.sizes.sum() == arrival.size and load.sizes.max() == most
     errors = np.abs(load.latency_s - (ends - arrival))
-    assert np.quantile(errors, 0.9) < 1e-4  # a tick can move a sample into the next batch
+    assert np.quantile(errors, 0.9) < 1e-4  # a time step can move a sample into the next batch
     assert load.latency_s.mean() == pytest.approx((ends - arrival).mean(), rel=0.01)
 
 
 def test_a_window_waits_for_a_full_batch_but_no_longer():
-    """Two samples at 0 and 1 ms, batches of 2 ms: without a window 2 ms and 3 ms (the second waits
-    for the first); with one of 5 ms both start at 1 ms; of three, the third waits for the window.
-    """
+    """Two samples arrive at 0 and 1 ms, and a batch takes 2 ms. Without a window they take 2 ms and
+    3 ms (the second waits for the first); with a window of 5 ms both start at 1 ms; a third sample
+    at 10 ms waits for its own window."""
     took = np.array([0.002, 0.002])
     first = np.array([0.0, 0.001])
     assert serve_batches(first, BatchServer(took)).latency_s == pytest.approx([0.002, 0.003])
@@ -108,7 +109,7 @@ def test_a_service_is_planned_with_its_queue():
 
 
 def test_more_cards_are_taken_until_the_latency_at_the_percentile_fits():
-    """At the limit of one batch alone, a queue needs more cards than the rate."""
+    """At the limit of a single batch, a queue needs more cards than the rate alone."""
     one: Any = plan(SERVICE | {"load": {"rate": "200/s"}, "limits": {}}).rows[0]
     rate = 0.9 * one.largest_rate_interval_per_s[0]
     spec = SERVICE | {
@@ -147,10 +148,9 @@ def test_a_window_without_a_queue_is_refused(changed: dict[str, Any], message: s
 
 
 def test_the_largest_batch_has_the_least_latency_and_carries_the_most_of_those():
-    """Batches of 1, 2, 4 and 8 take 10, 11, 13 and 60 ms: 100, 182, 308 and 133 samples a second.
-    At 150 a second, batches of one are overloaded, those of two queue, and those of eight are slow.
-    At 5 a second all have the latency of one sample, and four carry the most.
-    """
+    """Batches of 1, 2, 4 and 8 take 10, 11, 13 and 60 ms: 100, 182, 308 and 133 samples per second.
+    At 150 per second, batches of one are overloaded, those of two queue, and those of eight are
+    slow. At 5 per second all have the latency of one sample, and four carry the most."""
     took = np.array([0.010, 0.011, 0.013, 0.060])
     columns = {"latency_s": took, "period_s": took, "low_s": took, "high_s": took}
     table = BatchTable(np.array([1.0, 2.0, 4.0, 8.0]), columns)
@@ -161,12 +161,12 @@ def test_the_largest_batch_has_the_least_latency_and_carries_the_most_of_those()
     own = read(SERVICE | {"load": {"rate": "900/s"}})
     assert largest_batch(own, table, 4) == largest_batch(own, table, 3) == 4
     tight = read(SERVICE | {"load": {"rate": "5/s"}, "limits": {"latency": "12 ms"}})
-    assert largest_batch(tight, table, 1) == 2  # four take 13 ms
+    assert largest_batch(tight, table, 1) == 2  # a batch of four takes 13 ms
 
 
 def test_each_batch_has_the_interval_of_its_own_step():
-    """A host-bound batch of 1 takes 10 to 20 ms, one of 3 takes 20 to 22 ms: one of 2 at the slow
-    end takes 21 ms."""
+    """A host-bound batch of 1 takes 10 to 20 ms, one of 3 takes 20 to 22 ms: at the slow end, one
+    of 2 takes 21 ms."""
     columns = {
         "latency_s": np.array([0.010, 0.020]),
         "period_s": np.array([0.010, 0.020]),

@@ -33,8 +33,9 @@ def spec(*, load: str = "20/s", workload: dict[str, Any] | None = None, **limits
 
 
 def test_a_prompt_that_alone_takes_too_long_makes_tokens_late() -> None:
-    """2 · (8.03e9 − 2 · 128256 · 4096) · 1024 / 149.7e12 = 95.5 ms; 8.03e9 · 2 / 696e9 + 1 ms =
-    24.1 ms an iteration, and at 20 / 8 requests a second 1 − exp(−0.060) = 5.8% read one."""
+    """The prompt takes 2 · (8.03e9 − 2 · 128256 · 4096) · 1024 / 149.7e12 = 95.5 ms; an iteration
+    takes 8.03e9 · 2 / 696e9 + 1 ms = 24.1 ms, and at 20 / 8 requests per second 1 − exp(−0.060) =
+    5.8% of the iterations read a prompt."""
     reason = prompt_bound(spec(), gpu("a40"), "bf16", SIZE)
     assert reason == (
         "the products of a prompt alone take 95.5 ms at its peak, above the time per token, and "
@@ -46,7 +47,7 @@ def test_a_prompt_bounds_nothing_where_few_wait_or_its_length_varies() -> None:
     card = gpu("a40")
     assert prompt_bound(spec(per_token="100 ms"), card, "bf16", SIZE) is None
     assert prompt_bound(spec(percentile=90), card, "bf16", SIZE) is None  # 5.8% < 1.2 · 10%
-    assert prompt_bound(spec(load="4/s"), card, "bf16", SIZE) is None  # 1.2%, not above 1.2 %
+    assert prompt_bound(spec(load="4/s"), card, "bf16", SIZE) is None  # exactly the limit of 1.2%
     varied = {"prompt": {"low": 512, "high": 1536}}
     assert prompt_bound(spec(workload=varied), card, "bf16", SIZE) is None
     pieces = {"token_budget": 2047}
@@ -55,9 +56,7 @@ def test_a_prompt_bounds_nothing_where_few_wait_or_its_length_varies() -> None:
 
 
 def test_late_candidates_are_planned_where_nothing_else_holds() -> None:
-    """Without a candidate that fits they are planned; with one, they are skipped with the
-    reason.
-    """
+    """They are planned if no other candidate fits; otherwise they are skipped with the reason."""
     alone = plan(SERVE)
     assert [(row.count, row.status) for row in alone.rows] == [(8, "too slow"), (4, "overloaded")]
     assert alone.verdict.startswith("No candidate meets every limit. The nearest is 8 × A40, vllm")

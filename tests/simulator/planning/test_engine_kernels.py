@@ -29,7 +29,8 @@ from simulator.timing.profile import learned
 def test_attention_takes_as_long_as_measured(
     card: str, sequences: int, cached: int, kv_heads: int, measured_us: float
 ) -> None:
-    """FlashAttention 3 in CUDA graphs, heads of 128 numbers in bf16 (ai-dynamo/aiconfigurator)."""
+    """FlashAttention 3 in CUDA graphs, with heads of 128 numbers in bf16
+    (ai-dynamo/aiconfigurator)."""
     device = gpu(card)
     fit = measured_attention("vllm", "llama3-8b-decode", device)
     assert fit is not None
@@ -39,8 +40,8 @@ def test_attention_takes_as_long_as_measured(
 
 
 def test_attention_without_a_cache_takes_a_fixed_time_in_each_layer() -> None:
-    """9.5 µs in each of 32 layers instead of the traced kernels, which have a tile for each
-    sequence and head."""
+    """9.5 µs in each of 32 layers replace the traced kernels, which have a tile for each sequence
+    and head."""
     decode = engine_scenario("llama3-8b-decode", gpu("h200"), "bf16", "vllm")
     difference_s = fixed_difference_s("vllm", decode, gpu("h200"), (1, 256))
     traced = [
@@ -74,8 +75,8 @@ def test_a_b300_serves_no_slower_than_a_b200() -> None:
 
 
 def test_the_linear_part_of_prompts_has_the_engine_s_fixed_time_of_attention() -> None:
-    """Llama 3 8B in bf16 on an H200: without the traced kernels of attention, the op's fill
-    included, and with 9.5 µs in each of 32 layers."""
+    """Llama 3 8B in bf16 on an H200: the traced kernels of attention, including the op's fill, are
+    replaced by 9.5 µs in each of 32 layers."""
     card = gpu("h200")
     prefill = engine_scenario("llama3-8b", card, "bf16", "vllm")
     name = "_scaled_dot_product_cudnn_attention.default"
@@ -95,8 +96,8 @@ def test_cards_without_measured_attention_keep_the_traced_kernels() -> None:
 
 
 def test_blackwell_reads_experts_at_the_highest_rate_of_the_card() -> None:
-    """64 tokens use 111 of 128 experts of 3 · 2880² numbers of 4.5 bits in 36 layers: 56 GB, which
-    take 7.7 ms at 0.91 of 8 TB/s."""
+    """64 tokens use 111 of 128 experts with 3 · 2880² numbers of 4.5 bits in 36 layers: 56 GB,
+    which take 7.7 ms at 0.91 of 8 TB/s."""
     card = gpu("b200")
     decode = engine_scenario("gpt-oss-120b-decode", card, "nvfp4", "vllm")
     products = [k for k in layer_kernels(decode, 64, 1) if "grouped_mm" in k.name]
@@ -127,8 +128,8 @@ def test_only_an_engine_with_a_scheduler_pays_for_each_sequence() -> None:
 
 
 def test_few_tokens_choose_more_experts_than_a_line_between_batches_says() -> None:
-    """1, 4 and 16 tokens use 8, 30.6 and 102 of 256 experts: at 4 more than 8 + 94 · 3 / 15 =
-    26.8."""
+    """1, 4 and 16 tokens use 8, 30.6 and 102 of 256 experts; for 4, a straight line would give only
+    8 + 94 · 3 / 15 = 26.8."""
     work = Workload("serving", "minimax-m2", token_budget=2048, max_requests=64)
     step = machine(work, gpu("h200"), "fp8", "vllm", 8).step
     one, four, sixteen = step.decode_s[[1, 4, 16]]

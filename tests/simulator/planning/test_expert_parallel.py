@@ -46,21 +46,24 @@ def served(**workload: Any) -> Any:
 
 
 def test_three_dense_layers_are_traced_with_those_with_experts() -> None:
-    """4 layers less 56 and 57 times 5 are 61, of which 3 are dense: −56·3 + 57·3 = 3."""
+    """−56 times 4 layers and 57 times 5 layers are 61 layers, 3 of which are dense: −56·3 + 57·3 =
+    3."""
     scenario = of_rank(engine_scenario("deepseek-v3-decode", gpu("h200"), "bf16", "vllm"), 8)
     assert few_layers(scenario) == (4, 5)
     assert [share for share, _ in parts(scenario)] == [-56, 57]
 
 
 def test_a_rank_has_the_whole_cache_and_its_share_of_weights() -> None:
-    """61 · (32 + 8) numbers of 2 bytes. Attention, in numbers: latents 64·88 and norms 80 on every
-    GPU, 48·8·24 + 32·8·32 + 8·16·64 divided; norms of a layer 128."""
+    """The cache has 61 · (32 + 8) numbers of 2 bytes. Weights of attention: latents of 64·88 and
+    norms of 80 on every GPU, and 48·8·24 + 32·8·32 + 8·16·64 divided among GPUs; the norms of a
+    layer have 128."""
     one = Scenario("deepseek-v3-decode", dtype="bf16", sizes=TINY)
     tp = of_rank(one, 8)
     assert cache_bytes(tp, 64, 128) == 61 * 40 * 2
     attention = 64 * 88 + 80 + (48 * 8 * 24 + 32 * 8 * 32 + 8 * 16 * 64) // 8 + 128
     dense = 3 * 64 * 96 // 8
-    mixture = 17 * 3 * 64 * 32 // 8 + 16 * 64 + 16  # experts, shared; router and its biases
+    # routed and shared experts; the router and its biases
+    mixture = 17 * 3 * 64 * 32 // 8 + 16 * 64 + 16
     rope = 4 * 4 / 2  # angles in float32
     total = 61 * attention + 3 * dense + 58 * mixture + 2 * 48 // 8 * 64 + 64 + rope
     assert weight_bytes(tp, 64) == pytest.approx(2 * total, rel=1e-3)
@@ -72,17 +75,19 @@ def test_own_sequences_need_the_whole_attention() -> None:
     one = Scenario("deepseek-v3-decode", dtype="bf16", sizes=TINY)
     work = Workload("serving", "deepseek-v3", expert_parallel=True, attention_dp=True)
     saved = weight_bytes(one, 64) - weight_bytes(of_rank(one, 8, work), 64)
-    assert saved == 58 * 14 * 3 * 64 * 32 * 2  # 14 of 16 experts in 58 layers
+    assert saved == 58 * 14 * 3 * 64 * 32 * 2  # 14 of 16 experts, in 58 layers
 
 
 @pytest.mark.parametrize(("gpus", "copies"), [(2, 2), (4, 4), (8, 4), (16, 8)])
 def test_a_token_is_sent_to_the_gpus_of_four_groups(gpus: int, copies: int) -> None:
-    """8 GPUs have a group each; 16 have halves of groups, and 8 experts are on at most 8."""
+    """Each of 8 GPUs has one group; each of 16 has half a group, and 8 experts are on at most 8
+    GPUs."""
     assert reached(sizes_of("deepseek-v3"), gpus) == copies
 
 
 def test_tokens_are_sent_in_float8_and_returned_in_16_bits() -> None:
-    """16 tokens to 4 GPUs of 7,168 numbers are 458,752 bytes, twice as many back; 58 layers."""
+    """16 tokens of 7,168 numbers, sent to 4 GPUs, are 458,752 bytes, and twice that on the way
+    back; in 58 layers."""
     group = node(gpu("h200"), 8)
     moved = exchange("deepseek-v3", [(16, 1)], "bf16", "fp8", group, "cuda_graph")
     sent, back = (
@@ -94,8 +99,9 @@ def test_tokens_are_sent_in_float8_and_returned_in_16_bits() -> None:
 
 
 def test_the_cache_of_latents_is_read_once_by_a_few_heads_and_computed_by_many() -> None:
-    """61 · 576 numbers of 2 bytes. 16 heads of a rank fill a tile of 64; 2 · 128 · (576 + 512) · 61
-    FLOPs for 128 heads at 0.667 of 989.4 TFLOP/s take 25.7 ns, longer than the reading."""
+    """61 · 576 numbers of 2 bytes. The 16 heads of a rank fit in a tile of 64; for 128 heads, 2 ·
+    128 · (576 + 512) · 61 FLOPs at 0.667 of 989.4 TFLOP/s take 25.7 ns, which is longer than the
+    read."""
     card = gpu("h200")
     rate = card.bandwidth_bytes_per_s * dram_reach(card, learned(card.id))
     cache = 61 * 576 * 2
@@ -107,7 +113,7 @@ def test_the_cache_of_latents_is_read_once_by_a_few_heads_and_computed_by_many()
 
 
 def test_other_attention_reads_its_cache() -> None:
-    """At the share of the bandwidth that is measured for the card's compute capability, or at the
+    """At the share of the bandwidth that was measured for the card's compute capability, or at the
     card's highest memory rate."""
     own_s = cached_token_s("vllm", "llama3-8b-decode", gpu("h200"), 1, 131072, "bf16")
     assert own_s == 131072 / (4.8e12 * 0.85)

@@ -19,7 +19,7 @@ WORK = Workload("serving", "llama3-8b", token_budget=2048, max_requests=64)
 
 
 def test_merged_products_compute_the_same() -> None:
-    """The stacked weights of three and of two products give the same logits."""
+    """The stacked weights of three products and of two give the same logits."""
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
     apart, merged = build("llama3-8b", **sizes), build("llama3-8b", **sizes, merged=True)
@@ -55,7 +55,7 @@ def test_the_saving_is_larger_for_a_prompt_and_linear_beyond_it() -> None:
 
 
 def test_few_layers_stand_for_a_whole_network() -> None:
-    """All 32 layers predicted at once, fused, within 0.5%."""
+    """The prediction of all 32 layers, fused, differs by less than 0.5%."""
     decode = base_scenario("llama3-8b-decode", gpu("h200"), "bf16", "cuda_graph")
     _, fused = plain_and_fused_s(decode, [(16, 1)])
     merged = replace(decode, batch=16, seq=1, sizes={**decode.sizes, "merged": True})

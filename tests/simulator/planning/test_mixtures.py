@@ -32,7 +32,7 @@ def test_engines_and_precisions_are_whatifs(
     assert [each.name for each in scenario.whatifs] == whatifs
     assert scenario.mode == ("eager" if engine == "eager" else "cuda_graph")
     modules = [each.arguments.get("modules") for each in scenario.whatifs[:1]]
-    if network == "gpt-oss-120b":  # its published weights have only experts in low precision
+    if network == "gpt-oss-120b":  # in its published weights, only the experts are in low precision
         assert modules == ["**.experts"]
     elif precision != "bf16":
         assert modules == ["**"]

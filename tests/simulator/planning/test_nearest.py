@@ -31,7 +31,8 @@ def message(*rows: Row, shortages: dict[str, Shortage] | None = None) -> str:
 
 
 def test_the_nearest_exceeds_its_limits_by_the_smallest_factor() -> None:
-    """60 / 40 = 1.5 for `b`; `a` has a shorter time per token, but 5 / 1 for the first token."""
+    """`b` exceeds its limit by a factor of 60 / 40 = 1.5. `a` has a shorter time per token, but
+    exceeds the limit of the first token by a factor of 5 / 1."""
     a = row("a", "too slow", per_token_s=0.05, first_token_s=5.0, reason="a is late")
     b = row("b", "too slow", per_token_s=0.06, first_token_s=0.5, reason="b is late")
     assert message(a, b) == (
@@ -51,7 +52,7 @@ def test_a_cost_above_the_limit_names_its_key() -> None:
 
 
 def test_fewer_gpus_of_a_kind_that_carries_the_load_are_not_the_nearest() -> None:
-    """Two of `a` carry the load, so the load is not the problem."""
+    """Two of `a` carry the load, so a smaller number of them is not the nearest miss."""
     one = row("a", "overloaded", largest_rate_per_s=9.0, reason="carries 9 of 10")
     two = row("a", "too slow", 2, per_token_s=0.08, reason="a is late")
     assert message(one, two).startswith("No candidate meets every limit. The nearest is 2 × a")

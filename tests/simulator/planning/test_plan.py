@@ -108,7 +108,8 @@ def test_candidates_are_seen_while_they_are_tried_and_an_error_ends_the_plan():
     own = SERVE["candidates"] | {"gpus": ["h200", "t4", "h100"], "per_gpu": {"h100": COUNTS}}
     answer = plan(SERVE | {"candidates": own}, so_far=lambda rows: seen.append(named(rows)))
     assert seen[0] == [("h200_sxm", 1), ("h200_sxm", 2)]
-    assert seen[1] == [*seen[0], ("h100_sxm", 4)]  # an H100 has the traces of an H200, a T4 has not
+    # an H100 shares the traces of an H200, a T4 does not
+    assert seen[1] == [*seen[0], ("h100_sxm", 4)]
     assert seen[2] == seen[1]
     assert sorted(named(answer.rows)) == sorted(seen[-1])
 
@@ -133,7 +134,7 @@ def test_the_queue_of_a_candidate_is_the_one_that_was_simulated(served: Any):
     queue = queue_of(spec, best)
     assert percentile(queue.token_s, queue.tokens, 99) == pytest.approx(best.per_token_s)
     assert percentile(queue.first_s, None, 99) == pytest.approx(best.first_token_s)
-    assert queue.first_s.size == 540  # of 600 requests without the first tenth
+    assert queue.first_s.size == 540  # 600 requests without the first tenth
     assert queue.batch == pytest.approx(best.batch, rel=1e-6)
     assert queue.prompt_share == pytest.approx(10 * queue.prompt_s)  # 10 requests a second
     assert (queue.replicas, queue.slots, queue.budget) == (1, 256, 8192)
@@ -143,7 +144,7 @@ def test_a_candidate_opens_as_the_step_that_it_runs(served: Any):
     spec = read(SERVE)
     row = replace(served.best, precision="fp8", batch=3.4)
     opened = scenario_of(spec, row)
-    # prompts of 512 tokens and half of the 100 tokens of an answer
+    # prompts of 512 tokens, and half of an answer of 100
     assert (opened.network, opened.batch, opened.seq) == ("llama3-8b-decode", 3, 562)
     assert (opened.gpu, opened.mode) == ("h200_sxm", "cuda_graph")
     assert [each.name for each in opened.whatifs] == ["fp8"]
@@ -161,17 +162,18 @@ def test_low_precision_holds_more_cache():
     work, card = read(SERVE).workload, gpu("h200")
     plain = machine(work, card, "bf16", "vllm")
     small = machine(work, card, "int4", "vllm")
-    # 8.03·10⁹ parameters of 2 bytes; 32 layers · 2 · 8 heads · 128 · 2 bytes per token of cache
+    # 8.03·10⁹ parameters of 2 bytes; the cache of a token has 32 layers · 2 · 8 heads · 128 · 2
+    # bytes
     assert plain.weight_bytes == pytest.approx(2 * 8.03e9, rel=0.001)
     assert plain.cache_bytes_per_token == 32 * 2 * 8 * 128 * 2
     assert small.cache_tokens(card, 0.9) > plain.cache_tokens(card, 0.9)
     assert small.step.decode(1, 100) < plain.step.decode(1, 100)
-    # the head: 4096·128256 of 6.98·10⁹ + 4096·128256 products a token
+    # the share of the head: 4096·128256 of 6.98·10⁹ + 4096·128256 products per token
     assert plain.step.head == pytest.approx(0.0700, abs=0.001)
 
 
 def test_a_step_of_the_table_is_a_prediction():
-    """At a knot of the table: 16 sequences of 1024 cached tokens."""
+    """At a grid point of the table: 16 sequences with 1024 cached tokens."""
     spec = read(SERVE | {"candidates": {"gpus": ["h200"], "engines": ["eager"]}})
     one = machine(spec.workload, gpu("h200"), "bf16", "eager")
     p = predict(Scenario("llama3-8b-decode", gpu="h200", dtype="bf16", batch=16, seq=1024))
@@ -186,7 +188,7 @@ def test_the_interval_of_steps_is_met_at_its_quantiles():
     assert factor(step, 0.1, 2) == pytest.approx(0.8)
     assert factor(step, 0.9, 2) == pytest.approx(1.5)
     assert factor(step, 0.9, 1.2) == pytest.approx(1.1)
-    assert factor(step, 0.9, 300) == pytest.approx(1.5)  # as the largest batch
+    assert factor(step, 0.9, 300) == pytest.approx(1.5)  # the factor of the largest batch
 
 
 def test_the_requests_of_a_trace_are_varied(tmp_path: Path):
@@ -215,9 +217,8 @@ def test_energy_is_paid_in_addition_to_the_rent():
 
 
 def test_power_is_that_of_the_steps_and_idle_between():
-    """H200: 500 W for 1/4 of the time, otherwise idle with the high clock of a running process.
-    Without a known step, the limit is the bound.
-    """
+    """H200: 500 W for 1/4 of the time, otherwise idle at the high clock of a running process. If
+    the step is unknown, the power limit is the bound."""
     card = gpu("h200")
     power_supply = supply(card)
     assert power_supply is not None
@@ -257,7 +258,8 @@ def test_the_front_and_the_ranking():
 
 
 def test_nvfp4_is_planned_on_cards_with_it_and_as_weights_alone_elsewhere():
-    """Llama 3 8B: 7.505e9 values in 4.5 bits, 0.525e9 of the embedding in 16, and the norms."""
+    """Llama 3 8B: 7.505e9 values of 4.5 bits, 0.525e9 of the embedding of 16 bits, and the
+    norms."""
     lengths = Lengths("fixed", 512)
     work = Workload("serving", "llama3-8b", prompt=lengths, output=lengths)
     for name, alone in (("b200", False), ("h100", True)):

@@ -82,8 +82,8 @@ def test_a_trace_and_lengths_are_not_both_given(tmp_path: Path):
 
 
 def test_a_rate_given_with_a_trace_makes_it_faster(tmp_path: Path):
-    """11 requests within 10 s are 1 a second; at 4 a second they take 2.5 s, for the closed form
-    and for the simulation."""
+    """11 requests within 10 s are 1 per second; at 4 per second they take 2.5 s, both in the closed
+    form and in the simulation."""
     (tmp_path / "trace.csv").write_text(TRACE)
     work = {"kind": "serving", "network": "llama3-1b"}
     spec = read(SERVE | {
@@ -94,7 +94,7 @@ def test_a_rate_given_with_a_trace_makes_it_faster(tmp_path: Path):
 
 
 def test_the_host_of_a_plan_is_the_users(tmp_path: Path):
-    """A host that takes ten times as long for everything, in a file next to the spec."""
+    """A host that takes ten times as long for everything, described by a file next to the spec."""
     host = json.loads((FOLDER / f"{DEFAULT}.json").read_text())
     host["seconds"] = {name: 10 * seconds for name, seconds in host["seconds"].items()}
     (tmp_path / "slow.json").write_text(json.dumps(host))
@@ -129,7 +129,7 @@ def test_a_rate_counts_what_it_says(text: str, rate: float):
 
 @pytest.mark.parametrize("text", ["20 tokens/s", "2 kB/s", "5 x/s", "2Mreqs/s"])
 def test_a_rate_of_something_else_is_refused(text: str):
-    """Tokens a second are not requests a second."""
+    """Tokens per second are not requests per second."""
     with pytest.raises(
         InputError, match=r"load\.rate = .*: unknown unit .*: expected a rate with its"
     ):
@@ -154,15 +154,15 @@ def test_ten_cents_have_two_digits_whether_rounded_up_or_down():
 
 
 def test_a_card_without_room_has_its_price():
-    """Regression: it was listed as a GPU without a price."""
+    """Regression: it was listed as a GPU without a known price."""
     (row,) = plan(changed(VISION, workload={"batch": 100_000})).rows
     assert (row.status, row.usd_per_h) == ("no memory", 3.5)
     assert row.price_source.startswith("list, ")
 
 
 def test_a_trace_with_too_few_requests_for_the_percentile_says_so(tmp_path: Path):
-    """1 request in 100 takes longer than the 99th percentile; a tenth of the requests is left out:
-    100 / 0.9 = 112."""
+    """1 request in 100 takes longer than the 99th percentile; a tenth of the requests is left out,
+    so at least 100 / 0.9 = 112 are needed."""
     (tmp_path / "trace.csv").write_text(TRACE)
     work = {"kind": "serving", "network": "llama3-1b", "requests_csv": f"{tmp_path / 'trace.csv'}"}
     named = {a.name: a for a in plan(SERVE | {"workload": work}).assumptions}

@@ -1,4 +1,4 @@
-"""The power of a card that serves, from the energy of its traced kernels."""
+"""The power of a serving card, from the energy of its traced kernels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from simulator.timing.power import supply
 
 
 def test_a_card_that_waits_for_the_host_draws_the_power_of_an_idle_process() -> None:
-    """8 J in 20 ms are 400 W. In an iteration of 30 ms the card waits for 10 ms with some 123 W; in
-    one of 16 ms it does not wait for 4 ms, and in one of 9 ms it would exceed its limit."""
+    """8 J in 20 ms are 400 W. In an iteration of 30 ms the card waits for 10 ms, in which it draws
+    about 123 W. In one of 16 ms, 4 ms of waiting are missing, and in one of 9 ms it would exceed
+    its limit."""
     card = gpu("h200")
     known = supply(card)
     assert known is not None
@@ -28,8 +29,8 @@ def test_a_card_that_waits_for_the_host_draws_the_power_of_an_idle_process() -> 
 
 
 def test_a_slower_host_lowers_the_power_of_a_server() -> None:
-    """Decodes of 16 sequences with 1 ms and with 21 ms of host work in each iteration: the energy
-    of the kernels is the same, and each iteration has 20 ms more of waiting, with 123 W."""
+    """Decoding 16 sequences with 1 ms and with 21 ms of host work per iteration: the energy of the
+    kernels is the same, and each iteration waits 20 ms longer, at 123 W."""
     card = gpu("h200")
     fast, slow = (
         machine(Workload("serving", "llama3-8b", host_per_step_s=s), card, "bf16", "vllm")

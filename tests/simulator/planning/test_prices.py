@@ -20,7 +20,8 @@ TRAIN: dict[str, Any] = {
 
 
 def test_a_run_pays_for_whole_terms_of_a_reservation():
-    """A term of one week at 2 USD an hour: 336 USD, used for less than a week."""
+    """One term of a week at 2 USD an hour costs 336 USD, even if it is used for less than a
+    week."""
     prices = {"reserved": {"h100": "2 USD/h"}, "term": "1 week"}
     row: Any = plan(TRAIN | {"prices": prices}).best
     assert row.duration_s < 604_800
@@ -38,7 +39,7 @@ def test_two_terms_are_paid_for_a_run_of_more_than_one():
 
 
 def test_the_lower_of_your_rents_applies():
-    """A service uses a reservation at all hours; a run of an hour does not pay for a year."""
+    """A service uses a reservation at all hours; a run of one hour does not pay for a year."""
     both = {"hourly": {"h100": "3 USD/h"}, "reserved": {"h100": "2 USD/h"}}
     prices = read(TRAIN | {"prices": both}).prices
     service, run = (price(gpu("h100"), prices, run_s) for run_s in (None, 3600.0))

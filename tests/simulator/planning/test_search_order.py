@@ -44,7 +44,7 @@ def test_cards_that_share_traces_follow_each_other(monkeypatch: Any) -> None:
 
 
 def _squared_once(task: tuple[int, int]) -> int:
-    """The square of a number; a process other than the first one dies at 5."""
+    """The square of a number; at 5, any process except the first dies."""
     number, first = task
     if number == 5 and os.getpid() != first:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -52,7 +52,8 @@ def _squared_once(task: tuple[int, int]) -> int:
 
 
 def test_the_tasks_of_a_process_that_dies_are_done_once() -> None:
-    """Regression: when a system out of memory killed a process, the plan ended with a traceback."""
+    """Regression: when the system ran out of memory and killed a process, the plan ended with a
+    traceback."""
     tasks = [(number, os.getpid()) for number in range(12)]
     squares = list(serve_search._mapped(_squared_once, tasks, 2))  # pyright: ignore[reportPrivateUsage]
     assert squares == [number * number for number in range(12)]

@@ -35,7 +35,7 @@ def answer() -> Any:
 
 def test_a_network_that_does_not_fit_one_card_is_sharded_over_two(answer: Any):
     """8.03 billion parameters take 8 bytes each with their gradients and AdamW's state in bf16:
-    59.8 GiB, of which an L40S holds 45 and two of them 30 each."""
+    59.8 GiB. An L40S holds 45 GiB, and each of two needs only 30."""
     rows = {(row.sharded, row.count): row for row in answer.rows}
     assert set(rows) == {(False, 1), (True, 2)}
     assert rows[False, 1].status == "no memory"

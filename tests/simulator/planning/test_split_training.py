@@ -1,4 +1,4 @@
-"""Training plans whose steps are split over GPUs by tensor and pipeline parallelism."""
+"""Training plans that split their steps over GPUs by tensor and pipeline parallelism."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def test_only_the_ways_of_the_spec_are_tried() -> None:
 def test_splits_without_room_for_weights_and_gradients_are_not_traced(
     layout: Layout, gib: float
 ) -> None:
-    """2 · 141.1e9 bytes over tp · pp ranks, and over dp only if they are sharded, of 141 GB."""
+    """2 · 141.1e9 bytes are divided over tp · pp ranks, and over dp only if they are sharded; a
+    card has 141 GB."""
     reason = too_large(layout, 141.1e9, 141e9 if gib < 100 else 80e9)
     assert reason == (
         "" if gib < 100 else "weights and gradients of 131.4 GiB do not fit in 74.5 GiB"
@@ -90,7 +91,8 @@ def test_more_than_eight_gpus_are_nodes_of_eight() -> None:
 
 
 def test_replicas_on_several_nodes_wait_for_the_network() -> None:
-    """Eight cards of 400 Gb/s send 400 GB/s, less than NVLink's 450; of 100 Gb/s, 100 GB/s."""
+    """Eight network cards of 400 Gb/s send 400 GB/s, less than NVLink's 450; of 100 Gb/s they send
+    100 GB/s."""
     card = gpu("h100")
     assert ring(card, 8, 1e9, 12.5e9) == pytest.approx(2 * 7 / 8 / 450)
     assert ring(card, 16, 1e9) == pytest.approx(2 * 15 / 16 / 400)

@@ -1,4 +1,4 @@
-"""Replicas over several GPUs: their step, their memory, and the counts that hold whole replicas."""
+"""Replicas over several GPUs: their step, their memory, and the GPU counts of whole replicas."""
 
 from __future__ import annotations
 
@@ -55,9 +55,8 @@ def spec(**candidates: Any) -> Any:
 
 
 def test_ranks_together_compute_the_same_as_one_gpu() -> None:
-    """The sums of the ranks' outputs after attention and after the feed-forward layer, and their
-    concatenated logits, equal those of the whole network.
-    """
+    """The sum of the ranks' outputs after attention and after the feed-forward layer, and their
+    concatenated logits, equal those of the whole network."""
     sizes = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 48, "vocab": 50}
     torch.manual_seed(0)
     whole: Any = build("llama3-8b", **sizes)
@@ -122,8 +121,8 @@ def step_of(**figures: float) -> StepColumns[Any]:
 
 
 def test_a_captured_step_takes_its_kernels_and_then_its_collectives() -> None:
-    """10 ms − 3 ms + 4 ms of kernels and 5 ms of collectives of 5 − 4 ms and 5 + 3 ms: 15 ms,
-    −√(3² + 4²) = −5 and +√(4² + 3²) = +5. A third is communication."""
+    """Kernels take 10 ms (−3, +4) and collectives 5 ms (−4, +3): 15 ms, −√(3² + 4²) = −5 and +√(4²
+    + 3²) = +5. A third is communication."""
     ms = 1e-3
     rank = step_of(period_s=10 * ms, low_s=7 * ms, high_s=14 * ms, compute=0.3, memory=0.6,
                    overhead=0.1, gpu_busy_s=10 * ms)  # fmt: skip
@@ -146,7 +145,7 @@ def test_a_host_that_takes_longest_hides_collectives() -> None:
 
 
 def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
-    """10 ms of a GPU with gaps, whose host needs 4 ms, and 5 ms of collectives: 15 ms."""
+    """A GPU with gaps takes 10 ms, its host 4 ms, and collectives take 5 ms: 15 ms."""
     ms = 1e-3
     long = dict.fromkeys(("period_s", "low_s", "high_s"), 10 * ms)
     rank = step_of(gpu_busy_s=9 * ms, host_s=4 * ms, **long)
@@ -157,7 +156,8 @@ def test_an_eager_step_whose_host_is_ahead_takes_both() -> None:
 
 def test_a_rank_takes_as_long_as_one_of_a_traced_group() -> None:
     """A decode of 16 sequences over two H200s. The traced group splits neither the head nor the
-    embedding: it reads half of the head, 128,256 · 8192 elements of 2 bytes, more."""
+    embedding, so each of its ranks reads the half of the head (128,256 · 8192 elements of 2 bytes)
+    that a rank does not have."""
     card = gpu("h200")
     scenario = of_rank(base_scenario("llama3-70b-decode", card, "bf16", "cuda_graph"), 2)
     moved = communication("llama3-70b", [(16, 1)], "bf16", node(card, 2), "cuda_graph")
@@ -177,10 +177,10 @@ def test_a_rank_is_predicted_from_one_and_two_layers() -> None:
 
 
 def test_weights_and_cache_are_divided() -> None:
-    """Half of all weights but the norms, 161 of 8192; 4 of 8 heads of the cache."""
+    """A rank has half of all weights, except 161 norms of 8192 weights, and 4 of 8 cache heads."""
     work = spec().workload
     two = machine(work, gpu("h200"), "bf16", "compiled+graph", 2)
-    whole = 2 * 70_553_706_496  # bytes of Llama 3 70B in bf16
+    whole = 2 * 70_553_706_496  # Llama 3 70B in bf16, in bytes
     norms = 2 * 161 * 8192
     assert two.weight_bytes == pytest.approx((whole - norms) / 2 + norms, abs=1000)
     assert two.cache_bytes_per_token == 80 * 2 * 4 * 128 * 2
@@ -234,7 +234,7 @@ def test_only_whole_replicas_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_fewest_gpus_that_hold_the_weights_are_tried(
     card: str, precision: str, tried: tuple[int, ...]
 ) -> None:
-    """141 GB of weights: 2 of 80 GB and of 141 GB at 90%, 4 of 48 GB, 8 of 24 GB."""
+    """141 GB of weights: 2 cards of 80 GB or of 141 GB at 90%, 4 of 48 GB, 8 of 24 GB."""
     assert splits(spec(gpus=[card]), gpu(card), precision, SIZE) == tried
 
 

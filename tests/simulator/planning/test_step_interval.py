@@ -21,7 +21,7 @@ MS = 1e-3
 def parts(
     saved_ms: float = 0.0, attention_ms: float = 0.0, host_ms: float = 0.0, moved: Any = None
 ) -> Parts:
-    """A step with kernels of 10 ms, 9 to 12 ms by their profile."""
+    """A step with kernels of 10 ms, for which the profile gives 9 to 12 ms."""
     values = dict.fromkeys(StepColumns._fields, np.zeros(1))
     values |= {"period_s": np.array([10 * MS]), "low_s": np.array([9 * MS])}
     kernels = StepColumns(**values | {"high_s": np.array([12 * MS])})
@@ -46,8 +46,8 @@ def test_kernels_of_an_engine_lie_farther() -> None:
 
 
 def test_attention_may_read_as_slowly_as_traced() -> None:
-    """10 − 2 = 8 ms of kernels, of which 0.8 and 1.6 ms by the profile and 1.12 ms by the engine;
-    above them 2 ms of attention."""
+    """10 − 2 = 8 ms of kernels, with deviations of 0.8 and 1.6 ms from the profile and 1.12 ms from
+    the engine. In addition, attention may take up to 2 ms longer."""
     low, high = 8 - sqrt(0.8**2 + 1.12**2), 8 + sqrt(1.6**2 + 1.12**2 + 2**2)
     assert spans(parts(attention_ms=2), "vllm") == pytest.approx((low / 8, high / 8))
 
@@ -59,8 +59,8 @@ def test_the_host_takes_half_to_twice_as_long() -> None:
 
 
 def test_collectives_are_as_sure_as_their_fit() -> None:
-    """5 ms of collectives, 4 to 8 ms by the fit: 15 ms, below them √(1² + 1²) and above √(2² + 3²),
-    combined with 1.4 ms of the engine in both."""
+    """5 ms of collectives, 4 to 8 ms by the fit: 15 ms, with √(1² + 1²) below and √(2² + 3²) above,
+    both combined with the engine's 1.4 ms."""
     moved = Communication(*(np.array([s * MS]) for s in (5, 4, 8, 0, 0, 0)))
     low, high = 15 - sqrt(1 + 1.4**2 + 1), 15 + sqrt(4 + 1.4**2 + 9)
     assert spans(parts(moved=moved), "vllm") == pytest.approx((low / 15, high / 15))
@@ -82,7 +82,7 @@ def test_an_engines_all_reduce_takes_as_long_as_measured(
 
 def test_an_engine_replaces_small_all_reduces() -> None:
     """64 · 8192 · 2 = 1 MiB over 8 H200s: 8.34 µs and 2 · 7/8 MiB at 337.4 GB/s, in 2 · 80 + 1
-    all-reduces. With 1,024 sequences (16 MiB), and in PyTorch, they are NCCL's."""
+    all-reduces. With 1,024 sequences (16 MiB), and in PyTorch, NCCL runs them."""
     group = node(gpu("h200"), 8)
 
     def moved_s(sequences: int, engine: str) -> float:

@@ -1,4 +1,5 @@
-"""The engine TensorRT-LLM in plans: its products, its all-reduces, a host that overlaps."""
+"""The engine TensorRT-LLM in plans: its products, its all-reduces, and a host whose work overlaps
+with the GPU."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def overlapping(gpu_s: float, host_s: float, request_s: float = 0.0) -> StepTime
 
 
 def test_an_iteration_takes_the_longer_of_gpu_and_host() -> None:
-    """10 ms on the GPU; 2 ms on the host and 0.2 ms for each sequence: 40 take 10 ms on both."""
+    """10 ms on the GPU; on the host 2 ms, and 0.2 ms for each sequence: with 40 sequences both take
+    10 ms."""
     step = overlapping(10e-3, 2e-3, 0.2e-3)
     assert step.decode(1, 100.0) == pytest.approx(10e-3)
     assert step.decode(60, 100.0) == pytest.approx(14e-3)
@@ -40,8 +42,9 @@ def test_an_iteration_takes_the_longer_of_gpu_and_host() -> None:
 
 
 def test_the_scheduler_hides_the_host_behind_the_gpu() -> None:
-    """4 answers of 11 tokens that arrive together: 11 iterations of 10 ms, or of 15 ms if the host
-    takes 3 + 4 · 3 ms; without prompts in the last ten, in which the host is hidden too."""
+    """4 answers of 11 tokens that arrive together take 11 iterations of 10 ms, or of 15 ms if the
+    host takes 3 + 4 · 3 ms. The last ten have no prompts, and the GPU hides the host in those
+    too."""
     load = Requests(np.zeros(4), np.full(4, 8), np.full(4, 11))
     rules = Rules(64, 64, 10_000)
     assert serve(load, overlapping(10e-3, 3e-3), rules).end_s == pytest.approx(0.110)
@@ -55,9 +58,9 @@ def test_the_scheduler_hides_the_host_behind_the_gpu() -> None:
 def test_products_read_their_weights_at_the_share_of_the_engine(
     card: str, engine: str, share: float
 ) -> None:
-    """Llama 3 70B in fp8 with 64 sequences: the products of 80 layers and the head read
-    80 · 8192 · (8192 · 2 + 3 · 28672) + 8192 · 128256 weights, and 2% more bytes of activations.
-    Those of keys and values have few tiles, and take as long as traced."""
+    """Llama 3 70B in fp8 with 64 sequences: the products of 80 layers and the head read 80 · 8192 ·
+    (8192 · 2 + 3 · 28672) + 8192 · 128256 weights, and 2% more bytes of activations. The products
+    of keys and values have few tiles and take as long as traced."""
     device = gpu(card)
     decode = engine_scenario("llama3-70b-decode", device, "fp8", engine)
     saved = products_saved_s(engine, decode, device, "fp8", [(64, 1)])[0]
@@ -91,15 +94,16 @@ def test_all_reduces_are_the_engines_own() -> None:
 
 
 def test_prompts_attend_faster_with_more_exponentials_per_second() -> None:
-    """PyTorch calls cuDNN's attention on a B200, and FlashAttention 2 on a B300; engines have
-    kernels for both. 64 heads of 128 in 80 layers: 2 · 64 · 128 · 80 FLOPs for each squared token,
+    """PyTorch calls cuDNN's attention on a B200 and FlashAttention 2 on a B300; engines have
+    kernels for both. 64 heads of 128 in 80 layers: 2 · 64 · 128 · 80 FLOPs for each token squared,
     at 0.53 of 2,250 TFLOP/s. A B300 has 10.7 instead of 5 · 10¹² exponentials per second: the sum
     of products and exponentials is (1.30 + 0.41) / (1.30 + 0.88) = 0.79 of a B200's."""
     b200, b300 = (prompt_attention_s("vllm", "llama3-70b", gpu(c), 1) for c in ("b200", "b300"))
     assert b200 == pytest.approx(2 * 64 * 128 * 80 / (0.53 * 2250e12), rel=1e-3)
     assert b300 is not None and b200 is not None
     assert b300 / b200 == pytest.approx(0.79, abs=0.01)
-    windowed = prompt_attention_s("vllm", "gpt-oss-120b", gpu("b200"), 2)  # 18 of 36 layers
+    # 18 of 36 layers have a window
+    windowed = prompt_attention_s("vllm", "gpt-oss-120b", gpu("b200"), 2)
     assert windowed == pytest.approx(2 * 32 * 64 * 18 / (0.33 * 2250e12), rel=1e-3)
     assert prompt_attention_s("vllm", "deepseek-v3", gpu("b200"), 1) is None
     assert prompt_attention_s("vllm", "llama3-70b", gpu("mi300x"), 1) is None

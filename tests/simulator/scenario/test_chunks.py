@@ -21,7 +21,7 @@ def test_points_in_chunks_are_as_all_at_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(predict_many, "_POINTS_AT_ONCE", 5)
     monkeypatch.setattr(local_experts, "_AT_ONCE", 2000)
     parts = sweep(BERT, AXES)
-    # a sequence beyond the table of positions is refused, in its own rows
+    # a sequence longer than the table of positions is refused in its own rows only
     assert dict(parts.refused) == dict(whole.refused)
     assert sorted(whole.refused) == list(range(3, 96, 4))
     for name in COLUMNS:
@@ -40,5 +40,6 @@ def test_the_scenarios_of_a_sweep_are_those_of_its_points() -> None:
             whatif = {"mode": "to", "batch": "samples", "seq": "tokens"}[name]
             expected = apply(expected, name, {whatif: value})
         assert swept.scenarios[row] == expected
-    assert swept.scenarios[3] == apply(BERT, "host_speed", {"times": 2})  # refused: the base
+    # the base scenario, which is refused
+    assert swept.scenarios[3] == apply(BERT, "host_speed", {"times": 2})
     assert list(swept.scenarios[50:52]) == [swept.scenarios[50], swept.scenarios[51]]

@@ -36,7 +36,7 @@ def check(asked: list[TraceRequest]) -> None:
         whole, facts = whole_trace(request, H200)
         answer = trace_of_few_blocks(request, H200, whole_trace)
         assert answer is not None
-        # a bool, because an assertion would print both traces in full
+        # compared as a bool, because an assertion would print both traces in full
         assert (answer[0] == whole) is True
         assert answer[0].signatures[1] == whole.signatures[1]
         assert answer[1] == facts
@@ -48,7 +48,8 @@ def check(asked: list[TraceRequest]) -> None:
         ("gpt2", "autocast", True, 2),
         ("bert-base", "fp32", True, 1),
         ("vit-b16", "bf16", False, 1),
-        # index_add saves the experts' weighted outputs; its backward frees them and reads none
+        # index_add saves the experts' weighted outputs; its backward frees them without reading
+        # them
         ("gpt-oss-20b", "autocast", True, 1),
     ],
 )
@@ -67,7 +68,7 @@ def test_the_trace_is_that_of_all_blocks(
 )
 def test_every_deep_network(network: str, dtype: str, training: bool) -> None:
     deep_and_shallow = requests(network, dtype, training)
-    if network in ("mixtral", "t5-base"):  # breaks of the graph; two lists of blocks
+    if network in ("mixtral", "t5-base"):  # graph breaks; two lists of blocks
         assert trace_of_few_blocks(deep_and_shallow[0], H200, whole_trace) is None
     else:
         check(deep_and_shallow)

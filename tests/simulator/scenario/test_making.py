@@ -36,7 +36,7 @@ def test_each_trace_is_reported_when_it_is_made():
     assert len(messages) >= 5
     count = len(messages)
     trace_source.trace_unedited(replace(BERT.request, batch=3, seq=24), BERT.gpu)
-    assert len(messages) == count  # not requested by `make`
+    assert len(messages) == count  # `make` did not request these
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def packaged_families(request: TraceRequest, card: str) -> Any:
 
 
 def fresh(request: TraceRequest, card: str) -> Trace:
-    trace_module(request, gpu(card))  # a process does some work only once
+    trace_module(request, gpu(card))  # work that a process does only once is done here
     return trace_module(request, gpu(card))[0]
 
 
@@ -81,9 +81,8 @@ def same(ours: Trace, theirs: Trace) -> bool:
 
 
 def test_every_file_is_of_this_code():
-    """A change of the code that traces a network fails here until `python -m
-    simulator.scenario.packaged` has compared the files with fresh traces or rewritten them.
-    """
+    """If the code that traces a network changes, this fails until `python -m
+    simulator.scenario.packaged` has compared the files with fresh traces or rewritten them."""
     held = read_index()
     stale = [
         name
@@ -159,7 +158,7 @@ def test_a_packaged_family_takes_the_time_of_the_fresh_trace(name: str, batch: i
 @traced_by_these_versions
 @pytest.mark.parametrize("name", sorted(read_index().entries))
 def test_every_packaged_family_gives_fresh_traces(name: str):
-    """At points of each cell that are in no fit."""
+    """At points of each cell that no fit used."""
     request, card = NAMES[name]
     families = packaged_families(request, card)
     if isinstance(families, Refused):
@@ -203,7 +202,7 @@ def test_a_file_of_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch):
         ("2.13", "3.11", True),
         ("2.12", "3.11", False),
         ("2.13", "3.12", False),
-        (None, "3.12", True),  # there is no fresh trace that could differ
+        (None, "3.12", True),  # no fresh trace exists that could differ
     ],
 )
 def test_versions_that_would_trace_otherwise_trace(

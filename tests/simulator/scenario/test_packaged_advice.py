@@ -59,8 +59,8 @@ def requests_of_advice(scenario: Scenario) -> dict[str, tuple[TraceRequest, str]
 
 
 def untraced(network: str) -> list[str]:
-    """The trials of advice that no file has, for every dtype and phase in which the network itself
-    is packaged."""
+    """The trials of advice that no file covers, for every dtype and phase in which the network
+    itself is packaged."""
     missing: list[str] = []
     for training in (False, True)[: 1 + CATALOGUE[network].trains]:
         for dtype in DTYPES:
@@ -80,7 +80,7 @@ def test_what_advice_tries_is_packaged(network: str) -> None:
 
 
 def fresh(request: TraceRequest, card: str) -> Trace:
-    trace_module(request, gpu(card))  # a process does some work only once
+    trace_module(request, gpu(card))  # work that a process does only once is done here
     return trace_module(request, gpu(card))[0]
 
 
@@ -114,7 +114,7 @@ def test_a_kernel_that_refuses_says_what_a_trace_says(batch: int, seq: int) -> N
         with pytest.raises(InputError, match=f"^{re.escape(str(error.value))}$"):
             ask(batch, seq)
     with pytest.raises(AssertionError, match="nothing is to be traced"):
-        refused.at(1, 4096)  # beyond the last position, where tracing has another error
+        refused.at(1, 4096)  # beyond the last position, where tracing raises another error
 
 
 @pytest.mark.parametrize(("batch", "seq"), [(1, 129), (3, 300), (2, 1024)])

@@ -58,7 +58,8 @@ def trace(scenario: Scenario) -> Trace:
 
 
 def same(ours: Trace, theirs: Trace) -> bool:
-    return ours == theirs  # a bool, because an assertion would print both traces in full
+    # compared as a bool, because an assertion would print both traces in full
+    return ours == theirs
 
 
 CARDS = {(g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g for g in gpus()}
@@ -79,7 +80,7 @@ def test_equivalent_cards_share_a_trace(name: str, more: dict[str, Any]) -> None
     others = 0
     for card in CARDS.values():
         if traced_properties(name, card) not in first:
-            fresh(replace(base, gpu=card.id))  # a process does some work only once
+            fresh(replace(base, gpu=card.id))  # work that a process does only once is done here
         there = fresh(replace(base, gpu=card.id))
         like = first.setdefault(traced_properties(name, card), there)
         others += like is not there
@@ -179,7 +180,7 @@ def test_traces_on_disk(tmp_path: Path, runs: list[Any], monkeypatch: pytest.Mon
     resolved = resolve(BERT)
     assert trace_source.facts(resolved.request, resolved.gpu) == ("bert-base", 4, 16)
     predict(apply(BERT, "sdpa", {"backend": "math"}))
-    assert len(runs) == 2  # another trace
+    assert len(runs) == 2  # a new trace
     trace_source.forget()
     monkeypatch.setenv(trace_source.FOLDER_VARIABLE, "off")
     trace_source.keep_on_disk(tmp_path)

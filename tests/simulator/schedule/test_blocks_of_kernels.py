@@ -18,8 +18,7 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
     draw = np.random.default_rng(depth)
     class_of = draw.integers(0, 9, 1200)
     host_s = draw.uniform(0, 5 * US, 1200)
-    # from GPUs that are much faster than the host to much slower ones, in steady state and in
-    # single steps
+    # GPUs from much faster than the host to much slower, in steady state and in single steps
     times = draw.uniform(0, 5 * US, (9, 40)) * np.logspace(-2, 2, 40)
     sure_points = 0
     for latency, gap in ((0.0, 0.0), (4 * US, US), (2e-3, 0.1 * US)):
@@ -36,7 +35,7 @@ def test_sure_points_are_as_fast_as_the_slower_of_host_and_gpu(depth: int) -> No
 
 
 def test_a_gpu_exactly_as_slow_as_the_host_is_sure_while_the_queue_has_room() -> None:
-    # 1,200 kernels of 4 units are as long as 1,200 launches of 1 unit and a tail of 3,600, exactly
+    # 1,200 kernels of 4 units take exactly as long as 1,200 launches of 1 unit and a tail of 3,600
     unit = 2.0**-20
     launched = Launches(np.full(1200, unit), np.zeros(0), NO_SYNC, 3600 * unit)
     clock = Clock(5 * unit, 0.0, 0.0, 1200)
@@ -57,7 +56,7 @@ def test_a_step_that_waits_has_no_bounds() -> None:
 
 
 def test_a_kernel_that_starts_late_within_a_block_makes_a_point_unsure() -> None:
-    # the host is slow at the last launch, after the GPU has done the others
+    # the host is slow at the last launch, when the GPU has finished all others
     host_s = np.full(1200, US)
     host_s[-1] = 1e-3
     launched = Launches(host_s, np.zeros(0), NO_SYNC, 0.0)

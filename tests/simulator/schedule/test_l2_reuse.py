@@ -1,4 +1,4 @@
-"""Reuse distances against a loop over the ops, and by hand."""
+"""Reuse distances against a loop over the ops, and against hand-computed ones."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def listed(each: Accesses) -> list[tuple[int, int, int]]:
 
 X = torch.ones(100)  # 400 bytes
 STEP = trace(Calls(lambda _, x: ((x * 2) + x).exp() * x), (X,))
-PEAK_BYTES = 5 * 512  # w, b, x and, while a loop runs, its other operand and its result
+PEAK_BYTES = 5 * 512  # w, b, x, and while a loop runs also its other operand and its result
 
 
 def test_distances_by_hand() -> None:
-    # x·2: 400 + 400 bytes; its sum with x: 1,200; exp: 800; the product with x: 1,200
+    # x·2 touches 400 + 400 bytes; its sum with x 1,200; exp 800; the product with x 1,200
     assert listed(accesses(STEP, np.ones(4, bool))) == [
         (0, 400, PEAK_BYTES), (0, 400, 400),
         (1, 400, 400), (1, 400, 400), (1, 400, 400),
         (2, 400, 400), (2, 400, 400),
-        # x was touched two ops ago: the 800 bytes of exp since
+        # x was touched two ops ago; since then exp touched 800 bytes
         (3, 400, 400), (3, 400, 800 + 400), (3, 400, 400),
     ]  # fmt: skip
 
@@ -79,7 +79,8 @@ def test_l2_serves_the_inputs_of_a_repeated_step_that_fits() -> None:
 @pytest.mark.parametrize(
     ("stated", "sizes"),
     [
-        # 400 bytes read and 1,200 written are spread to as many as are stated, at least their own
+        # 400 bytes read and 1,200 written are scaled to the stated bytes, but never below the op's
+        # own
         ({}, [400, 1200]),
         ({"stated_bytes": 1599}, [400, 1200]),
         ({"stated_bytes": 1600}, [400, 1200]),

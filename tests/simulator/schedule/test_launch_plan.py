@@ -1,4 +1,4 @@
-"""The host's work of a step, over its launches and after the last of them."""
+"""The host's work in a step, during its launches and after the last one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_no_work_of_the_host_is_lost_or_counted_twice(phase: Any) -> None:
     # the tail is the work of the ops after the last op that launches a kernel
     after = op_s[plan.lowered.op_of[-1] + 1 :].sum()
     assert launches.tail_s == pytest.approx(after + tail_s(step, driver), rel=1e-9)
-    # an op's work precedes its first launch; before its further launches there is only the call
+    # an op's own work precedes its first launch; its further launches take only the call
     again = np.flatnonzero(np.diff(plan.lowered.op_of) == 0) + 1
     assert launches.host_s[again] == pytest.approx(driver.launch_s)
     assert launches.host_s[0] == pytest.approx(
@@ -47,8 +47,8 @@ def test_ops_without_kernels_touch_nothing_and_kernels_share_their_ops_bytes() -
     plan = issued(step, gpu("h200"))
     assert plan.launches.tolist() == [1, 0, 1]
     assert plan.accesses.op.tolist() == [0, 0, 2, 2]
-    # x was touched by the step before, which has five blocks of 512 bytes at once; the loops write
-    # and read the same 400 bytes one after the other
+    # x was last touched in the previous step, which has five blocks of 512 bytes alive at once; the
+    # loops write and read the same 400 bytes in turn
     assert plan.accesses.distance.tolist() == [5 * 512, 400, 400, 400]
     assert plan.hot_share(400).tolist() == [0.5, 1.0]
 
@@ -64,7 +64,7 @@ def test_plans_with_other_launches_have_other_accesses() -> None:
 
 
 def test_the_host_waits_after_the_last_kernel_of_an_op_that_reads_a_value() -> None:
-    # several kernels find the numbers that are not 0, and the host waits for their count
+    # several kernels find the nonzero elements, and the host waits for their number
     step = trace(Calls(lambda _, x: (x * 2).nonzero() + 1), (torch.ones(4),))
     plan = issued(step, gpu("h200"))
     waiting = plan.lowered.op_of[plan.sync_after]

@@ -1,4 +1,4 @@
-"""Memory against torch's own tracker, byte by byte, and by hand."""
+"""Memory against torch's own tracker, byte by byte, and against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simulator.tracing.simulated_gpu import simulated_gpu
 from simulator.tracing.step import OPTIMIZERS
 from tests.simulator.conftest import Calls, small
 
-# Recurrent layers are left out: their flat weights are set on a buffer that the tracker sees twice.
+# Recurrent layers are left out: their flat weights share a buffer, which the tracker counts twice.
 NETWORKS = [
     "mlp-tiny", "bert-base", "gpt2", "llama3-1b", "t5-base", "vit-b16", "swin-t", "resnet18",
     "convnext-t", "convnet-tiny", "dit-xl", "whisper-encoder", "dlrm", "mamba2-130m",
@@ -46,7 +46,7 @@ def blocks_on_meta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | None) -> int:
-    """The peak of the second step, by a tracker that starts after the first."""
+    """The peak of the second step, from a tracker that starts after the first."""
 
     def step() -> object:
         if optimizer is None:
@@ -108,13 +108,13 @@ def test_two_layers_by_hand() -> None:
         "aten.t.default",
         "aten.addmm.default",
     ]
-    # weights 256·512·4 = 524,288 and 512·4 = 2,048; 512·64·4 = 131,072 and 64·4 = 256, which is
-    # one block of 512: 657,920; the input 32·256·4 = 32,768
+    # weights 256·512·4 = 524,288 and 512·4 = 2,048; 512·64·4 = 131,072 and 64·4 = 256, which takes
+    # a block of 512; in total 657,920; the input 32·256·4 = 32,768
     start = 524288 + 2048 + 131072 + 512 + 32768
     assert start == 690688
     hidden, out = 32 * 512 * 4, 32 * 64 * 4  # 65,536 and 8,192
     usage = memory(traced)
-    # the first hidden tensor lives until ReLU is done, the second until the last product is
+    # the first hidden tensor lives until the ReLU has run, the second until the last product has
     assert usage.bytes_at.tolist() == [
         start,
         start + hidden,
@@ -134,7 +134,7 @@ def test_a_chain_holds_two_tensors_and_its_input() -> None:
         return x
 
     module = Calls(chain)
-    mib, weights = 2**20, 512 * 2  # w and b, a block each
+    mib, weights = 2**20, 512 * 2  # w and b take one block each
     usage = bytes_at(module, torch.empty(512, 512, device="meta"))
     assert usage == [weights + n * mib for n in (2, 3, 3, 3)]
 
@@ -150,7 +150,8 @@ def test_work_in_place_and_views_allocate_nothing() -> None:
 
 
 def test_blocks_of_512_bytes() -> None:
-    # 129 single-precision numbers are 516 bytes: two blocks; 128 are one; no byte needs no block
+    # 129 single-precision numbers are 516 bytes, which take two blocks; 128 take one; 0 bytes take
+    # none
     module = Calls(lambda _, x: x + 1)
     for numbers, rounded in [(1, 512), (128, 512), (129, 1024), (256, 1024), (0, 0)]:
         assert bytes_at(module, torch.ones(numbers)) == [2 * 512 + 2 * rounded]
@@ -158,7 +159,7 @@ def test_blocks_of_512_bytes() -> None:
 
 def test_an_expanded_tensor_is_stored_once() -> None:
     module = Calls(lambda _, x: x.expand(1000, 128) + 0)
-    # x 512 bytes; the sum 1000·128·4 = 512,000
+    # x takes 512 bytes, the sum 1000·128·4 = 512,000
     assert bytes_at(module, torch.ones(1, 128)) == [1536, 1536 + 512000]
 
 
@@ -172,7 +173,8 @@ def test_training_stores_the_tensors_for_backward() -> None:
     traced = trace(module, (torch.ones(64, 128),), phase="training", optimizer="adamw")
     usage = memory(traced)
     matrix, rows = 128 * 128 * 4, 64 * 128 * 4  # 65,536 and 32,768
-    # AdamW's temporary square roots make the peak: two weights, gradients, moments twice, roots
+    # AdamW's temporary square roots cause the peak: two weights, their gradients, both moments and
+    # the roots
     assert traced.ops[usage.peak_op].name == "aten._foreach_sqrt.default"
     assert usage.at_peak == {
         "weight": 2 * matrix,
@@ -200,12 +202,12 @@ def test_a_pool_of_graphs_keeps_its_largest_size_over_the_step() -> None:
     module = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64))
     traced = trace(module, (torch.ones(32, 256),))
     activations = [n for n, s in enumerate(traced.storages) if s.role == "activation"]
-    start, hidden, out = 690688, 32 * 512 * 4, 32 * 64 * 4  # as by hand above
+    start, hidden, out = 690688, 32 * 512 * 4, 32 * 64 * 4  # as computed by hand above
     # all activations: at most two hidden tensors, plus weights and input at every op
     usage = memory(traced, frozenset(activations))
     assert usage.bytes_at.tolist() == [start + 2 * hidden] * 5
     assert usage.at_peak == {"weight": 657920, "input": 32768, "activation": 2 * hidden}
-    # only the first hidden tensor; the second one and the output come in addition
+    # only the first hidden tensor; the second one and the output are added
     usage = memory(traced, frozenset(activations[:1]))
     assert usage.bytes_at.tolist() == [
         start + hidden,
@@ -223,14 +225,14 @@ def test_what_the_forward_pass_leaves_to_the_backward_pass() -> None:
     phases: tuple[Phase, ...] = ("forward", "forward", "backward", "optimizer")
     ops = [Op(plain, "", phase) for phase in phases]
     storages = [
-        # alive when op 2, the first of the backward pass, begins
+        # alive at the start of op 2, the first op of the backward pass
         Storage(1, 0, 3, "activation"),
         Storage(2, 1, None, "activation"),
-        # freed before it, or allocated later
+        # freed before op 2, or allocated later
         Storage(4, 0, 2, "activation"),
         Storage(8, 2, 3, "activation"),
         Storage(16, 3, None, "activation"),
-        # of the step before, of another role, or on the host
+        # from the previous step, with another role, or on the host
         Storage(32, -1, None, "activation"),
         Storage(64, 0, None, "gradient"),
         Storage(128, 0, None, "activation", "cpu"),

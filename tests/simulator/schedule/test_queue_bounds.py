@@ -12,11 +12,12 @@ from simulator.schedule.steady_state import bounds
 from simulator.schedule.timeline import Clock, Floats, Launches
 
 US = 1e-6
-NUDGE = 1e-5  # of the GPU's time in a step
+NUDGE = 1e-5  # as a share of the GPU's time in a step
 
 
 class Paths:
-    """The direct paths of host and GPU over several steps, from the first kernel of the first."""
+    """The direct paths of host and GPU over several steps, starting with the first kernel of the
+    first step."""
 
     def __init__(self, host: Floats, duration: Floats, tail: float, gap: float, steps: int) -> None:
         self.count = host.size
@@ -28,8 +29,8 @@ class Paths:
         self.step_s, self.slots_s = host.sum() + tail, float((duration + gap).sum())
 
     def spare_of_gpu(self, depth: int) -> float:
-        """The least time by which the GPU is slower from k to m than the host, which begins `depth`
-        kernels after k."""
+        """The smallest time by which the GPU is slower from k to m than the host, which begins
+        `depth` kernels after k."""
         return min(
             (self.before[m] - self.before[k]) - (self.issued[m] - self.issued[k + depth])
             for k in range(self.count)
@@ -37,8 +38,8 @@ class Paths:
         )
 
     def spare_of_host(self, depth: int) -> float:
-        """The least time by which the host is slower from j to `depth` kernels after m than the GPU
-        from j to m."""
+        """The smallest time by which the host is slower from j to `depth` kernels after m than the
+        GPU from j to m."""
         return min(
             (self.issued[m + depth] - self.issued[j]) - (self.before[m] - self.before[j])
             for j in range(self.count)
@@ -58,7 +59,7 @@ def drawn(seed: int, count: int, ratio: float) -> tuple[Floats, Floats, float]:
 
 @pytest.mark.parametrize("depth", [1, 3, 10, 11, 12, 15, 21, 22])
 def test_bounds_hold_where_no_detour_is_as_long_as_the_direct_path(depth: int) -> None:
-    """The latency is drawn around the least spare time, so that it decides."""
+    """The latency is drawn near the smallest spare time, so that it is decisive."""
     decided = {True: 0, False: 0}
     for seed, ratio in product(range(6), (0.1, 0.6, 1.0, 2.0, 20.0)):
         host, duration, tail = drawn(100 * depth + seed, 11, ratio)
@@ -88,7 +89,7 @@ def test_the_nudge_is_a_hundred_thousandth_of_the_gpus_time() -> None:
         latency = paths.spare(5) - share * paths.slots_s
         known = bounds(Launches(host, duration, no_sync, tail), Clock(latency, 0.0, 0.0, 5))
         assert bool(known.period) is holds
-    # A host that is slower by less than that could become the faster one.
+    # A host that is faster by less than this could become the slower one.
     for share, holds in ((0.9e-5, False), (1.1e-5, True)):
         even = Launches(np.full(11, US), np.full(11, US), no_sync, share * 11 * US)
         assert bool(bounds(even, Clock(0.0, 0.0, 0.0, 5)).period) is holds
@@ -96,7 +97,7 @@ def test_the_nudge_is_a_hundred_thousandth_of_the_gpus_time() -> None:
 
 @pytest.mark.parametrize("queue_steps", [1, 2, 3])
 def test_a_deep_queue_saves_whole_steps_of_the_slower_side(queue_steps: int) -> None:
-    # 11 kernels of 9 µs: with a queue of n steps a detour saves n - 1 of 99 µs. The host's last
+    # 11 kernels of 9 µs: with a queue of n steps, a detour saves n - 1 times 99 µs. The host's last
     # launch is so late that no comparison holds.
     host = np.append(np.full(10, US), 80 * US)
     work = Launches(host, np.full(11, 9 * US), np.zeros(11, np.bool_), 0.0)
@@ -112,7 +113,7 @@ def test_a_deep_queue_saves_whole_steps_of_the_slower_side(queue_steps: int) -> 
 def test_blocks_are_sure_up_to_the_work_of_two_blocks(
     depth: int, ratio: float, tail_us: float
 ) -> None:
-    """The GPU is the slower side, or the host by its work after the last launch."""
+    """The GPU is the slower side, or the host because of its work after the last launch."""
     count, sure_points = 300, 0
     for seed in range(8):
         host, duration, _ = drawn(1000 + seed, count, ratio)

@@ -11,7 +11,7 @@ from simulator.schedule.steady_state import Steady, _run, alone, bounds, steady
 from simulator.schedule.timeline import Clock, Launches, Run, schedule
 
 US = 1e-6
-STEPS, SETTLED = 8, 4  # eight steps are run, the last four are the steady state
+STEPS, SETTLED = 8, 4  # eight steps run; the last four are the steady state
 TIMES = st.floats(0.0, 1e-3, allow_subnormal=False)
 ROWS = st.lists(st.tuples(TIMES, TIMES, st.booleans()), min_size=1, max_size=30)
 CLOCKS = st.builds(Clock, TIMES, TIMES, TIMES, st.integers(1, 100))
@@ -52,7 +52,7 @@ def test_many_machines_equal_each_machine_alone() -> None:
         host = r.uniform(0, 10 * US, (30, 40))
         duration = r.uniform(0, 10 * US, (30, 40)) * r.uniform(0, 3, (30, 1))
         latency, gap, sync, tail = r.uniform(0, 4 * US, (4, 30))
-        latency[:5] *= 1000  # longer than a step: the queue of the first five may matter
+        latency[:5] *= 1000  # longer than a step: the queue matters for the first five
         for depth in (3, 64, 100, 1 << 30):
             settled = steady(
                 Launches(host, duration, syncs, tail), Clock(latency, gap, sync, depth)
@@ -67,7 +67,7 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
     # the first half is slow on the host, the second on the GPU: 10 + 10 kernels of 1 or 9 µs
     host = np.repeat([9 * US, 1 * US], 10)
     work = Launches(host, host[::-1].copy(), np.zeros(20, np.bool_), 0.0)
-    period = 100 * US  # 10·9 + 10·1, on the host as on the GPU
+    period = 100 * US  # 10·9 + 10·1, on the host and on the GPU
     for depth in (40, 60, 1 << 30):
         settled = steady(work, Clock(5 * US, 0.0, 0.0, depth))
         assert float(settled.period_s) == pytest.approx(period)
@@ -81,11 +81,11 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
 @pytest.mark.parametrize(
     ("host_us", "kernel_us", "depth", "steps"),
     [
-        # 20 kernels of 9 µs fill a queue of 5 in the first step, one of 30 in the second; the next
-        # step repeats it
+        # 20 kernels of 9 µs fill a queue of 5 in the first step and a queue of 30 in the second;
+        # the next step repeats the second
         (1, 9, 5, 2),
         (1, 9, 30, 3),
-        # the host is the slower one: two steps show a queue of 20 in two states
+        # the host is the slower one: two steps show two states of a queue of 20
         (9, 1, 20, 2),
         (0, 0, 20, 2),  # nothing takes time
     ],
@@ -112,7 +112,7 @@ def test_the_host_alone() -> None:
 @pytest.mark.parametrize(("depth", "last_issue_us"), [
     # if the host is slow at the last launch, the GPU waits for it
     (1 << 30, 19 + 300), (60, 19 + 300),
-    # launch 7 of the next step waits for kernel 0 of this one, long after it was issued
+    # launch 7 of the next step waits for kernel 0 of this step, which was issued long before
     (27, 19 + 300),
     # the queue has room for launch 18 when kernel 11 starts
     (7, 6 + 11 * 10 + 300),
@@ -120,19 +120,20 @@ def test_the_host_alone() -> None:
 def test_a_single_step_ends_after_its_longest_path_to_the_gpu(
     depth: int, last_issue_us: int
 ) -> None:
-    # the host takes 1 µs a launch and 5 to arrive, a kernel 9 and a gap of 1
+    # the host takes 1 µs per launch, which arrives after 5; a kernel takes 9, and a gap 1
     work = Launches(np.full((1, 20), US), np.full((1, 20), 9 * US), np.zeros(20, np.bool_), 2 * US)
     clock = Clock(5 * US, US, 0.0, depth)
     known = bounds(work, clock)
     assert known.period and known.alone
-    # the first kernel starts after 1 + 5; 20 of 10 each, without the gap after the last
+    # the first kernel starts after 1 + 5; then 20 kernels of 10 each, without the gap after the
+    # last
     assert known.lead_s.item() == pytest.approx(6 * US)
     assert known.slots_s.item() == pytest.approx(200 * US)
     assert alone(work, clock, known).item() == pytest.approx(205 * US)
     host_s = np.append(np.full(19, US), 300 * US)[None]
     late = Launches(host_s, work.duration_s, work.sync_after, 2 * US)
     known = bounds(late, clock)
-    # if the queue never fills: 19 + 300 + 5 µs, minus the 19 kernels of 10 µs before
+    # if the queue never fills: 19 + 300 + 5 µs, minus 190 for the 19 kernels before the last
     assert known.lead_s.item() == pytest.approx((324 - 190) * US)
     assert alone(late, clock, known).item() == pytest.approx((last_issue_us + 5 + 9) * US)
 

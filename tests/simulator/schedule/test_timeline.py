@@ -1,4 +1,4 @@
-"""The schedule against a slow loop of its two recurrences, and by hand."""
+"""The schedule against a slow loop over its two recurrences, and against hand-computed times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def slow(launches: Launches, clock: Clock, repeat: int) -> tuple[list[float], ..
                 host += launches.tail_s
             k = len(start)
             host += work
-            if k >= clock.depth:  # the queue has room once that kernel has left it
+            if k >= clock.depth:  # the queue has room once that kernel has started
                 host = max(host, start[k - clock.depth])
             free = end[-1] + clock.gap_s if end else 0.0
             issue.append(host)
@@ -64,7 +64,7 @@ def test_it_is_the_recurrences(
     np.testing.assert_allclose(timeline.end_s, end, rtol=0, atol=1e-12)
     np.testing.assert_allclose(timeline.idle_s, idle, rtol=0, atol=1e-12)
     assert timeline.host_end_s == pytest.approx(host_end[0], abs=1e-12)
-    # the GPU is busy, idle or between two kernels, and nothing else
+    # the GPU is either busy, idle or in a gap between two kernels
     gaps = clock.gap_s * (len(start) - 1)
     assert sum(end) - sum(start) + timeline.idle_s.sum() + gaps == pytest.approx(end[-1], abs=1e-12)
     assert (timeline.idle_s >= -1e-15).all()
@@ -92,14 +92,14 @@ def in_us(timeline: Schedule) -> dict[str, list[float]]:
 
 
 def test_a_slow_host_leaves_the_gpu_idle() -> None:
-    # the host takes 10 µs a launch and 2 more to arrive, a kernel 3
+    # the host takes 10 µs per launch, which arrives 2 later; a kernel takes 3
     clock = Clock(2 * US, 1 * US, 0.0, 100)
     timeline = schedule(launches([10 * US] * 3, [3 * US] * 3), clock)
     assert in_us(timeline) == {
         "issue_s": [10, 20, 30],
         "start_s": [12, 22, 32],
         "end_s": [15, 25, 35],
-        # 12 before the first; then from 15 + 1 to 22, and from 25 + 1 to 32
+        # 12 before the first kernel; then from 15 + 1 to 22, and from 25 + 1 to 32
         "idle_s": [12, 6, 6],
     }
 
@@ -126,7 +126,7 @@ def test_a_full_queue_stops_the_host() -> None:
 def test_a_sync_makes_the_host_wait_for_the_gpu() -> None:
     clock = Clock(2 * US, 0.0, 5 * US, 100)
     timeline = schedule(launches([1 * US] * 3, [30 * US] * 3, syncs=(1,)), clock)
-    # the second ends at 63; the host continues 5 later; 1 to launch, 2 to arrive
+    # the second kernel ends at 63; the host continues 5 later; 1 to launch, 2 to arrive
     assert in_us(timeline) == {
         "issue_s": [1, 2, 69],
         "start_s": [3, 33, 71],
@@ -138,7 +138,7 @@ def test_a_sync_makes_the_host_wait_for_the_gpu() -> None:
 def test_a_sync_at_the_end_is_the_hosts() -> None:
     clock = Clock(2 * US, 0.0, 5 * US, 100)
     timeline = schedule(launches([1 * US], [30 * US], syncs=(0,), tail=4 * US), clock)
-    # ends at 33, 5 for the sync, 4 of work after it
+    # the GPU ends at 33; 5 for the sync, 4 for the work after it
     assert timeline.host_end_s == pytest.approx(42 * US)
 
 
@@ -147,7 +147,7 @@ def test_steps_follow_each_other_with_the_tail_between() -> None:
     timeline = schedule(
         launches([10 * US, 10 * US], [1 * US, 1 * US], tail=7 * US), clock, repeat=3
     )
-    # 10, 20; 7 more and 10; 10
+    # in each of three steps 10 and 10, and between steps a tail of 7
     assert in_us(timeline)["issue_s"] == [10, 20, 37, 47, 64, 74]
     assert timeline.host_end_s == pytest.approx(81 * US)
 

@@ -1,4 +1,4 @@
-"""Small networks of the catalogue, traced and predicted once a process."""
+"""Small networks of the catalogue, traced and predicted once per process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.records import Trace
 from simulator.tracing import trace
 
 SIZES: dict[str, dict[str, Any]] = {
-    # as in the catalogue, but with the fewest layers for the input
+    # as in the catalogue, but with the smallest number of layers that the input allows
     "mlp-tiny": dict(),
     "mlp-wide": dict(),
     "chain": dict(),

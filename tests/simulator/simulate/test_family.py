@@ -81,7 +81,7 @@ def test_points_are_their_traces(name: str, more: dict[str, Any], seq: int | Non
             simulated([Step(t, there, drive.host, profile, drive.mode) for t in traces])
             for drive in drives
         ]
-        # the second time, the results cached with the family are used
+        # the second pass uses results that are cached with the family
         for again in range(2):
             some = points[again:]
             batches, seqs = ([p[axis] for p in some] for axis in (0, 1))
@@ -108,7 +108,7 @@ def test_a_mode_that_cannot_be_is_refused_at_each_point_with_its_reason() -> Non
 
 
 def test_a_card_that_shares_residuals_has_its_own_times() -> None:
-    """The residuals of the points are those of the card before, unless L2 holds other data."""
+    """The residuals of the points are those of the previous card, unless L2 holds other data."""
     scenario = small_scenario("bert-base", dtype="fp16")
     sheet = gpu("h200")
     cards = [
@@ -176,7 +176,7 @@ def test_a_point_is_fused_from_the_familys_trace_at_that_point(
 
 
 def test_cached_points_are_bounded_for_all_families_together() -> None:
-    """Otherwise memory grows for hours while each of many families fills a cache of its own."""
+    """Otherwise memory would grow for hours, as each of many families fills its own cache."""
     card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
     families = [family(small_scenario("mlp-tiny", dtype=dtype), None) for dtype in ("fp16", "fp32")]
     firsts: list[float] = []
@@ -196,7 +196,8 @@ def test_cached_points_are_bounded_for_all_families_together() -> None:
 
 
 def test_launches_on_many_classes_of_gpus_are_bounded() -> None:
-    """A slider over the units of a GPU makes a class of each of its stops."""
+    """A slider over the number of multiprocessors makes a class of GPUs for each of its
+    positions."""
     card, profile, drives = gpu("h200"), learned("h200"), [Drive(host(), "eager")]
     known = family(small_scenario("mlp-tiny", dtype="fp16"), None)
 
@@ -236,7 +237,7 @@ def test_fewer_classes_change_no_bit(training: bool, monkeypatch: pytest.MonkeyP
         return b"".join(figures.tobytes() for figures, _ in parts)
 
     monkeypatch.setattr(module, "_LEAST", 3)
-    monkeypatch.setattr(module, "_CLASSES", 1)  # chunks of 3 points
+    monkeypatch.setattr(module, "_CLASSES", 1)  # 3 points per chunk
     fewer = table()
     monkeypatch.setattr(KernelClasses, "within", lambda self, *limits: self)
     assert table() == fewer
@@ -253,5 +254,5 @@ def test_accesses_that_always_miss_l2_are_left_out() -> None:
         classes.append(len(fewer.number))
         expected = whole.hot_share(step, l2_bytes)
         assert fewer.hot_share(step, l2_bytes)[class_of].tobytes() == expected.tobytes()
-    assert classes[0] == len(set(whole.number.tolist()))  # by signature only
+    assert classes[0] == len(set(whole.number.tolist()))  # grouped by signature only
     assert classes[0] < classes[2] < classes[-1] == len(whole.number)

@@ -50,9 +50,8 @@ def quick_family(name: str, training: bool, dtype: str) -> Family:
 
 
 def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
-    """Compare times to a relative error of 1e-12, and shares, which are differences of times over
-    1e-6, to 1e-6.
-    """
+    """Compare times to a relative error of 1e-12, and shares, which are differences of times
+    divided by 1e-6, to 1e-6."""
     draw, seq = random.Random(name), CATALOGUE[name].seq
     # each batch and each sequence occurs twice, so that points share results
     batches = [draw.randint(2, 400) for _ in range(points)] + [64, 64]

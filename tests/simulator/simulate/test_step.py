@@ -57,7 +57,7 @@ def scaled(
     memory: float = 1.0,
     overhead: float = 1.0,
 ) -> tuple[GPU, Host, Profile]:
-    """The machine with its compute, memory and overhead rates times these factors.
+    """The machine with its compute, memory and overhead rates multiplied by these factors.
 
     The beginning and end of a tile and the joining of splits is time of the computing units; a
     row's rate and the bytes in flight are rates of the memory.
@@ -118,7 +118,7 @@ def test_shares_sum_to_1_and_each_kernels_too(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize(("name", "mode"), MODED)
 def test_a_share_is_what_a_faster_machine_buys(name: str, mode: str) -> None:
-    """−∂ ln T / ∂ ln rate, by central differences on the machine's own figures."""
+    """−∂ ln T / ∂ ln rate, by central differences of the machine's figures."""
     shares, step = answer(name, mode=mode).shares, 1e-4
     for rate in REGIMES:
         faster = period_s(name, mode, **{rate: 1 + step})
@@ -148,8 +148,8 @@ def test_kernels_add_up(name: str) -> None:
         assert kernel.duration_s == max(kernel.compute_s, kernel.memory_s) + kernel.fixed_s
         assert kernel.start_s >= kernel.issue_s
     assert sum(k.flops for k in kernels) == shown.flops
-    # a step in a loop is not shorter than its kernels or its host's work, and a single step is not
-    # shorter than that
+    # a repeated step takes at least as long as its kernels and as its host work, and a single step
+    # takes at least as long as a repeated one
     assert shown.period_s >= max(shown.gpu_busy_s, shown.host_s) * (1 - 1e-12)
     assert shown.latency_s >= shown.period_s * (1 - 1e-9)
 
@@ -161,7 +161,7 @@ def test_the_interval_holds_the_period(name: str, gpu: str) -> None:
     low, high = shown.interval_s
     assert 0 < low < shown.period_s < high
     # times measured on another GPU are less certain; the host is equally certain on both, but may
-    # decide nothing on one GPU and everything on the other
+    # bound all of the step on one GPU and none of it on the other
     measured = answer(name)
     slowest_s, fastest_s = (measured.host_s * times for times in measured.host.spread[::-1])
     if slowest_s < 0.9 * measured.gpu_busy_s or fastest_s > 1.3 * shown.gpu_busy_s:

@@ -26,7 +26,7 @@ def test_kernels_are_timed_once_for_all_gaps(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(steps, "roofs", lambda *_: pytest.fail("kernels were timed again"))
     later = simulate(step, card, host(), replace(curves, gap_s=1e-3), "eager")
     np.testing.assert_array_equal(later.columns.duration_s, first.columns.duration_s)
-    # back to back, each kernel now waits a millisecond
+    # with steps back to back, each kernel waits for a millisecond
     assert later.period_s == pytest.approx(later.gpu_busy_s + 1e-3 * len(later.kernels), rel=0.01)
 
 
@@ -83,7 +83,7 @@ def test_ops_without_a_cost_are_named_with_their_number() -> None:
 
 def test_dependence_on_data_is_noted() -> None:
     (note,) = answer("mixtral-small").notes
-    # 4·128 = 512 tokens, and one note for the eight experts
+    # 4·128 = 512 tokens, and one note for all eight experts
     assert note.startswith("aten.nonzero.default depends on data: taken as ")
     assert note.endswith(" (and 7 more)")
 
@@ -105,8 +105,9 @@ def test_weights_and_peak_by_hand() -> None:
     shown = answer("mlp-wide", dtype="bfloat16")
     # 4·(8192·8192 + 8192) + 8192·10 + 10 = 268,550,154 weights of 2 bytes
     assert shown.weight_bytes == 537_100_308
-    # the head's 10 biases fill a block: 20 → 512; while a ReLU runs there are the network's
-    # input, the layer's, and the ReLU's own two tensors, 1024·8192·2 = 16,777,216 bytes each
+    # the head's 10 biases take a block: 512 bytes instead of 20; while a ReLU runs, memory holds
+    # the network's input, the layer's input, and the two tensors of the ReLU, 1024·8192·2 =
+    # 16,777,216 bytes each
     assert shown.peak_memory_bytes == 537_100_308 + 492 + 4 * 16_777_216 == 604_209_664
     assert shown.workspace_bytes == 32 * 2**20 and shown.fits
     # before Hopper, cuBLAS needs 8 MiB and 128 KiB
@@ -118,8 +119,8 @@ def test_what_does_not_fit() -> None:
         module = build("llama3-8b", layers=8)
         inputs = module.example_inputs(1, 128, True)  # pyright: ignore
     step = trace(module, inputs, phase="training")
-    # 2·128256·4096 + 8·218,112,000 + 4096 = 2,795,573,248 weights: themselves, gradients, two
-    # moments and AdamW's temporary roots are 5·4 bytes each, 55.9 GB
+    # 2·128256·4096 + 8·218,112,000 + 4096 = 2,795,573,248 weights; weights, gradients, two moments
+    # and AdamW's temporary roots take 5·4 bytes each, 55.9 GB
     assert step.parameters == 2_795_573_248
     prediction = predict_trace(step, gpu="h200")
     assert prediction.peak_memory_bytes == pytest.approx(20 * step.parameters, rel=0.01)

@@ -70,7 +70,7 @@ def test_a_sweep_equals_predictions_of_each_scenario(base: Scenario, cards: list
     together = sweep(base, axes)
     same(together, sweep(base, axes, lambda s: predict(s)))
     assert len(together) == len(cards) * 3 * 4 * 2
-    # only cards without TF32 refuse it
+    # only cards without TF32 refuse the what-if
     refused = {together.points[row]["gpu"] for row in together.refused}
     assert refused == {c for c in cards if not gpu(c).peak("tensor", "tf32")}
 

@@ -78,9 +78,8 @@ def kernels(step: Trace) -> list[tuple[str, float, float]]:
 
 
 def alike(ours: Trace, fresh: Trace) -> bool:
-    """Whether two traces are equal, including the ops that share signatures. A bool, because an
-    assertion would print both traces in full.
-    """
+    """Whether two traces are equal, including which ops share signatures. A bool, because an
+    assertion would print both traces in full."""
     return ours == fresh and ours.signatures[1] == fresh.signatures[1]
 
 
@@ -96,7 +95,7 @@ def differing(ours: Trace, fresh: Trace) -> list[str]:
 
 
 def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) -> int:
-    """Compare at random points. Returns the number of points answered without a trace."""
+    """Compare at random points. Returns the number of points answered without tracing."""
     answered = 0
     for _ in range(points):
         batch = draw.choice([1, 2, draw.randint(3, 64), draw.randint(65, 4000)])
@@ -113,7 +112,7 @@ def check(symbolic: Symbolic, draw: random.Random, points: int, longest: int) ->
     return answered
 
 
-# A network of each kind; `test_any_point_of_every_network` has the others.
+# One network of each kind; `test_any_point_of_every_network` covers the others.
 
 
 def of(function: Callable[..., Tensor]) -> Tracer:

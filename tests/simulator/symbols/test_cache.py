@@ -70,7 +70,7 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> No
         cache.get(name, Maker(new_trace))
         os.utime(tmp_path / f"{name}.trace", (age, age))
     os.utime(tmp_path / "a.trace", (9, 9))
-    cache.get("b", Maker(new_trace))  # the oldest, used now
+    cache.get("b", Maker(new_trace))  # the oldest entry, which is used now
     (tmp_path / "other.txt").write_text("not ours")
     cache.get("d", Maker(new_trace))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -80,7 +80,7 @@ def test_those_used_longest_ago_go_first(tmp_path: Path, new_trace: Trace) -> No
         "other.txt",
     ]
     TraceCache(tmp_path, limit_bytes=1).get("e", Maker(new_trace))
-    assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest stays
+    assert [p.name for p in tmp_path.glob("*.trace")] == ["e.trace"]  # the newest entry stays
 
 
 def test_the_key_covers_the_whole_request() -> None:
@@ -125,7 +125,9 @@ def test_a_configuration_is_in_the_key(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     config.write_text('{"layers": 1}')
     before = key(f"hf:{tmp_path}", H200)
-    assert key(f"hf:{config}", H200) != before  # with another name: two entries are allowed
+    assert (
+        key(f"hf:{config}", H200) != before
+    )  # another spelling of the name may have a separate entry
     config.write_text('{"layers": 2}')
     assert key(f"hf:{tmp_path}", H200) != before
 

@@ -1,4 +1,5 @@
-"""Sizes as expressions of their values at a few points: the right expression, or none."""
+"""Sizes as expressions, derived from their values at a few points: the right expression, or
+none."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ def test_sums_of_limited_sizes_use_only_known_expressions() -> None:
         lambda b, s: b * s // 3,
         lambda b, s: int(b * s / 4 + 0.5),  # ties up
         lambda b, s: s if s < 100 else 2 * s,
-        lambda b, s: 768 * b * s + (b == 7),  # one point off by one
+        lambda b, s: 768 * b * s + (b == 7),  # off by one at a single point
     ],
 )
 def test_values_without_an_expression_are_refused(size: Callable[[int, int], int]) -> None:
@@ -105,7 +106,7 @@ def test_values_past_64_bits() -> None:
     assert expression(lambda b, s: 4 * b * s, far) == "4·B·S"
 
 
-@settings(deadline=None)  # its speed is not tested
+@settings(deadline=None)  # this does not test speed
 @given(
     st.lists(st.integers(-99, 99).filter(bool), min_size=1, max_size=3),
     st.lists(st.sampled_from([(), (0,), (1,), (0, 1), (0, 1, 1)]), min_size=3, unique=True),
@@ -129,7 +130,7 @@ def test_arrays_and_integers_agree() -> None:
     assert constant(4).at(3, 3) == 4 and one.adjusted == {Atom(1, 16)}
 
 
-@settings(deadline=None)  # its speed is not tested
+@settings(deadline=None)  # this does not test speed
 @given(st.integers(1, 999), st.integers(1, 9999), st.integers(2, 256))
 def test_tokens_are_rounded_as_by_python(batch: int, seq: int, divisor: int) -> None:
     rounded = Atom(TOKENS, divisor)

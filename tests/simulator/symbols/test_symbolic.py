@@ -1,4 +1,4 @@
-"""A symbolic answer equals a fresh trace, or reports that it traced."""
+"""A symbolic answer equals a fresh trace, or reports that it needed one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_traces_of_a_family_share_the_host_work_of_a_fresh_trace() -> None:
     assert family is not None
     for batch in (4, 7):
         trace = family.at(batch, SEQ)
-        fresh = msgspec.structs.replace(trace)  # without what was derived from the other
+        fresh = msgspec.structs.replace(trace)  # without values derived for the other trace
         assert (issued(trace, H200).counts == issued(fresh, H200).counts).all()
 
 
@@ -109,7 +109,7 @@ def test_numbers_in_arguments_and_words_follow() -> None:
 def test_a_program_met_in_between_is_caught_by_a_look() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.exp() if 601 < x.shape[1] < 609 else x), seq=64)
     assert symbolic.verify(5, 600)
-    assert symbolic.reason_to_retrace(5, 605) is None  # no trace was made there
+    assert symbolic.reason_to_retrace(5, 605) is None  # no trace was made at this point
     assert not symbolic.verify(5, 605)
     assert symbolic.reason_to_retrace(5, 605) == "batch 5, seq 605: a trace at 5 × 605 differed"
     assert agree(symbolic, [(5, 605), (5, 600)]) == [False, False]
@@ -131,7 +131,7 @@ def test_counts_of_what_a_process_does_once_are_taken_again() -> None:
 
 
 def test_the_last_position_is_found_and_refused_beyond() -> None:
-    symbolic = gpt2()  # 1024 positions
+    symbolic = gpt2()  # gpt2 has 1024 positions
     assert agree(symbolic, [(3, 1024)]) == [True]
     with pytest.raises(InputError, match="expected seq 1024 at most, got 1025"):
         symbolic.at(3, 1025)

@@ -1,4 +1,5 @@
-"""Sizes that follow a window, a share of the tokens or no expression are answered or traced."""
+"""Sizes that follow a window, a share of the tokens or no expression are predicted from the family
+or traced."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_a_cache_of_a_window_is_answered_on_both_sides() -> None:
 
 
 def test_a_window_that_differs_near_its_border_is_traced() -> None:
-    """The lengths on both sides of a border are traced, as the likeliest to differ."""
+    """The lengths on both sides of a border are traced, because they are the most likely to
+    differ."""
     symbolic = Symbolic.fit(cached(lambda seq: 50 if seq == 101 else min(seq, 100)), seq=64)
     assert agree(symbolic, [(5, 101), (5, 99)]) == [False, False]
 
@@ -75,7 +77,7 @@ EXPERTS = dict(width=64, layers=1, heads=4, kv_heads=2, hidden=32, experts=8, to
 @pytest.mark.parametrize("training", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_experts_with_a_share_of_the_tokens_are_answered(training: bool) -> None:
     """An expert gets a quarter of the tokens, rounded. With up to five tokens it gets one, and
-    shapes with ones are left to tracing."""
+    shapes of size 1 are left to tracing."""
     few = {"experts": 4, "top": 1}  # a training step has many more ops
     sizes = EXPERTS | few if training else EXPERTS
     symbolic = Symbolic.fit(tracer("mixtral", training, "bf16", sizes), batch=4, seq=64)

@@ -1,4 +1,5 @@
-"""Updates of training steps: the optimizer's ops, put at the end of families of another one."""
+"""Updates of training steps: one optimizer's ops, appended to families traced with another
+optimizer."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def fitted(optimizer: str | None) -> Symbolic:
 
 @cache
 def warmed_up() -> None:
-    """Take a step with each optimizer: a process does some work only once."""
+    """Take a step with each optimizer, because a process does some work only once."""
     for optimizer in OPTIMIZERS:
         step(3, optimizer)
 

@@ -1,4 +1,4 @@
-"""A card's own figures together with the kernels of another card of its architecture."""
+"""A card's own figures combined with the kernels of another card of its architecture."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_card_has_its_own_interval_in_eager_mode() -> None:
     card, base = profile("h100"), profile("h200")
     assert card.interval_on("h100_sxm") == card.interval != base.interval
     assert card.interval_on("h200_sxm") == base.transferred
-    # compiled steps were not compared with an H100
+    # no compiled steps were compared with an H100
     low, high = card.interval_on("h100_sxm", "compiled")
     assert low == min(card.interval[0], base.compiled[0] if base.compiled else 1.0)
     assert high == max(card.interval[1], base.compiled[1] if base.compiled else 1.0)

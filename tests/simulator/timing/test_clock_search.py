@@ -17,7 +17,8 @@ from tests.simulator.timing.test_power import load, made_up
 
 @dataclass(frozen=True)
 class CountedLoad(Load):
-    """A load that records the clocks that are tried: each needs the kernels' seconds once."""
+    """A load that records the clocks that are tried: each trial computes the kernels' seconds
+    once."""
 
     clocks: list[Slowdown] = field(default_factory=list[Slowdown])
 
@@ -29,7 +30,7 @@ class CountedLoad(Load):
 @pytest.mark.parametrize(
     ("kernel", "limit_w"),
     [
-        (load(1.0, 0.0, 400.0, 0.0), 212.5),  # one end of the bracket would stay
+        (load(1.0, 0.0, 400.0, 0.0), 212.5),  # without halving, one end of the bracket would stay
         (load(0.2, 1.0, 100.0, 1e12), 256.25),  # the other end would stay
         (load(1.0, 0.0, 400.0, 0.0), 115.0),
     ],
@@ -42,7 +43,7 @@ def test_the_held_clock_takes_few_trials(kernel: Load, limit_w: float) -> None:
 
 
 def tried_clocks(power_w: Callable[[float], float], limit_w: float) -> list[float]:
-    """The clocks at which the Illinois method, as in textbooks, needs the power."""
+    """The clocks at which the Illinois method, as described in textbooks, evaluates the power."""
     low, high, tried, stayed = 0.1, 1.0, [1.0, 0.1], 0
     below, above = power_w(low) - limit_w, power_w(high) - limit_w
     while True:
@@ -62,13 +63,13 @@ def tried_clocks(power_w: Callable[[float], float], limit_w: float) -> list[floa
 
 
 def computing_w(clock: float) -> float:
-    """The watts of 400 J in 1 s at the highest clock, where V is 1; at a share c of it, V is
-    (1 + c) / 2."""
+    """The watts of 400 J in 1 s at the highest clock, where V is 1; at a share c of that clock, V
+    is (1 + c) / 2."""
     return 100 + 400 * ((1 + clock) / 2) ** 2 * clock
 
 
 def waiting_w(clock: float) -> float:
-    """The watts of 100 J on the chip and 100 J of DRAM in 1 s, of which it computes 0.2 s."""
+    """The watts of 100 J on the chip and 100 J of DRAM in 1 s, 0.2 s of which it computes."""
     return 100 + (100 * ((1 + clock) / 2) ** 2 + 100) / max(1.0, 0.2 / clock)
 
 

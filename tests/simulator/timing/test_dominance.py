@@ -1,6 +1,5 @@
-"""Cards compared over the whole catalogue: a card that is better in every figure is never slower,
-and bf16 is never slower than fp32.
-"""
+"""Cards compared over the whole catalogue: a card that is at least as good in every figure is never
+slower, and bf16 is never slower than fp32."""
 
 from __future__ import annotations
 
@@ -159,8 +158,8 @@ def test_a_card_that_reaches_less_of_its_bandwidth(pair: tuple[str, str]) -> Non
     ("one", "other", "case", "why"),
     [
         ("a10", "rtx4070", "bert, fp32", "sustained_vector"),  # 150 W for 31.2 TFLOP/s
-        ("l4", "rtx4060ti_16", "bert, fp32", "sustained_vector"),  # 72 W for 30.3
-        ("a100_pcie_40", "a100_sxm_40", "bert, bf16", "sustained_tensor"),  # 250 W for 400
+        ("l4", "rtx4060ti_16", "bert, fp32", "sustained_vector"),  # 72 W for 30.3 TFLOP/s
+        ("a100_pcie_40", "a100_sxm_40", "bert, bf16", "sustained_tensor"),  # 250 W instead of 400 W
     ],
 )
 def test_a_card_that_is_better_on_paper_alone_is_held_by_its_power(

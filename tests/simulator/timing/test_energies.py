@@ -55,7 +55,7 @@ def test_energies_are_carried_by_process_memory_and_limit(
     )
     assert carried.dram_j_per_byte == pytest.approx(dram * base.dram_j_per_byte)
     assert (carried.interval, carried.gpu) == ((0.65, 1.5), name)
-    # the clock of the same architecture, or the card's own
+    # the clock of a card with the same architecture, or the card's own
     own = base.clock_hz if name == "gh200" else gpu(name).boost_hz
     assert carried.clock_hz == own
     assert not is_measured(gpu(name))
@@ -68,7 +68,8 @@ def test_each_figure_has_the_factor_of_its_cause(monkeypatch: pytest.MonkeyPatch
         collective_w=0.14, link_j_per_byte=5.0,
     )  # fmt: skip
     monkeypatch.setattr(module, "_measured", lambda gpu_id: base)
-    # half of the H200's 700 W; Ampere's GA100 takes 1.4 times the energy, HBM2e 1.1 times
+    # half of the H200's 700 W; the energies of Ampere's GA100 are 1.4 times as high, those of HBM2e
+    # 1.1 times
     carried = module._carried.__wrapped__("mine", "Ampere GA100", "HBM2e", 350.0, 1.4e9)
     assert carried is not None and carried.clock_hz == 1.4e9
     watts = carried.idle_w, carried.clocked_w, carried.busy_w, carried.tensor_w, carried.launch_j
@@ -99,7 +100,7 @@ def test_a_feature_has_its_own_joules() -> None:
     features = ("tensor_fp8", "tensor_bf16", "tensor_fp4", "vector_fp64", "vector_fp16",
                 "instruction", "l2", "launch")  # fmt: skip
     assert [one.each(feature) for feature in features] == [2, 1, 1, 4, 3, 5, 6, 7]
-    # 132·128 lanes at 1.98 GHz, 1 pJ a clock
+    # 132·128 lanes at 1.98 GHz, 1 pJ per clock
     assert one.computing_w(Work("memcpy"), H200) == pytest.approx(33.45, abs=0.01)
     assert one.computing_w(Work("gemm", 1000, engine="tensor", dtype="bfloat16"), H200) == 11
 
@@ -108,11 +109,12 @@ def test_voltages_are_linear_between_their_points() -> None:
     voltage = Voltage(
         volts=((0.2, 0.6), (1.0, 1.0)), speeds=((0.0, 0.0), (1.0, 0.5)), tensor_clock=0.6
     )
-    # V is 0.8 at 0.6 and does not fall below 0.6
+    # V is 0.8 at a clock of 0.6 and does not fall below 0.6
     assert voltage.squared(0.6) == pytest.approx(0.64)
     assert voltage.squared(0.1) == pytest.approx(0.36)
     assert voltage.tensor_speed(0.5) == pytest.approx(0.25)
-    # at the highest clock half of 0.6 is 0.3, where V is 0.65, against 0.8 at 0.6
+    # at the highest clock, tensor cores run at half of their clock of 0.6: V is 0.65 at 0.3, and
+    # 0.8 at 0.6
     assert voltage.tensor_squared(1.0) == pytest.approx((0.65 / 0.8) ** 2)
 
 
@@ -127,10 +129,10 @@ LOOP = Work("pointwise", 5, 1000, 24, "vector", "float32", instructions=77)
         (TENSOR, "tensor", {"tensor_bf16": 8e9}),
         (LANES, "", {"vector_fp32": 8e9}),
         (LOOP, "", {"instruction": 77}),
-        # a part of the tiles of a mask
+        # only a part of the tiles is visible
         (replace(TENSOR, dims={"fraction": 0.25}), "tensor", {"tensor_bf16": 2e9}),
         (replace(TENSOR, dtype="float8_e4m3fn"), "tensor", {"tensor_fp8": 8e9}),
-        # a depthwise convolution loads the operands of each product
+        # a depthwise convolution loads operands for each product
         (replace(LANES, family="conv"), "", {"vector_fp32": 8e9}),
         (replace(LANES, family="conv", dims={"depthwise": True}), "lanes", {}),
     ],
@@ -160,5 +162,6 @@ def test_rows_of_tiles_that_are_queries(queries: int, share: float) -> None:
 
 
 def test_lanes_make_a_fused_multiply_add_an_instruction() -> None:
-    # 132 units of 128 lanes at the boost clock: 66.9 TFLOP/s are 33.45e12 instructions a second
+    # 132 multiprocessors with 128 lanes at the boost clock: 66.9 TFLOP/s are 33.45e12 instructions
+    # per second
     assert module.lanes_per_s(H200) == pytest.approx(132 * 128 * (H200.boost_hz or 0), rel=1e-3)

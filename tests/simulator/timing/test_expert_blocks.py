@@ -1,4 +1,5 @@
-"""How many distances and means local experts compute at a time, and how large their cells are."""
+"""The number of distances and means that local experts compute at a time, and the size of their
+cells."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from tests.simulator.timing.test_local_experts import SPREAD, drawn
 
 
 def test_a_cell_has_about_48_points() -> None:
-    """2,400 points begin in 50 cells; 50 means of cells are nearest to as many points or fewer."""
+    """2,400 points begin in 50 cells; at the end each of 50 means is nearest to about as many
+    points."""
     parts = cells(drawn(2400)[0])
     assert 45 <= len(parts) <= 50
     sizes = [len(cell.own) for cell in parts]
     assert sum(sizes) == 2400 and 30 < np.median(sizes) < 60
-    # Lloyd's rounds even the cells out
+    # Lloyd's rounds make the cells similar in size
     assert max(sizes) < 2.2 * 48
 
 
@@ -26,7 +28,7 @@ def test_320_points_are_one_cell_and_321_are_several() -> None:
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[tuple[int, int]]:
-    """The numbers of points and of others of each call of a function of distances."""
+    """The numbers of points and centres in each call of a distance function."""
     calls: list[tuple[int, int]] = []
     plain = getattr(module, name)
 
@@ -41,14 +43,14 @@ def recorded(monkeypatch: pytest.MonkeyPatch, name: str) -> list[tuple[int, int]
 def test_nearest_centres_are_compared_in_blocks_that_fit_a_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """1 MiB holds 131,072 distances: 43,690 points of 3 centres each."""
+    """1 MiB holds 131,072 distances: 43,690 points with 3 centres each."""
     calls = recorded(monkeypatch, "_squares")
     points = np.random.default_rng(2).uniform(0, 9, (100_000, 1))
     module._nearest(points, module._Points(np.array([[1.0], [4.0], [8.0]])))
     assert calls == [(43_690, 3), (43_690, 3), (12_620, 3)]
     calls.clear()
     assert module._nearest(points, module._Points(np.array([[1.0]]))).tolist() == [0] * 100_000
-    assert calls == []  # one centre is the nearest
+    assert calls == []  # there is only one centre
     # more centres than a block holds distances: one point at a time
     monkeypatch.setattr(module, "_AT_ONCE", 2)
     module._nearest(points[:4], module._Points(np.array([[1.0], [4.0], [8.0]])))
@@ -61,7 +63,7 @@ def test_means_are_computed_96_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     queries = np.random.default_rng(1).uniform(0, 8, (1000, 2))
     calls = recorded(monkeypatch, "_correlation")
     process.means(queries)
-    # of 131,072 // 300 = 436 points at a time, by the one expert of 300 points
+    # 131,072 // 300 = 436 distances at a time, for the one expert of 300 points
     assert calls == [*[(96, 300)] * 4, (52, 300)] * 2 + [(96, 300), (32, 300)]
     # at least one point at a time
     calls.clear()

@@ -14,7 +14,7 @@ def test_compiled_steps_have_their_own_interval() -> None:
     assert of.compiled is not None
     assert of.interval_on("h200_sxm", "cuda_graph") == of.interval
     assert of.interval_on("h200_sxm", "compiled") == of.compiled
-    # on other GPUs the wider end of each: 0.85 < 0.929 and 1.15 > 1.129
+    # on other GPUs, the wider of both ends: 0.85 < 0.929 and 1.15 > 1.129
     assert of.interval_on("a10", "compiled") == (0.85, 1.15)
 
 
@@ -34,7 +34,7 @@ def ends(card: str, driver: Host, period_s: float, busy_s: float, host_s: float)
 
 def test_gpu_bound_steps_have_the_interval_of_the_profile() -> None:
     low, high = profile().interval
-    # the host takes 2 ms, at most 3: only the GPU's 10 ms count
+    # the host takes 2 ms, at most 3: the 10 ms of the GPU decide alone
     assert ends("h200", DRIVER, 10e-3, 10e-3, 2e-3) == pytest.approx([10e-3 * low, 10e-3 * high])
 
 
@@ -61,12 +61,12 @@ def test_neither_end_crosses_the_prediction() -> None:
     # with a sync, the step is bound by both the GPU and the host
     low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
-    # 1.5 · 9 of 9 ms
+    # the upper end is 1.5 times the host's 9 ms
     assert high == pytest.approx(12e-3 * 1.5)
 
 
 def test_the_host_of_an_older_gpu_is_as_old() -> None:
-    # an A100's host takes up to 2.3 / 1.5 times as long, a V100's 3.2 / 1.5; an RTX 5090's not
+    # an A100's host takes up to 2.3 / 1.5 times as long, a V100's up to 3.2 / 1.5; an RTX 5090's no
     # longer
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.5)
     assert ends("v100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.5)
@@ -79,7 +79,7 @@ def test_an_empty_step_has_an_empty_interval() -> None:
 
 
 def test_older_cards_have_slower_hosts() -> None:
-    # the default host's spread is at most 1.5; that of an A100's machine was 2.3 instead of 1.5
+    # the default host's factor is at most 1.5; that of an A100's host was 2.3
     assert ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
     assert ends("a100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 2.3 / 1.5)
     assert ends("v100_sxm2_32", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.5)
@@ -87,7 +87,8 @@ def test_older_cards_have_slower_hosts() -> None:
 
 
 @pytest.mark.parametrize(("card", "slower_ms"), [
-    # capability 9.0 and more: as the default host; 8.0 and more: 2.3 / 1.5; less: 3.2 / 1.5
+    # compute capability 9.0 and above: as the default host; 8.0 and above: 2.3 / 1.5; below: 3.2 /
+    # 1.5
     ("h100_pcie", 15.0), ("b200", 15.0), ("a100_sxm_80", 23 / 1.5), ("l4", 23 / 1.5),
     ("rtx4090", 23 / 1.5), ("t4", 32 / 1.5), ("v100_pcie_16", 32 / 1.5),
 ])  # fmt: skip

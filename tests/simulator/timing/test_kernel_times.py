@@ -1,4 +1,4 @@
-"""Kernels side by side: their share of the time, by sums by hand."""
+"""Concurrent kernels: their share of the time, against hand-computed sums."""
 
 from __future__ import annotations
 

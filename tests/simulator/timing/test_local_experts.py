@@ -81,7 +81,7 @@ def test_every_point_has_one_cell_and_an_expert_that_knows_it() -> None:
 def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
     points, values, noise = drawn(700)
     process = LocalExperts(points.__getitem__, SPREAD, local_experts(points, values, SPREAD, noise))
-    # some are measured points, some lie in the middle of two centres, and one is far from all
+    # some are measured points, some lie halfway between two centres, and one is far from all
     centres = points[process._numbers[:, 0]]
     middle = (centres[1:] + centres[:-1]) / 2
     queries = np.concatenate([points[:40], middle, np.full((1, 2), 1e4), drawn(90)[0]])
@@ -102,7 +102,8 @@ def test_processes_share_a_bound_on_the_points_of_experts(monkeypatch: pytest.Mo
     queries = np.random.default_rng(1).uniform(0, 8, (300, 2))
     means = [process.means(queries) for process in processes]
     assert min(len(process._numbers) for process in processes) > 3
-    assert points_in_memory() - before == 3 + 2  # 3 experts, and the centres of 2 processes
+    # points of 3 experts, and the centres of 2 processes
+    assert points_in_memory() - before == 3 + 2
     for process, first in zip(processes, means, strict=True):
         np.testing.assert_array_equal(process.means(queries), first)
 

@@ -20,9 +20,9 @@ def test_a_warp_touches_a_sector_for_each_row_of_a_transposition() -> None:
     packed = Tensor((64, 196, 192), "bfloat16", (37632, 192, 1))
     work = strided_copy(turned, packed, packed.nbytes)
     elements = 64 * 196 * 192
-    # of each 32 elements 32 sectors are read and 2 written
+    # for every 32 elements, 32 sectors are read and 2 are written
     assert work.dims["warp_sectors"] == elements + elements // 16
-    # 192 rows of 392 bytes and 2.67 columns, plus 8 lines that are written
+    # 192 rows of 392 bytes, 2.67 columns, and 8 lines that are written
     assert work.dims["block_lines"] == pytest.approx(200, abs=4)
 
 
@@ -31,14 +31,15 @@ def test_lookups_count_only_where_l1_loses_lines() -> None:
         dims = {"warp_sectors": 10**6, "block_lines": lines}
         return least_s(Work("copy", dims=dims), H200)
 
-    # 16 blocks of 64 lines of 128 bytes fill half of 256 KiB; of 192 lines one and a half
+    # 16 blocks with 64 lines of 128 bytes fill half of 256 KiB; with 192 lines, one and a half
+    # times
     assert floor_s(64) == 0
     # 10⁶ · 1.4 clocks on 132 multiprocessors at 1,980 MHz
     assert floor_s(192) == floor_s(400) == pytest.approx(1.4e6 / (132 * 1.98e9))
 
 
 def test_divisions_take_issue_slots() -> None:
-    # 10⁹ slots at 132 · 128 lanes and 1,980 MHz, to which the data sheet rounds
+    # 10⁹ instructions on 132 · 128 lanes at 1,980 MHz, to which the data sheet rounds
     seconds = least_s(Work("concat", dims={"offset_slots": 10**9}), H200)
     assert seconds == pytest.approx(1e9 / (132 * 128 * 1.98e9), rel=0.01)
 
@@ -50,5 +51,5 @@ def test_idle_blocks_take_time() -> None:
         table = roofs([work], H200, profile("h200"))
         return float(table.fixed_s[0])
 
-    # 24 · (3,136 - 392) blocks at 1.1 clocks of 1,980 MHz
+    # 24 · (3,136 - 392) blocks at 1.1 clocks each, at 1,980 MHz
     assert seconds(24) - seconds(0) == pytest.approx(24 * 2744 * 1.1 / 1.98e9)

@@ -23,7 +23,7 @@ from simulator.timing.voltage import Voltage
 from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
-WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # products alone
+WIDE = Scenario("mlp-wide", batch=8192, dtype="bf16")  # only matrix products
 
 MADE_UP = Energies(
     gpu="made up", source="by hand", clock_hz=1e9, idle_w=100, clocked_w=0, busy_w=0,
@@ -71,8 +71,8 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
 
 
 def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
-    """The energies are stated for a clock of 1 GHz and the card reaches 1.6 GHz: half its clock is
-    0.8 GHz, where V is 0.9: 100 W idle and 50 · 0.8 · 0.81 W awake; a step that waits 1 s more
+    """The energies are stated for a clock of 1 GHz, and the card reaches 1.6 GHz. Half its clock is
+    0.8 GHz, where V is 0.9: 100 W idle and 50 · 0.8 · 0.81 W awake. A step that waits 1 s longer
     draws 132.4 J."""
     card = Supply(replace(MADE_UP, clocked_w=50, interval=(1.0, 1.0)), 500.0, 500.0, 1.6e9, True)
     held = SettledClock(np.array(0.5), NO_SLOWDOWN)
@@ -82,8 +82,8 @@ def test_a_clock_above_the_one_of_the_energies_draws_more_at_rest() -> None:
 
 
 def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
-    """425 J ± 42.5 by the interval; at rest, 100 W are 50 J for 0.5 s less, and 200 J for 2 s more:
-    √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
+    """The interval of the energy is 425 J ± 42.5; at rest, 100 W are 50 J for 0.5 s less, and 200 J
+    for 2 s more: √(42.5² + 50²) = 65.62 and √(42.5² + 200²) = 204.47 J."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     supply = made_up(212.5)
     held = supply.settle(kernel, 0.0, 0.0)
@@ -93,10 +93,10 @@ def test_an_uncertain_period_adds_to_the_interval_of_the_energy() -> None:
 
 
 def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_work() -> None:
-    """At the highest clock they work at 0.8 of it, where V is 0.9; at half of the highest clock
-    their speed is 0.75, so they work at 0.6, where V is 0.8: (0.8 / 0.9)² = 64/81 of 324 J are
-    256 J. Vector lanes at half the clock: V is 0.75, 0.5625 of 64 J are 36 J. 100 W for 2 s are
-    200 J: 492 J in all."""
+    """At the highest clock the tensor cores work at 0.8 of it, where V is 0.9; at half of the
+    highest clock their speed is 0.75, so they work at 0.6, where V is 0.8: (0.8 / 0.9)² = 64/81 of
+    324 J are 256 J. Vector lanes run at half the clock, where V is 0.75: 0.5625 of 64 J are 36 J.
+    100 W for 2 s are 200 J: 492 J in total."""
     voltage = Voltage(
         volts=((0.0, 0.5), (1.0, 1.0)),
         speeds=((0.0, 0.5), (1.0, 1.0)),
@@ -111,9 +111,9 @@ def test_the_voltage_of_tensor_cores_falls_from_the_clock_at_which_they_really_w
 
 
 def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
-    """A clock of 0.625 of 800 MHz is half of the 1 GHz at which energies are stated: V² is 0.5625.
-    For 2 s, 1.5 s of them busy: 100 W · 2 s; (30 W · 2 s + 50 W · 1.5 s) · 0.5 + 64 J = 131.5 J and
-    32 J on tensor cores, at V²; 1e11 bytes at 0.1 nJ are 10 J."""
+    """A share of 0.625 of 800 MHz is half of the 1 GHz at which energies are stated: V² is 0.5625.
+    For 2 s, of which 1.5 s are busy: 100 W · 2 s; (30 W · 2 s + 50 W · 1.5 s) · 0.5 + 64 J = 131.5
+    J and 32 J on tensor cores, multiplied by V²; 1e11 bytes at 0.1 nJ are 10 J."""
     known = replace(MADE_UP, clocked_w=30, busy_w=50)
     supply = Supply(known, 500.0, 500.0, 0.8e9, True)
     kernel = load(1.0, 0.0, 64.0, 1e11, tensor_j=32.0)
@@ -122,7 +122,7 @@ def test_a_step_draws_power_at_rest_while_busy_and_for_its_work() -> None:
 
 
 def test_bytes_in_l2_draw_no_power_of_dram() -> None:
-    """Of 1e11 bytes at 0.1 nJ, a quarter is in L2: 7.5 J, and 100 W for 1 s."""
+    """Of 1e11 bytes at 0.1 nJ each, a quarter is in L2: 7.5 J, in addition to 100 W for 1 s."""
     alone = load(1.0, 0.0, 0.0, 1e11)
     quarter = Load(alone.roofs, np.array([0.25]), alone.count)
     joules = made_up(500.0).joules(quarter, np.array(1.0), np.array(1.0), np.array(1.0))
@@ -137,7 +137,7 @@ def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
 
 
 def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
-    """A product of 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
+    """A product with 1000 FLOPs at 2 pJ, 10 bytes at 3 pJ, a launch of 5 pJ, and 7 W for 1 ps."""
     known = replace(
         MADE_UP, tensor_j_per_flop={"bf16": 2e-12}, tensor_w=7.0, l2_j_per_byte=3e-12,
         launch_j=5e-12, instruction_j=4e-12,
@@ -150,15 +150,15 @@ def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> N
 
 
 def test_a_host_that_is_slow_enough_keeps_the_clock() -> None:
-    """500 W while it runs, but it runs 1 s of 2: 100 + 400 / 2 = 300 W."""
+    """500 W while it runs, which is 1 s of 2: 100 + 400 / 2 = 300 W."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     assert float(made_up(300.0).settle(kernel, 2.0, 0.0).clock) == 1.0
     assert float(made_up(299.0).settle(kernel, 2.0, 0.0).clock) < 1.0
 
 
 def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
-    """1e12 bytes take 100 J of DRAM, whatever the clock: 100 + V² · 100 + 100 in 1 s; at 256.25 W
-    V² is 0.5625, at half the clock, and the second stays."""
+    """1e12 bytes take 100 J of DRAM at any clock: 100 + V² · 100 + 100 W for 1 s. For 256.25 W, V²
+    is 0.5625, at half the clock, and the kernel still takes 1 s."""
     kernel = load(0.2, 1.0, 100.0, 1e12)
     held = made_up(256.25).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
@@ -166,8 +166,8 @@ def test_a_kernel_that_waits_for_dram_is_not_slowed() -> None:
 
 
 def test_the_clock_below_a_kink_meets_the_limit_exactly() -> None:
-    """Below a clock of 0.2 the kernel slows, so the power falls faster. At 0.12, V is 0.56, and
-    100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
+    """Below a clock of 0.2 the kernel slows down, so the power falls faster. At 0.12, V is 0.56,
+    and 100 · 0.3136 + 100 J take 0.2 / 0.12 s: 100 + 131.36 · 0.6 = 178.816 W."""
     kernel = load(0.2, 1.0, 100.0, 1e12)
     held = made_up(178.816).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.12, rel=1e-12)
@@ -177,7 +177,7 @@ def test_times_that_a_limit_had_slowed_already_are_slowed_by_a_lower_one_alone()
     kernel = load(1.0, 0.0, 600.0, 0.0)  # 700 W at the highest clock
     own = made_up(500.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(own.clock) < 1.0 and not own.is_slower
-    # the kernel still takes one second: 600 J · V² = 400 J, and V = 0.5 + 0.5 · clock
+    # the kernel still takes one second: 600 J · V² = 400 J, with V = 0.5 + 0.5 · clock
     assert float(own.clock) == pytest.approx(2 * (2 / 3) ** 0.5 - 1, rel=1e-9)
     lower = made_up(400.0, measured=False).settle(kernel, 0.0, 0.0)
     assert float(lower.clock) < float(own.clock)
@@ -188,7 +188,7 @@ def test_a_limited_step_draws_its_limit_and_its_shares_sum_to_1() -> None:
     p = predict(WIDE)
     assert p.power is not None and p.watts is not None and p.joules is not None
     assert p.power_limited and p.clock_mhz is not None and 1200 < p.clock_mhz < 1800
-    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # the share of its limit, as measured
+    assert p.watts == pytest.approx(700 * 0.987, rel=2e-3)  # the measured share of its limit
     assert p.joules == pytest.approx(p.watts * p.period_s)
     assert sum(p.shares.values()) == pytest.approx(1.0, abs=1e-12)
 
@@ -260,7 +260,7 @@ def test_flops_cost_energy_of_their_own_in_products_alone() -> None:
     assert features(product, card) == {"l2_byte": 40, "launch": 1, "tensor_bf16": 500}
     lanes = Work("gemm", 1000, 30, 10, "vector", "float32")
     assert features(lanes, card) == {"l2_byte": 40, "launch": 1, "vector_fp32": 1000}
-    # loops over elements count their instructions; other kernels draw power while they compute
+    # for loops over elements, instructions count; other kernels draw power while they compute
     loop = Work("pointwise", 1000, 30, 10, instructions=70)
     assert features(loop, card) == {"l2_byte": 40, "launch": 1, "instruction": 70}
     assert features(Work("norm", 1000, 30, 10), card) == {"l2_byte": 40, "launch": 1}

@@ -18,7 +18,7 @@ from simulator.timing.products import Floats, long_parts, product
 def test_parts_make_the_product(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     chance = np.random.default_rng(1)
     one, other = (chance.normal(size=shape) for shape in shapes)
-    # sums of at most 20,000 products near 1: rounding errors of about sqrt(20,000) · 1e-16
+    # sums of at most 20,000 products near 1 have rounding errors of about sqrt(20,000) · 1e-16
     np.testing.assert_allclose(product(one, other), one @ other, rtol=0, atol=1e-12)
 
 
@@ -35,7 +35,7 @@ def test_products_of_whole_numbers_are_exact() -> None:
     ("count", "most", "ends"),
     [
         (58, 28, [24, 48, 58]),
-        (53, 28, [24, 40, 53]),  # 24 + 16 + 13: a last part of 5 is too short
+        (53, 28, [24, 40, 53]),  # 24 + 16 + 13, because a last part of 5 would be too short
         (9, 3, [9]),
         (16, 8, [8, 16]),
         (5, 100, [5]),
@@ -59,7 +59,7 @@ def test_a_row_has_equal_bits_in_any_number_of_rows() -> None:
 @pytest.mark.parametrize("shapes", [((409, 9), (9, 320)), ((409, 320), (320,))])
 def test_one_thread_works(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     one, other = (np.ones(shape) for shape in shapes)
-    # threads of an earlier product may still be ending; further threads would work at each trial
+    # threads of an earlier product may still be ending; threads left over would run at each attempt
     assert any(_by_other_threads(one, other) < 0.2 for _ in range(5))
 
 

@@ -22,7 +22,7 @@ def test_a_packaged_profile_equals_its_file() -> None:
     whole = msgspec.json.decode(text, type=Profile)
     read = profile("h200")
     assert isinstance(read.residuals, Residuals)
-    assert dict(read.residuals) == whole.residuals  # decodes each curve, and so checks it
+    assert dict(read.residuals) == whole.residuals  # this decodes each curve, and so checks it
     assert msgspec.structs.replace(read, residuals={}) == msgspec.structs.replace(
         whole, residuals={}
     )
@@ -31,7 +31,7 @@ def test_a_packaged_profile_equals_its_file() -> None:
 
 def test_a_packaged_file_is_read_once() -> None:
     profile.cache_clear()
-    assert learned("h200") is learned("a100") is profile("h200")  # the A100 by transfer
+    assert learned("h200") is learned("a100") is profile("h200")  # the A100 uses it by transfer
     assert profile.cache_info().misses == len(packaged())
 
 

@@ -12,7 +12,8 @@ WORKS = [Work("copy", flops=0, read_bytes=n, write_bytes=0) for n in (1 << 10, 1
 
 
 def residual() -> Residual:
-    """Copies of 2¹⁰ to 2²⁰ bytes: 0.1 to 0.5 above the physics from DRAM, as much below from L2."""
+    """Copies of 2¹⁰ to 2²⁰ bytes: residuals of 0.1 to 0.5 for copies from DRAM, and −0.1 to −0.5
+    from L2."""
     points = [[float(power), hot] for hot in (0.0, 1.0) for power in (10, 14, 20)]
     values = [0.1, 0.3, 0.5, -0.1, -0.3, -0.5]
     return Residual.measured(["bytes", "hot"], [2.0, 0.1], points, values, 0.4, 0.001)

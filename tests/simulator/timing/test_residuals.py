@@ -19,7 +19,7 @@ def test_numbers_are_stored_in_hundredths_and_ten_thousandths() -> None:
     residual = Residual.measured(["bytes", "rows"], [1.0, 1.0], points, values, 0.4, 0.001)
     assert np.frombuffer(residual.points, "<i2").tolist() == [1994, -300, 7, 32767]
     assert np.frombuffer(residual.values, "<i2").tolist() == [1234, -12000]
-    assert residual.scaled_points.tolist() == points  # the same floats, to the last bit
+    assert residual.scaled_points.tolist() == points  # the same floats, bit by bit
     assert residual.logs.tolist() == values
     with pytest.raises(ValueError, match=r"^a measured number that is not between ±327\.67$"):
         Residual.measured(["bytes"], [1.0], [[327.68]], [0.1], 0.4, 0.001)
@@ -32,7 +32,7 @@ def test_far_from_all_points_the_physics_stands_alone() -> None:
 
 
 def test_between_two_points_by_hand() -> None:
-    # one point at distance 1 length: 0.16·e⁻¹ / (0.16 + 10⁻⁶) of its value
+    # one point at a distance of 1 length scale: 0.16·e⁻¹ / (0.16 + 10⁻⁶) of its value
     alone = Residual.measured(["bytes"], [2.0], [[4.0]], [0.5], 0.4, 0.001)
     assert alone.at(np.array([[6.0]])) == pytest.approx([0.5 * np.exp(-1)], rel=1e-4)
 
@@ -45,7 +45,7 @@ def test_local_experts_agree_with_all_points() -> None:
     queries = rng.uniform(2, 18, (20, 2))
     scaled, other = points / [3.0, 9.0], queries / [3.0, 9.0]
 
-    def covariance(a, b):  # the exact process, by all 400 points
+    def covariance(a, b):  # the exact Gaussian process, with all 400 points
         return 0.09 * np.exp(-np.linalg.norm(a[:, None] - b[None], axis=2))
 
     exact = covariance(other, scaled) @ np.linalg.solve(
@@ -78,10 +78,10 @@ def test_features_by_hand() -> None:
         3,
         4,
         5,
-    )  # log2(7 + 1) and so on
+    )  # log2(7 + 1), and likewise for the others
     assert coordinates_of_work["transa"] == 1.0 and coordinates_of_work["dtype bfloat16"] == 1.0
     assert "epilogue" not in coordinates_of_work
-    assert coordinates_of_work["waves of 128×128"] == 1.0  # one block on 132 units
+    assert coordinates_of_work["waves of 128×128"] == 1.0  # one block on 132 multiprocessors
 
 
 def test_work_without_flops_has_a_coordinate_too() -> None:
@@ -90,7 +90,7 @@ def test_work_without_flops_has_a_coordinate_too() -> None:
 
 
 def test_a_half_empty_wave_is_seen() -> None:
-    # 198 blocks of 128×128 on 132 units: 1.5 waves take the time of 2
+    # 198 blocks of 128×128 on 132 multiprocessors: 1.5 waves take as long as 2
     work = Work("gemm", 1, 1, 1, dims={"b": 198, "m": 128, "n": 128, "k": 8})
     assert features(work, 132)["waves of 128×128"] == pytest.approx(2 / 1.5)
 
@@ -132,21 +132,22 @@ def test_choices_lists_and_nothing_are_coordinates() -> None:
 def test_waves_of_tiles_are_counted_for_each_product() -> None:
     work = Work("gemm", dims={"b": 3, "m": 300, "n": 500, "k": 64})
     columns = features(work, 10)
-    # 3·3·4 = 36 tiles of 128 × 128 on 10 units are 3.6 waves of 4
+    # 3·3·4 = 36 tiles of 128 × 128 on 10 multiprocessors are 3.6 waves, which take as long as 4
     assert columns["waves of 128×128"] == pytest.approx(4 / 3.6)
-    # on 100 units they are less than one wave
+    # on 100 multiprocessors they are less than one wave
     assert features(work, 100)["waves of 128×128"] == 1.0
 
 
 def test_means_are_kept_for_each_number_of_units_where_waves_count() -> None:
-    # 198 blocks of 128 × 128: a wave and a half take the time of two on 132 units, of one on 198
+    # 198 blocks of 128 × 128: 1.5 waves take as long as 2 on 132 multiprocessors, and one wave on
+    # 198
     work = Work("gemm", 1, 1, 1, dims={"b": 198, "m": 128, "n": 128, "k": 8})
     points, values = [[1.33], [1.0]], [0.4, -0.2]
     waves = Residual.measured(["waves of 128×128"], [0.1], points, values, 0.4, 0.001)
     means = [float(waves.of([work], units)[0, 0]) for units in (132, 198, 132)]
     assert means == pytest.approx([0.4, -0.2, 0.4], abs=0.02)
     assert len(waves._known_means) == 2
-    # sizes alone are the same on every GPU
+    # features that depend on sizes alone are the same on every GPU
     plain = Residual(LINE.features, LINE.lengths, LINE.points, LINE.values, 0.4, 0.001)
     assert plain.of([work], 132).tolist() == plain.of([work], 198).tolist()
     assert len(plain._known_means) == 1
@@ -158,7 +159,7 @@ def test_one_coordinate_that_counts_waves_makes_a_cached_mean_depend_on_the_unit
     residual = Residual.measured(names, [2.0, 0.1], points, values, 0.4, 0.001)
     dims = {"b": 1, "m": 128, "n": 128 * 133, "k": 8, "transa": False, "epilogue": None}
     work = Work("gemm", 1, 1000, 23, "tensor", "bfloat16", dims=dims)
-    # 133 tiles fill one unit each, or need a second wave of 132: 2 / (133 / 132)
+    # 132 tiles fill the multiprocessors once; 133 tiles need a second wave: 2 / (133 / 132)
     few, many = residual.of([work], 132)[0, 0], residual.of([work], 133)[0, 0]
     assert few > 0.5 > many
     assert residual.of([work], 132)[0, 0] == few

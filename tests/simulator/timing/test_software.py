@@ -54,22 +54,23 @@ def test_the_wider_of_two_intervals_holds() -> None:
 
 def test_matrix_cores_that_take_singles() -> None:
     single = Work("gemm", 2, 0, 0, "vector", "float32")
-    # an MI100: 120 CUs · 256 · 1502 MHz on matrix cores, half of it on vector units
+    # an MI100: 120 CUs · 256 · 1502 MHz on matrix cores, half of that on vector units
     assert roof_flops_per_s(gpu("mi100"), single) == pytest.approx(46.1e12, rel=0.01)
     added = Work("pointwise", 2, 0, 0, "vector", "float32")
     assert roof_flops_per_s(gpu("mi100"), added) == pytest.approx(23.1e12, rel=0.01)
-    # a TPU multiplies fp32 numbers in six passes of bf16: 197 / 6 = 32.8
+    # a TPU multiplies fp32 numbers in six bf16 passes: 197 / 6 = 32.8
     assert roof_flops_per_s(gpu("tpu_v5e"), single) == pytest.approx(32.8e12)
-    # and dtypes without a peak, such as fp16, are not slower than that
+    # dtypes without a stated peak, such as fp16, are at least as fast
     half = Work("gemm", 2, 0, 0, "tensor", "float16")
     assert roof_flops_per_s(gpu("tpu_v5e"), half) == pytest.approx(32.8e12)
-    assert roof_flops_per_s(gpu("a100"), single) == 19.5e12  # NVIDIA's would round them
+    # no TF32 by default, since it rounds operands
+    assert roof_flops_per_s(gpu("a100"), single) == 19.5e12
 
 
 def test_a_compute_unit_issues_to_64_lanes() -> None:
-    # MI300X: a CU does 256 FLOP per clock, multiply-adds on 64 lanes of packed pairs
+    # MI300X: a CU does 256 FLOPs per clock, with multiply-adds on 64 lanes of packed pairs
     assert issue(gpu("mi300x"), profile()) == 0.5
-    assert issue(gpu("mi250x"), profile()) == 1.0  # 128 FLOPs per clock and CU
+    assert issue(gpu("mi250x"), profile()) == 1.0  # 128 FLOPs per clock and per CU
     assert loading_clocks_per_s(gpu("mi210")) == 104 * 1700e6 / 2
     assert loading_clocks_per_s(gpu("a100")) == 108 * 1410e6
 
@@ -78,5 +79,6 @@ def test_one_of_two_dies_is_a_separate_gpu() -> None:
     for card in ("mi250", "mi250x"):
         assert gpu(card).memory_bytes == 64 * 2**30
         assert gpu(card).bandwidth_bytes_per_s == 1638.4e9
-    assert gpu("a16").memory_bytes == 16 * 2**30  # one of four: 10 SMs, a quarter of 250 W
+    # one of four GPUs on the card: 10 SMs, a quarter of 250 W
+    assert gpu("a16").memory_bytes == 16 * 2**30
     assert (gpu("a16").units, gpu("a16").tdp_w) == (10, 62.5)

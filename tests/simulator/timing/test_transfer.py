@@ -1,4 +1,4 @@
-"""The transfer of one GPU's measurements to another: sums by hand, and public measurements."""
+"""Transfer of one GPU's measurements to another: hand-computed sums, and public measurements."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def test_kernels_far_below_the_peak_take_equal_clocks_on_other_cards() -> None:
 
 
 def test_kernels_at_the_power_limit_reach_that_of_another_card() -> None:
-    # the power limit leaves the H200 0.85 of its peak; a 3090 keeps its 71 TFLOP/s
+    # the power limit leaves the H200 0.85 of its peak; a 3090 reaches its full 71 TFLOP/s
     assert rate(0.85, "rtx3090") == pytest.approx(71e12)
-    # an L40S keeps 0.63 of 362
+    # an L40S reaches 0.63 of 362
     assert rate(0.85, "l40s") == pytest.approx(0.63 * 362e12)
 
 
@@ -83,31 +83,31 @@ def test_bytes_in_flight_fill_a_narrow_memory() -> None:
     # 2.391 · (1008 / 4800) · (132 · 1980) / (128 · 2520) = 0.4068 of the full bandwidth's times:
     # 1 / (1.099² + 0.4068²)^½ = 0.853 of it, · 0.94 / 0.91 for the card = 0.881
     assert dram_share(0.38, gpu("rtx4090"), profile()) == pytest.approx(0.881, abs=1e-3)
-    # the share is the same at twice the bandwidth per unit: kernels have more bytes in flight
+    # the share stays the same at twice the bandwidth per SM: kernels have more bytes in flight
     assert dram_share(0.38, gpu("b200"), profile()) == pytest.approx(0.38)
 
 
 def test_l2_share_on_other_cards() -> None:
-    # all of L2: no kernel waits, on any card
+    # a kernel that uses all of the L2 bandwidth waits on no card
     assert l2_share(1.0, gpu("a100"), profile()) == pytest.approx(1.0)
-    assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 units, 9.8 for 132
+    assert l2_share(0.3, gpu("l40s"), profile()) > 0.5  # 5.2 TB/s for 142 SMs, 9.8 for 132
 
 
 def test_integer_lanes_with_half_the_fp32_lanes() -> None:
     assert issue(gpu("a100"), profile()) == pytest.approx(1.4)
-    assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes a unit, as the H200
+    assert issue(gpu("rtx3090"), profile()) == 1.0  # 128 FP32 lanes per SM, as in the H200
     assert issue(gpu("t4"), profile()) == pytest.approx(1.4 * 0.45)  # and the power limit
 
 
 def test_loads_take_half_the_turns_where_a_unit_has_half_the_lanes() -> None:
     assert loaded_beside(H200, profile()) == 1.0
-    assert loaded_beside(gpu("rtx4090"), profile()) == 1.0  # 128 lanes a unit, as the H200
+    assert loaded_beside(gpu("rtx4090"), profile()) == 1.0  # 128 lanes per SM, as in the H200
     for half in ("v100", "t4", "a100", "p100"):  # 64
         assert loaded_beside(gpu(half), profile()) == pytest.approx(0.5, rel=0.02)
 
 
 def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None:
-    # half of the instructions on half as many FP32 lanes: 1 / (0.5 · 1.4); a P100 has no others
+    # half of the instructions, on half the FP32 lanes: 1 / (0.5 · 1.4); a P100 has no other lanes
     assert issuing(gpu("a100"), profile()) == pytest.approx(1 / 0.7, rel=0.02)
     assert issuing(gpu("p100"), profile()) == pytest.approx(2, rel=0.02)
     for all_lanes in ("h200", "h100", "l40s", "b200"):
@@ -115,8 +115,8 @@ def test_instructions_take_more_clocks_where_a_unit_has_half_the_lanes() -> None
 
 
 def attention_s(width: int, card: str) -> float:
-    """Seconds that 148 heads of 16,896 queries and as many keys compute: 148 · 132 blocks, as many
-    for each unit of an H200 and for each of a B200; nothing begins or ends a wave."""
+    """Seconds in which 148 heads with 16,896 queries and keys compute: 148 · 132 blocks, the same
+    number on each multiprocessor of an H200 and of a B200; waves have no start and no end."""
     heads = replace(profile().tiles["attention_cudnn_fwd"], wave_s=0.0)
     known = replace(profile(), tiles={**profile().tiles, "attention_cudnn_fwd": heads})
     x = tensor(1, 148, 132 * 128, width, dtype="bfloat16")
@@ -130,12 +130,12 @@ def attention_s(width: int, card: str) -> float:
 
 def test_exponentials_take_as_many_clocks_with_faster_tensor_cores() -> None:
     def exponentials(card: str) -> float:
-        """Clocks: products of width 128 take twice as long as those of 64, exponentials as long."""
+        """Clocks: products of width 128 take twice as long as of 64; exponentials the same time."""
         seconds = 2 * attention_s(64, card) - attention_s(128, card)
         return seconds * (gpu(card).units or 0) * (gpu(card).boost_hz or 0.0)
 
     assert exponentials("b200") == pytest.approx(exponentials("h200"), rel=1e-6)
-    # of 148 · 132² tiles of 128 × 128, each about 16,384 / 16 clocks, 16 per clock and unit
+    # 148 · 132² tiles of 128 × 128, each about 16,384 / 16 clocks: an SM does 16 per clock
     assert exponentials("h200") / (148 * 132**2) == pytest.approx(1024, rel=0.15)
 
 
@@ -177,7 +177,7 @@ def test_products_before_hopper_have_fewer_tiles_and_start_each_wave() -> None:
 
 
 def convolved(side: int, card: str, dtype: str = "float32", stride: int = 1) -> tuple[Work, ...]:
-    """The kernels of 8 images of 64 channels, 32 × 32, to as many channels."""
+    """The kernels of 8 images of 64 channels, 32 × 32, convolved to 64 channels."""
     out = 32 // stride
     x, w = tensor(8, 64, 32, 32, dtype=dtype), tensor(64, 64, side, side, dtype=dtype)
     y = tensor(8, 64, out, out, dtype=dtype)
@@ -188,13 +188,13 @@ def convolved(side: int, card: str, dtype: str = "float32", stride: int = 1) -> 
 
 def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
     image, weights, product, result = convolved(3, "v100")
-    # 8 images of 8 × 8 patches of 4 × 4: 512, each 36 numbers a channel
+    # 8 images of 8 × 8 patches of 4 × 4: 512 patches, each with 36 numbers per channel
     assert (image.read_bytes, image.write_bytes) == (8 * 64 * 32 * 32 * 4, 36 * 512 * 64 * 4)
     assert (weights.read_bytes, weights.write_bytes) == (64 * 64 * 9 * 4, 36 * 64 * 64 * 4)
     assert result.write_bytes == 8 * 64 * 32 * 32 * 4
     sizes = [product.dims[name] for name in ("batch", "positions", "columns", "depth")]
     assert sizes == [36, 512, 64, 64]
-    # 36 · 512 · 64 · 64 multiplications, for 8 · 1024 · 64 · 576
+    # 36 · 512 · 64 · 64 multiplications instead of 8 · 1024 · 64 · 576
     assert product.instructions * 4 == 8 * 1024 * 64 * 576
     (plain,) = convolved(1, "v100")
     assert plain.dims["variant"] == "vector"
@@ -202,7 +202,7 @@ def test_winograd_where_single_precision_has_no_tensor_cores() -> None:
 
 
 def test_winograd_only_where_it_is_worth_its_transformations() -> None:
-    # patches of a channel are moved for 64 fewer multiply-adds each: memory takes longer
+    # each channel's patches are moved to save 64 multiply-adds: memory takes longer
     x, w = tensor(8, 8, 32, 32), tensor(8, 8, 3, 3)
     args = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
     op = Signature("aten.convolution.default", (x, w), (x,), ("input", "weight"), args)
@@ -223,7 +223,7 @@ def test_volta_writes_planes_itself() -> None:
 
 def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
     def moved(cols: int, card: str) -> float:
-        """How often its elements move to or from DRAM."""
+        """How many times each of its elements is moved from or to DRAM."""
         x, one = tensor(16384, cols), tensor(16384, 1)
         args = {"normalized_shape": [cols], "eps": 1e-5}
         op = Signature("aten.native_layer_norm.default", (x,), (x, one, one), ("input",), args)
@@ -231,12 +231,12 @@ def test_a_norm_reads_rows_again_that_a_small_l2_lost() -> None:
         stream = profile().traffic["norm_fused"].stream
         return held * dram_bytes_per_s(gpu(card), profile(), stream) / x.nbytes
 
-    # On a T4, 320 rows are processed at once, read and written: 320 · 2 · 4 · cols of 0.9 · 4 MiB.
-    # 512 columns need 0.35 of it, 1536 columns 1.04 ((1.04 - 0.6) / 0.9 = 0.49), 4096 columns 2.8.
+    # A T4 reads and writes 320 rows at once: 320 · 2 · 4 · cols bytes, which are, of 0.9 · 4 MiB of
+    # L2, 0.35 for 512 columns, 1.04 for 1536 ((1.04 - 0.6) / 0.9 = 0.49 is reread), 2.8 for 4096.
     assert moved(512, "t4") == pytest.approx(2, rel=0.01)
     assert moved(1536, "t4") == pytest.approx(2.49, rel=0.01)
     assert moved(4096, "t4") == pytest.approx(2 + 1, rel=0.01)
-    # the H200 itself loses 1056 · 2 · 4 · 4096 / 31457280 = 1.1: (1.1 - 0.6) / 0.9 = 0.56 of them
+    # the H200 takes 1056 · 2 · 4 · 4096 / 31457280 = 1.1 of its L2: (1.1 - 0.6) / 0.9 = 0.56
     assert moved(4096, "h200") == pytest.approx(2.56, rel=0.01)
 
 
@@ -245,7 +245,7 @@ def test_an_l2_in_one_piece_keeps_more() -> None:
     assert l2_kept_bytes(gpu("l40s"), profile()) == 0.9 * 96 * 2**20
 
 
-# Public measurements: kernels of 60 µs and more, so that launches do not count
+# Public measurements of kernels of 60 µs and more, for which launches do not matter
 
 
 def tensor(*shape: int, dtype: str = "float32", stride: tuple[int, ...] = ()) -> Tensor:
@@ -288,7 +288,7 @@ def ratios() -> dict[tuple[str, str], list[float]]:
 def test_public_kernels_on_each_gpu() -> None:
     medians = {key: float(np.median(each)) for key, each in ratios().items()}
     assert len(medians) == 11
-    wide = {"attention": 0.3}  # inference libraries, not PyTorch
+    wide = {"attention": 0.3}  # in inference libraries, not in PyTorch
     off = {key: m for key, m in medians.items() if abs(m - 1) > wide.get(key[1], 0.12)}
     assert not off
 

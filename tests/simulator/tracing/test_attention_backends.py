@@ -41,7 +41,7 @@ def ops(module: Calls, *args: Tensor, gpu: str = "h200") -> list[str]:
         ("a100", BF16, FLASH), ("a100", FP16, FLASH), ("a100", FP32, EFFICIENT),
         ("a10", BF16, FLASH), ("l4", BF16, FLASH), ("l40s", FP16, FLASH),
         ("rtx4090", BF16, FLASH), ("rtx5090", BF16, FLASH), ("rtx3090", FP32, EFFICIENT),
-        # before Ampere there is neither flash nor bfloat16
+        # before Ampere there is neither flash attention nor bfloat16
         ("v100", FP16, EFFICIENT), ("v100", FP32, EFFICIENT),
         ("t4", FP16, EFFICIENT), ("t4", FP32, EFFICIENT),
     ],
@@ -115,8 +115,8 @@ def test_fewer_heads_of_keys_stay_one_kernel(gpu: str, backend: str) -> None:
         return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
 
     assert ops(Calls(grouped), heads(), heads(heads=2), gpu=gpu) == [backend]
-    # in single precision no fused kernel accepts them: the keys are repeated, and two products
-    # follow
+    # in single precision no fused kernel accepts grouped queries: the keys are repeated, and two
+    # products follow
     calls = ops(Calls(grouped), heads(FP32), heads(FP32, heads=2), gpu=gpu)
     assert calls.count("aten.bmm.default") == 2 and calls.count("aten.clone.default") == 2
 
@@ -143,7 +143,7 @@ def test_the_backward_pass_is_the_same_backends(gpu: str, kind: str) -> None:
 
 
 def test_the_output_of_cudnn_has_the_querys_layout() -> None:
-    """A query [B, S, H, D] seen as [B, H, S, D] gives an output that needs no copy."""
+    """A query [B, S, H, D] viewed as [B, H, S, D] gives an output that needs no copy."""
 
     def merged(_: Calls, x: Tensor) -> Tensor:
         q = x.view(2, 16, 8, 64).transpose(1, 2)
@@ -155,9 +155,8 @@ def test_the_output_of_cudnn_has_the_querys_layout() -> None:
 
 
 def expanded(_: Calls, q: Tensor) -> Tensor:
-    """A mask of the queries only, expanded over the keys, as transformers before 5.18 passes to
-    BERT and ViT while a graph is compiled or captured.
-    """
+    """A mask over the queries only, expanded over the keys, as transformers before 5.18 passes to
+    BERT and ViT while a graph is compiled or captured."""
     mask = (torch.arange(16, device=q.device)[:, None] >= 0).expand(2, 1, 16, 16)
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 

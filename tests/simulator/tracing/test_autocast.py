@@ -31,7 +31,7 @@ def test_linear_runs_in_bfloat16_and_its_weights_are_cast_once_a_region() -> Non
 
     product = ["t bf16 -> bf16", "addmm bf16 bf16 bf16 -> bf16"]
     cast = "_to_copy f32 -> bf16"
-    # bias, weight and x, then two products
+    # casts of bias, weight and x, then two products
     assert rows(trace(Calls(twice), (X,), autocast="bf16")) == [cast] * 3 + product * 2
     assert rows(trace(Calls(twice), (X,))) == ["t f32 -> f32", "addmm f32 f32 f32 -> f32"] * 2
 
@@ -49,7 +49,7 @@ def test_weights_are_cast_again_in_the_next_region() -> None:
 
 
 def test_a_frozen_weight_is_cast_at_every_use() -> None:
-    """The cache holds leaves that require a gradient, and no others."""
+    """The cache holds only leaves that require a gradient."""
     module = Calls(lambda self, x: (x @ self.w) @ self.w)
     module.requires_grad_(False)
     casts = rows(trace(module, (X,), autocast="bf16"))
@@ -136,7 +136,7 @@ def test_gradients_come_back_in_the_weights_dtype() -> None:
     traced = trace(nn.Linear(4, 4), (X,), phase="training", autocast="bf16", optimizer=None)
     backward = rows(traced, "backward")
     assert "mm bf16 bf16 -> bf16" in backward
-    assert backward.count("_to_copy bf16 -> f32") == 2  # weight and bias
+    assert backward.count("_to_copy bf16 -> f32") == 2  # for weight and bias
 
 
 def test_attention_and_convolution_are_cast() -> None:

@@ -1,4 +1,4 @@
-"""Results whose size or value depends on data: the assumptions, and that they are listed."""
+"""Results whose size or value depends on data, and the assumptions that a trace lists for them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ EVENLY = "assuming evenly spread routing"
 
 def test_a_router_sends_its_tokens_evenly() -> None:
     def routed(_: Calls, x: Tensor) -> Tensor:
-        chosen = x.topk(2, dim=-1).indices  # 8 choices, each of 8 columns
+        chosen = x.topk(2, dim=-1).indices  # 8 choices, each from 8 columns
         return torch.where(chosen == 3)[0] + 1
 
     assert taken(run(routed)) == [
@@ -162,10 +162,10 @@ def test_a_router_sends_its_tokens_evenly() -> None:
 
 
 def test_one_hot_masks_keep_one_class_each() -> None:
-    """As in mixtures of experts: the experts that have tokens, and the tokens of one expert."""
+    """As in mixtures of experts: the experts that have tokens, and the tokens of an expert."""
 
     def routed(_: Calls, x: Tensor) -> Tensor:
-        mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes of 4 rows
+        mask = F.one_hot(x.argmax(-1), 8).t()  # 8 classes for 4 rows
         busy = torch.greater(mask.sum(dim=-1), 0).nonzero()
         return torch.where(mask[2])[0] + busy[0]
 
@@ -225,7 +225,7 @@ def test_close_tensors_are_taken_as_close() -> None:
 
 
 def test_the_sizes_of_experts_add_up_to_their_tokens() -> None:
-    """16 choices of 3 experts, as a network splits its tokens: 6, 5 and 5 of them."""
+    """16 choices among 3 experts, as a network splits its tokens: 6, 5 and 5 of them."""
 
     def split(w: Calls, x: Tensor) -> list[Tensor]:
         chosen = x[:, :3].topk(2, dim=-1).indices

@@ -1,4 +1,4 @@
-"""Queries of a network to its tensors and to torch are answered as on the GPU."""
+"""When a network queries its tensors and torch, the answers are those of the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = torch.ones(4, 8)
 
 
 def answer(question: Callable[[Tensor], object], gpu: str = "h200") -> Any:
-    """The answer that a forward pass gets."""
+    """The answer that a forward pass receives."""
     seen: list[object] = []
 
     def forward(_: Calls, x: Tensor) -> Tensor:
@@ -85,7 +85,8 @@ def test_the_card_is_the_one_traced_for(
     assert answer(lambda _: torch.cuda.get_device_name(), gpu) == name
     assert answer(lambda _: torch.cuda.get_device_capability(), gpu) == capability
     assert answer(lambda _: torch.cuda.is_bf16_supported(False), gpu) is bf16
-    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is True  # emulated, if need be
+    # if necessary by emulation
+    assert answer(lambda _: torch.cuda.is_bf16_supported(), gpu) is True
     assert answer(lambda _: torch.cuda.get_device_properties(0).multi_processor_count, gpu) == units
 
 

@@ -55,8 +55,8 @@ def flex(step: Trace) -> list[Op]:
     ("mask", "share"),
     [
         (None, 1.0),
-        (causal, 36 / 64),  # 8·9/2 of 8·8 blocks of 128
-        (window, 15 / 64),  # a block and the one before it: 8 + 7
+        (causal, 36 / 64),  # 8·9/2 of 8·8 blocks of size 128
+        (window, 15 / 64),  # each block and the previous one: 8 + 7
     ],
 )
 def test_one_kernel_computes_the_blocks_that_are_seen(

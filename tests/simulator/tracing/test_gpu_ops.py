@@ -55,7 +55,7 @@ def test_batch_norms_backend(
 ) -> None:
     op = forward(nn.BatchNorm2d(3).to(weights), IMAGE.to(image), gpu=gpu)
     expected = [f"{backend}_batch_norm.default"]
-    if backend == "native":  # the reserve that cuDNN would fill
+    if backend == "native":  # cuDNN would fill this reserve
         expected.insert(0, "empty.memory_format")
     assert op == expected
 
@@ -111,7 +111,8 @@ def test_a_recurrent_layer_is_one_op_each_way(cell: Any, layers: int) -> None:
 def test_a_recurrent_layers_reserve() -> None:
     traced = trace(nn.LSTM(8, 16), (torch.ones(5, 2, 8),), phase="training", optimizer=None)
     op = next(op for op in traced.ops if op.name == "aten._cudnn_rnn.default")
-    # 5 tensors a step, 5 steps, 2 sequences, 16 wide, 4 bytes: 3,200; last states 128; 256 more
+    # 5 tensors per step, 5 steps, 2 sequences, width 16, 4 bytes: 3,200; 128 for the last states;
+    # 256 more
     assert op.outputs[3].shape == (5 * 5 * 2 * 16 * 4 + 2 * 16 * 4 + 256,) == (3584,)
 
 
@@ -119,7 +120,7 @@ def test_a_recurrent_layers_weights_are_counted_once() -> None:
     """cuDNN's one flat buffer is the weights themselves."""
     traced = trace(nn.LSTM(8, 16), (torch.ones(5, 2, 8),))
     weights = [s for s in traced.storages if s.role == "weight"]
-    # gates 4·16: 64·8 + 64·16 + 64 + 64 = 1,664 weights
+    # 4·16 gates: 64·8 + 64·16 + 64 + 64 = 1,664 weights
     assert sum(s.nbytes for s in weights) == 4 * 1664 == traced.weight_bytes
 
 
@@ -127,7 +128,7 @@ def test_depthwise_convolution_keeps_channels_last() -> None:
     image = torch.ones(2, 8, 6, 6).to(memory_format=torch.channels_last)
     module = nn.Conv2d(8, 8, 3, groups=8).to(memory_format=torch.channels_last)
     out = trace(module, (image,)).ops[-1].outputs[0]
-    # [2, 8, 4, 4]: the stride of the channels is 1, that of the width 8
+    # [2, 8, 4, 4]: the channels have stride 1, the width stride 8
     assert out.shape == (2, 8, 4, 4) and out.stride == (128, 1, 32, 8)
 
 
@@ -165,9 +166,8 @@ def test_batch_norm_of_rows_is_atens_own() -> None:
 def test_pictures_of_turned_tokens_are_in_channels_last_unless_there_is_one(
     pictures: int, stride: tuple[int, ...]
 ) -> None:
-    """The stride of a single picture is that of its channels, by which torch distinguishes
-    layouts.
-    """
+    """The stride of a single image is that of its channels, by which torch distinguishes
+    layouts."""
 
     def fold(network: Calls, x: torch.Tensor) -> torch.Tensor:
         return F.conv2d(x.transpose(1, 2).reshape(pictures, 4, 6, 6), network.w[..., None, None])

@@ -48,7 +48,7 @@ def repeats_of_known_size(_: Calls, x: Tensor) -> Tensor:
 
 
 def empty_of_the_host(_: Calls, x: Tensor) -> Tensor:
-    """The empty tensor with which caches of transformers begin."""
+    """The empty tensor with which transformers initialises its caches."""
     return torch.cat([torch.empty(0, device="cpu").to(x.device), x.flatten()])
 
 

@@ -39,7 +39,8 @@ class Helped(nn.Module):
 
 
 def test_calls_of_a_module_and_its_helpers() -> None:
-    # Module: _wrapped_call_impl, _call_impl, forward; half, quarter: 5 calls, all before the add
+    # the module: _wrapped_call_impl, _call_impl, forward; half and quarter: 5 calls, all before the
+    # add
     (op,) = trace(Helped(), (X,)).ops
     assert (op.python_calls, op.module_calls, op.autograd_nodes) == (5, 1, 0)
 
@@ -54,7 +55,7 @@ def test_calls_of_a_linear_layer() -> None:
 def test_calls_of_a_sequence() -> None:
     module = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
     t0, mm0, relu, t1, mm1 = trace(module, (X,)).ops
-    # the sequence: _wrapped_call_impl, _call_impl, forward, __iter__; the first layer 5
+    # the Sequential: _wrapped_call_impl, _call_impl, forward, __iter__; the first layer: 5 calls
     assert (t0.python_calls, t0.module_calls) == (4 + 5, 2)
     # ReLU: _wrapped_call_impl, _call_impl, forward, F.relu
     assert (relu.python_calls, relu.module_calls) == (4, 1)
@@ -63,7 +64,8 @@ def test_calls_of_a_sequence() -> None:
 
 
 def test_a_function_that_torch_overrides_is_one_call() -> None:
-    """F.softmax checks whether an argument overrides it and is then called again: count it once."""
+    """F.softmax checks whether an argument overrides it, and is then called again: it counts
+    once."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -176,9 +178,9 @@ for phase in ("inference", "training", "inference", "training"):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     inference, training, again, training_again = map(int, done.stdout.split())
-    # the sequence 4, the layer 5, ReLU 4
+    # 4 calls for the Sequential, 5 for the layer, 4 for the ReLU
     assert inference == again == 13
-    # a few calls that torch makes once per process
+    # torch makes a few calls once per process
     assert training_again <= training <= training_again + 20
 
 

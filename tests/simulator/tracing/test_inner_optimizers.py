@@ -1,4 +1,5 @@
-"""Optimizers that step inside forward: their state exists, as in all steps except the first."""
+"""Optimizers that step inside the forward pass: their state exists, as in all steps except the
+first."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def test_adam_has_its_moments() -> None:
     traced = step(lambda weights: torch.optim.Adam(weights))
     assert not [op.name for op in traced.ops if "zeros_like" in op.name]
     state = [s.nbytes for s in traced.storages if s.role == "optimizer" and s.device == "cuda"]
-    assert sorted(state) == [32, 32, 256, 256]  # two moments of 8 and of 8·8 float32
+    assert sorted(state) == [32, 32, 256, 256]  # two moments each of 8 and of 8·8 float32 numbers
 
 
 def test_momentum_exists() -> None:
@@ -53,7 +54,7 @@ def test_the_step_is_recorded_once() -> None:
 
 
 class Fits(Learns):
-    """A network whose optimizer runs it again, in a closure."""
+    """A network whose optimizer runs the network again, in a closure."""
 
     def forward(self, x: Tensor) -> Tensor:
         def closure() -> Tensor:
@@ -97,6 +98,6 @@ def test_the_state_of_an_optimizer_built_inside_is_created_in_each_step() -> Non
             return super().forward(x)
 
     traced = trace(Builds(lambda weights: torch.optim.Adam(weights)), (torch.empty(4, 8),))
-    # two moments and the step's number on the host, of two weights
+    # for each of two weights, two moments and the step number on the host
     assert sum("zeros_like" in op.name for op in traced.ops) == 4
     assert not [s for s in traced.storages if s.role == "optimizer"]

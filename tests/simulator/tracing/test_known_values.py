@@ -44,7 +44,7 @@ def test_the_value_of_a_buffer_is_not_an_assumption() -> None:
     for network in (Pads(), built_without_data):
         traced = trace(network, (X,))
         assert traced.assumptions == []
-        # ceil((8 + 4) / 2) - 1 = 5 after, 4 before
+        # ceil((8 + 4) / 2) - 1 = 5 are added after, 4 before
         assert traced.ops[-1].outputs[0].shape == (4, 4 + 8 + 5)
 
 
@@ -97,7 +97,7 @@ def added_to_in_a_list(k: Tensor) -> None:
 def test_a_value_is_not_known_after_a_write_that_is_not_followed(
     write: Callable[[Tensor], None], times: int | None
 ) -> None:
-    """The buffer was 2: a run of two layers needs an assumption."""
+    """The buffer was 2: running two layers needs an assumption."""
 
     def forward(_: Calls, x: Tensor) -> Tensor:
         k = torch.tensor([2], device=x.device)

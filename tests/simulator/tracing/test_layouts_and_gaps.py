@@ -1,6 +1,5 @@
-"""Calls that CUDA accepts but tensors without data do not: refused by name, or traced
-nevertheless.
-"""
+"""Calls that CUDA accepts but tensors without data do not: they are refused by name, or traced
+nevertheless."""
 
 from __future__ import annotations
 
@@ -101,7 +100,7 @@ def test_empty_tensors_are_predicted(forward: Any) -> None:
 
 
 class Own(BaseException):
-    """A network class that derives from none of the usual classes."""
+    """A network class that does not derive from any of the usual classes."""
 
 
 def test_exceptions_of_any_base_are_errors_of_the_network() -> None:
@@ -140,7 +139,8 @@ def kept_rows(forward: Any) -> int:
 
 
 def test_an_argmax_without_a_dimension_is_one_of_all() -> None:
-    # mask of 4·8: an index along a row equals 3 with a chance of 1 in 8, one into all 32 of 1 in 32
+    # a mask of 4·8: an index along a row equals 3 with a probability of 1/8, an index into all 32
+    # with 1/32
     assert kept_rows(lambda x: x.argmax(1, keepdim=True).expand(4, 8) == 3) == 4
     assert kept_rows(lambda x: x.argmax().expand(4, 8) == 3) == 1
     assert kept_rows(lambda x: x.argsort(dim=0, stable=True) == 3) == 8  # one in 4
@@ -168,12 +168,12 @@ def test_fp32_groups_are_products_one_by_one() -> None:
     ends = torch.empty(4, dtype=torch.int32)
     traced = run(lambda x, y, ends: torch._grouped_mm(x, y, offs=ends), x, y, ends)
     op = traced.ops[-1]
-    # lines of 18 numbers of 4 bytes are padded to 80 bytes, 20 numbers
+    # rows of 18 numbers of 4 bytes are padded to 80 bytes, which are 20 numbers
     assert op.outputs[0] == Seen((64, 18), "float32", (20, 1))
     assert syncs(op.signature)
     fetch, *products = works(op.signature) or ()
     assert (fetch.family, fetch.read_bytes) == ("memcpy", 16)
-    # four products of 64 / 4 = 16 rows: 2·16·18·32 = 18,432 FLOPs each
+    # four products of 64 / 4 = 16 rows, 2·16·18·32 = 18,432 FLOPs each
     assert [p.flops for p in products] == [18432] * 4
 
 

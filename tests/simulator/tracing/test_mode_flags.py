@@ -1,4 +1,4 @@
-"""The results for a network that queries the mode in which it runs."""
+"""The answers that a network receives when it queries the mode in which it runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUE: dict[Run, set[str]] = {"eager": set(), "captured": {"capturing"}, "compile
 
 
 class Asking(nn.Module):
-    """Records the answers that it gets, in its own thread and in another."""
+    """Records the answers that it receives, in its own thread and in another."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def answers() -> set[str]:
 def test_the_flags_answer_as_the_run_does(run: Run) -> None:
     net = Asking()
     traced = trace(net, (torch.zeros(2),), run=run)
-    # a worker thread is neither captured nor compiled; a process's first step is traced twice
+    # a worker thread is neither captured nor compiled; the first step of a process is traced twice
     assert net.answers and all(each == (TRUE[run], set()) for each in net.answers)
     assert traced.run == run
     assert "torch.compiler.is_compiling" in traced.asked
@@ -63,7 +63,7 @@ def test_the_flags_answer_as_the_run_does(run: Run) -> None:
 
 
 def answers_outside() -> set[str]:
-    """Without `capturing`, which a build without CUDA cannot tell outside a trace."""
+    """Without `capturing`, which cannot be queried outside a trace in a build without CUDA."""
     return {name for name, asked in FLAGS.items() if name != "capturing" and asked()}
 
 
@@ -81,4 +81,4 @@ def test_host_counts_do_not_depend_on_the_run() -> None:
 
 def test_runs_of_modes() -> None:
     assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
-    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step in its own graph
+    assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step replays its own graph

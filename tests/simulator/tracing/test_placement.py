@@ -77,7 +77,8 @@ def test_tied_weights_are_counted_once() -> None:
 
     ids = torch.zeros(2, 4, dtype=torch.int64)
     traced = trace(Tied(), (ids,), phase="training")
-    # one matrix of 100·8 = 800 weights, 3,200 bytes: once a weight, once a gradient, two moments
+    # one matrix of 100·8 = 800 weights takes 3,200 bytes; so do its gradient and each of two
+    # moments
     assert (traced.parameters, traced.weight_bytes) == (800, 3200)
     by_role = {
         role: [s.nbytes for s in traced.storages if s.role == role and s.nbytes > 4]
@@ -134,4 +135,4 @@ print(traced.parameters, len(traced.ops), grown * 1024, int(fits))
     parameters, ops, grown_bytes, fits = map(int, done.stdout.split())
     assert parameters == 70_553_706_496 and ops > 10_000
     assert grown_bytes < 1.5e9
-    assert not fits  # 70.6 billion weights of 4 bytes, five times over
+    assert not fits  # 70.6 billion weights, five tensors of 4 bytes each

@@ -1,4 +1,4 @@
-"""Recurrent layers as ATen calls cuDNN for them, by dtype and under autocast."""
+"""Recurrent layers as ATen passes them to cuDNN, by dtype and under autocast."""
 
 from __future__ import annotations
 

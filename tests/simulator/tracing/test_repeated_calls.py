@@ -1,4 +1,5 @@
-"""Repeated calls of a step, dispatched once, give the same trace as separate calls."""
+"""A step whose repeated calls are dispatched only once has the same trace as one with separate
+calls."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def test_a_step_equals_one_with_every_call_dispatched(
         inputs = (torch.empty(8, 8, 8),)
         return trace(Mixed(), inputs, phase="training", autocast=autocast)
 
-    step()  # a process does some work once
+    step()  # work that a process does only once is done here
     repeated = step()
     monkeypatch.setattr(
         RepeatedCalls, "result", lambda self, func, args, kwargs: func(*args, **kwargs)

@@ -31,7 +31,7 @@ class Ops(TorchDispatchMode):
 
 
 def dispatched() -> list[str]:
-    """The ops that this build itself dispatches in place of those that a trace replaces."""
+    """The ops that this build itself dispatches instead of those that a trace substitutes."""
     q = torch.empty(2, 4, 16, 64, device="meta", dtype=torch.bfloat16)
     x = torch.empty(2, 3, 8, 8, device="meta")
     with Ops() as ops:
@@ -146,7 +146,7 @@ def test_the_network_is_as_before() -> None:
     assert all(p.grad is None and p.device.type == "cpu" for p in module.parameters())
     assert [p.requires_grad for p in module.parameters()] == [False, True, True, True]
     for name, value in module.state_dict().items():
-        assert torch.equal(value, values[name]), name  # running statistics too
+        assert torch.equal(value, values[name]), name  # running statistics are unchanged too
     assert x.grad is None and torch.equal(x, copy)
     handle.remove()
 

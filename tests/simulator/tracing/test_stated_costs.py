@@ -67,7 +67,7 @@ def test_bytes_that_are_not_stated_are_those_of_the_operands() -> None:
     p = predict(Net("two"), X, sizes={"statedlib::two.tensor_flops": 10**12})
     kernel = p.kernels[-1]
     assert kernel.bytes == 3 * 64 * 8 * 4  # one read, two written
-    assert kernel.duration_s > 1e12 / 1e15  # below any H200's peak
+    assert kernel.duration_s > 1e12 / 1e15  # slower than the peak of an H200 allows
 
 
 def test_a_result_other_than_a_tensor_needs_a_fake() -> None:

@@ -27,7 +27,7 @@ def _(x: Tensor) -> Tensor:
 
 
 class OneWay(torch.autograd.Function):
-    """Fails in the backward pass."""
+    """A function that fails in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **_: Any) -> Tensor:
@@ -201,7 +201,7 @@ def test_sparse_gradients_cannot_be_traced() -> None:
 
 
 class _Changing(nn.Module):
-    """Constructs a part in forward, as BigBird does for short sequences."""
+    """A module that creates a submodule in forward, as BigBird does for short sequences."""
 
     class Part(nn.Module):
         def __init__(self) -> None:

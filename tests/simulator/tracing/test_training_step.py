@@ -61,7 +61,7 @@ def test_every_op_names_its_module_forward_and_backward() -> None:
         ("aten.t.default", "head"),
         ("aten.addmm.default", "head"),
         ("aten.pow.Tensor_Scalar", ""),
-        ("aten.mean.default", ""),  # the loss is no module's
+        ("aten.mean.default", ""),  # the loss belongs to no module
     ]
     products = [op.module for op in traced.ops if op.phase == "backward" and "mm" in op.name]
     assert products == ["head", "head", "body.0"]  # x needs no gradient: one product fewer
@@ -99,7 +99,7 @@ def test_fused_adamw_is_one_op_and_its_counters() -> None:
 
 def test_sgd_has_its_momentum_buffers() -> None:
     ops = optimizer_ops(step(optimizer="sgd"))
-    # buf = 0.9·buf; buf += grad; weight −= lr·buf. A first step would clone the gradients.
+    # buf = 0.9·buf; buf += grad; weight −= lr·buf. The first step would clone the gradients.
     assert ops == ["_foreach_mul_.Scalar", "_foreach_add_.List", "_foreach_add_.List"]
 
 
@@ -139,7 +139,7 @@ def test_frozen_weights_have_neither_gradient_nor_state() -> None:
     module = Net()
     module.body.requires_grad_(False)
     traced = trace(module, (X,), phase="training")
-    # 16·2 + 2 = 34 weights are left
+    # 16·2 + 2 = 34 weights remain
     assert sum(s.nbytes for s in traced.storages if s.role == "gradient") == 4 * 34
     products = [op.module for op in traced.ops if op.phase == "backward" and "mm" in op.name]
     assert products == ["head"]

@@ -31,7 +31,7 @@ def test_they_are_those_of_equal_bytes(columns: int, values: int) -> None:
 
 
 def test_rows_that_share_a_checksum_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distinct, "_WEIGHT", np.uint64(1))  # only the sum of the columns
+    monkeypatch.setattr(distinct, "_WEIGHT", np.uint64(1))  # now only the sum of the columns counts
     table = np.array([[1, 2], [2, 1], [1, 2], [0, 3], [2, 1], [1, 2]])
     first, of = distinct_rows(table)
     assert (table[first][of] == table).all()

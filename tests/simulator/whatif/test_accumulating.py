@@ -1,4 +1,4 @@
-"""Gradient accumulation against sums by hand."""
+"""Gradient accumulation against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_kernels_flops_and_samples_add_up():
     ]
     assert phases[1]["forward"] == 3 * phases[0]["forward"]
     assert phases[1]["optimizer"] == phases[0]["optimizer"]
-    weights = 2 * 3  # a weight and a bias of each of three layers, added twice more
+    weights = 2 * 3  # the weight and the bias of each of three layers are added twice more
     adds = [sum(n == "aten.add_.Tensor" for n in p.trace.names()) for p in (one, three)]
     assert adds[1] - adds[0] == 2 * weights
     assert phases[1]["backward"] == 3 * phases[0]["backward"] + 2 * weights

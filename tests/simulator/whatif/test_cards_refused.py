@@ -62,7 +62,7 @@ def test_an_axis_without_meaning_is_refused_with_those_that_have_one() -> None:
     text = str(caught.value)
     assert text.startswith("no axis 'layers' for mlp-tiny: expected accumulate, bandwidth, batch,")
     assert text.endswith(", or a size of mlp-tiny: width, depth, classes")
-    # the name is valid, but there is no network to which it applies
+    # the name is valid, but it applies to no network here
     swept = sweep(MLP, {"seq": [1, 2]})
     assert set(swept.refused.values()) == {"seq: network 'mlp-tiny' has no sequence: leave seq out"}
     assert list(swept.refused) == [0, 1]

@@ -29,9 +29,9 @@ def updates(trace: Trace) -> list[Op]:
 @pytest.mark.parametrize(
     ("optimizer", "depth", "loops"),
     [
-        # Inductor 2.13 itself, for 100 weights of AdamW: 13 buffers per weight, so
-        # 250 // 13 = 19 weights per kernel; 3 buffers per counter, so 83 counters per kernel. SGD:
-        # 8 buffers per weight, so 31 weights per kernel
+        # As Inductor 2.13 does for 100 weights of AdamW: 13 buffers per weight, so 250 // 13 = 19
+        # weights per kernel; 3 buffers per counter, so 83 counters per kernel. SGD: 8 buffers per
+        # weight, so 31 weights per kernel
         ("adamw", 49, [83, 17, 19, 19, 19, 19, 19, 5]),
         ("adamw", 8, [18, 18]),
         ("sgd", 49, [31, 31, 31, 7]),
@@ -63,7 +63,7 @@ def test_sgd_reads_weight_gradient_and_momentum_in_halves_too():
 def test_it_does_the_eager_arithmetic():
     before = step("sgd")
     (main,) = updates(CompiledUpdate()(before))
-    # momentum · 0.9, + gradient, and weight − lr · momentum: 1 + 1 + 2
+    # per parameter: momentum · 0.9, + gradient, and weight − lr · momentum: 1 + 1 + 2 FLOPs
     assert main.signature.arg("flops") == 4 * before.parameters
 
 
@@ -82,7 +82,7 @@ def test_square_roots_stay_in_registers():
     before = step("adamw")
     after = CompiledUpdate()(before)
     grown = predict_trace(after).peak_memory_bytes - predict_trace(before).peak_memory_bytes
-    assert grown <= 18 * 512  # a block for each counter, which was on the CPU
+    assert grown <= 18 * 512  # one block for each counter, which was on the CPU before
 
 
 def test_compiling_the_update_twice_equals_once():

@@ -1,4 +1,4 @@
-"""+recompute=mincut: its refusals, its trade, and that it can be undone."""
+"""+recompute=mincut: its refusals, its trade-off, and that it can be undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cut(scenario: Scenario, **more: Any) -> Scenario:
 
 def test_silu_runs_again_and_its_result_is_not_carried():
     before, after = predict(LLAMA), predict(cut(LLAMA))
-    # 2 layers of 4·64 tokens, hidden 192, bf16, of the gate's silu: 2·256·192·2 = 196,608; of
+    # stored per gate: 2 layers of 4·64 tokens, hidden size 192, bf16: 2·256·192·2 = 196,608; of the
     # rotary angles and their cos and sin in fp32 and bf16, only the angles are stored
     count = [p.trace.names().count("aten.silu.default") for p in (before, after)]
     assert count == [2, 4]

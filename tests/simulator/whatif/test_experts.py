@@ -1,4 +1,4 @@
-"""Experts in low precision, and by the kernels of serving engines."""
+"""Experts in low precision, and in the kernels of serving engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES = dict(
     width=256, layers=2, heads=4, kv_heads=2, d=64, hidden=128, experts=8, top=2, vocab=512
 )
 STORED = 2 * 8 * 3 * 256 * 128
-"""Number of elements of the experts' weights."""
+"""The number of elements of the experts' weights."""
 
 
 def decode(**more: Any) -> Scenario:
@@ -44,7 +44,7 @@ def test_weights_of_experts_take_fewer_bytes(whatif: str, gpu: str, bits: float)
     given = {"modules": "**.experts"} | ({"dtype": dtype} if dtype else {})
     before, after = predict(plain), predict(apply(plain, name, given))
     saved = before.trace.weight_bytes - after.trace.weight_bytes
-    # int8 has a scale of 2 bytes for each of 2 · 8 · (256 + 256) rows
+    # int8 has a scale of 2 bytes for each of the 2 · 8 · (256 + 256) rows
     scales = 2 * 8 * 512 * 2 if dtype == "int8" else 0
     assert saved == STORED * (16 - bits) / 8 - scales
     assert product_flops(after) == product_flops(before)
@@ -52,7 +52,8 @@ def test_weights_of_experts_take_fewer_bytes(whatif: str, gpu: str, bits: float)
 
 def test_float8_quantises_each_row_of_an_expert() -> None:
     kernels = expert_kernels(predict(apply(decode(), "fp8", {"modules": "**.experts"})))
-    assert kernels.count("_scaled_grouped_mm") == 4  # two products, each after its set-up
+    # two products, each preceded by its set-up kernel
+    assert kernels.count("_scaled_grouped_mm") == 4
     assert kernels.count("amax") == 2
 
 

@@ -22,7 +22,7 @@ from simulator.whatif import apply, parse
 from tests.simulator.whatif.conftest import small_scenario
 
 BERT = small_scenario("bert-base", seq=16, dtype="fp16")
-LAYERS = 2  # of the small network
+LAYERS = 2  # layers of the small network
 WIDE = small_scenario("bert-base", seq=16, dtype="fp16", batch=256)
 
 
@@ -52,7 +52,8 @@ def test_a_product_takes_the_gelu_that_reads_it() -> None:
     assert len(fused) == len(gelus) and "aten.gelu.default" not in after.trace.names()
     assert before.kernel_count - after.kernel_count == len(gelus)
     assert before.host_s > after.host_s
-    # the product's result is neither written nor read: twice the gelu's input, each time
+    # the product's result is neither written nor read: twice the size of gelu's input, for each
+    # gelu
     held = sum(before.trace.ops[i].inputs[0].nbytes for i in gelus)
     assert moved(before.trace) - moved(after.trace) == 2 * held
     assert arithmetic(before) == arithmetic(after)
@@ -74,7 +75,7 @@ def test_the_host_pays_one_eager_op_and_a_graph_nothing() -> None:
 def test_a_sum_and_its_norm_are_one_reduction() -> None:
     prediction = predict(changed(BERT, "+fuse=add+native_layer_norm"))
     reductions = [op for op in prediction.trace.ops if op.name == "fused.reduction.default"]
-    assert len(reductions) == 2 * LAYERS + 1  # two a layer, and the embeddings'
+    assert len(reductions) == 2 * LAYERS + 1  # two per layer, and one for the embeddings
     tensor = BERT.batch * 16 * prediction.trace.ops[-1].inputs[0].itemsize  # pyright: ignore
     assert all(op.signature.read_bytes >= 2 * tensor for op in reductions)
     assert memory(prediction.trace).peak_bytes <= predict(BERT).memory.peak_bytes

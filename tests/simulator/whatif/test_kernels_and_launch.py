@@ -1,4 +1,4 @@
-"""What-ifs of kernels, launching, hardware and shape, one by one."""
+"""What-ifs about kernels, launching, hardware and shape, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Precision: equal to a new trace if there is one, otherwise sums by hand."""
+"""Precision what-ifs equal a new trace if there is one, and otherwise hand-computed sums."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):
         fresh.flops,
         fresh.peak_memory_bytes,
     )
-    # the first trace of a process calls some of torch's Python functions one more time
+    # the first trace of a process counts some of torch's Python functions once more
     assert prediction.period_s == pytest.approx(fresh.period_s, rel=1e-3)
 
 
@@ -83,12 +83,13 @@ def test_fp8_quantises_every_operand_once_and_halves_the_weights():
     base = small_scenario("mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32)
     before, after = predict(base), predict(apply(base, "fp8"))
     names = after.trace.names()
-    # two linear layers: an amax, a cast and a product each; weights are stored in float8
+    # two linear layers: an amax, a cast and a product for each; weights are stored in float8
     assert [names.count(f"aten.{n}.default") for n in ("amax", "_to_copy", "_scaled_mm")] == [2] * 3
-    linear = 2 * 64 * 64  # elements of both weights, of 2 bytes before and 1 after
+    linear = 2 * 64 * 64  # elements of both weights, with 2 bytes before and 1 after
     assert before.weight_bytes - after.weight_bytes == linear
     products = [k for k in after.kernels if k.family == "gemm" and k.module != "head"]
-    assert {k.dtype for k in products} == {"float8_e4m3fn"}  # the head's 10 outputs do not fit
+    # the head's 10 outputs are not a multiple of 16, so it stays
+    assert {k.dtype for k in products} == {"float8_e4m3fn"}
     assert sum(k.flops for k in products) == 2 * 2 * 32 * 64 * 64
     assert not after.unmodelled
 
@@ -98,7 +99,7 @@ def test_fp8_training_quantises_weights_too_and_each_operand_once():
         "mlp-tiny", sizes=dict(depth=2, width=64), dtype="bf16", batch=32, training=True
     )
     after = predict(apply(base, "fp8"))
-    # forward: 2 inputs and 2 weights; backward: a gradient for each layer
+    # forward: 2 inputs and 2 weights; backward: one gradient per layer
     assert after.trace.names().count("aten.amax.default") == 2 + 2 + 2
     # 2 products forward, 2 weight gradients, 1 input gradient
     assert after.trace.names().count("aten._scaled_mm.default") == 5
@@ -111,20 +112,22 @@ def test_nvfp4_stores_a_scale_for_each_sixteen_values_and_computes_in_4_bits():
     )
     before, after = predict(base), predict(apply(base, "nvfp4"))
     names = after.trace.names()
-    # two linear layers: a cast and a product each; the head's 10 outputs do not fit
+    # two linear layers: a cast and a product for each; the head's 10 outputs are not a multiple of
+    # 16
     assert [names.count(f"aten.{n}.default") for n in ("_to_copy", "_scaled_mm")] == [2] * 2
-    # 2 · 64 · 64 values: 2 bytes before; 4 bits and a byte for each 16 after
+    # 2 · 64 · 64 values: 2 bytes each before; after, 4 bits each and one byte for every 16
     assert before.weight_bytes - after.weight_bytes == 8192 * 2 - (8192 // 2 + 8192 // 16)
     products = [k for k in after.kernels if k.family == "gemm" and k.module != "head"]
     assert {k.dtype for k in products} == {"float4_e2m1fn_x2"}
     assert sum(k.flops for k in products) == 2 * 2 * 32 * 64 * 64
-    # a product reads 32 · 64 activations and 64 · 64 weights in 4.5 bits, and a bias of 64 in 16
+    # a product reads 32 · 64 activations and 64 · 64 weights of 4.5 bits, and 64 bias values of 16
+    # bits
     assert products[0].read_bytes == (32 * 64 + 64 * 64) * 9 // 16 + 2 * 64
     assert not after.unmodelled
 
 
 def test_large_nvfp4_products_take_half_of_float8s_on_a_card_that_has_both():
-    """On a B200: 9,000 TFLOP/s instead of 4,500, with the same share of the peak."""
+    """On a B200: 9,000 TFLOP/s instead of 4,500, at the same share of the peak."""
     base = small_scenario(
         "mlp-tiny", gpu="b200", sizes=dict(depth=2, width=8192), dtype="bf16", batch=8192
     )
@@ -201,7 +204,7 @@ def test_integer_weights_reduce_the_read_bytes(dtype: str, times: float):
     (was,), (now,) = rows
     weight, x = 2 * 256 * 512, 2 * 4 * 16 * 256
     assert was.read_bytes == weight + x
-    # scales: one for each of 512 outputs; or 2 for each and for each of 2 groups of 128 inputs
+    # scales: one for each of 512 outputs, or 2 for each output and each of 2 groups of 128 inputs
     scales = 2 * 512 if dtype == "int8" else 2 * 2 * 2 * 512
     assert now.read_bytes == weight * times + scales + x
     assert now.flops == was.flops
@@ -221,8 +224,8 @@ def test_a_token_is_decoded_in_about_the_time_that_its_weights_take(card: str):
     whole, int8, int4 = (
         weights_s(s) for s in (base, *(apply(base, "weights", {"dtype": d}) for d in INTEGERS))
     )
-    # half and a quarter of the bytes, at a smaller share of the bandwidth; gpt-fast decodes Llama-2
-    # 7B on an A100 in 0.67 and 0.52 of the time, launches and attention included
+    # half and a quarter of the bytes, at a smaller share of the bandwidth; in gpt-fast, Llama-2 7B
+    # decodes on an A100 in 0.67 and 0.52 of the time, launches and attention included
     assert 0.5 * whole < int8 < 0.7 * whole
     assert 0.25 * whole < int4 < 0.52 * whole
 

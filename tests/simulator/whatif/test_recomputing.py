@@ -1,4 +1,4 @@
-"""Recomputation against torch's own checkpoint, traced."""
+"""Recomputation against a trace of torch's own checkpoint."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_forward_of_a_block_runs_twice_and_its_work_with_it():
     base = small_scenario("llama3-1b", sizes=dict(layers=3), seq=64, training=True, dtype="bf16")
     before, after = predict(base), predict(apply(base, "recompute"))
     products = [sum(n == "aten.mm.default" for n in p.trace.names()) for p in (before, after)]
-    # each of 3 layers has 7 products; the last (down) need not be recomputed: 3·(7 − 1) = 18
+    # each of 3 layers has 7 products; the last (down) is not recomputed: 3·(7 − 1) = 18
     assert products[1] - products[0] == 18
     assert after.gpu_busy_s > before.gpu_busy_s
     assert after.peak_memory_bytes < before.peak_memory_bytes

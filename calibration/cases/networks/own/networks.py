@@ -1,4 +1,4 @@
-"""The networks as users write them by hand, by name."""
+"""Networks as users write them by hand, indexed by name."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CARDS = {
     "candidates.per_gpu",
     "prices.hourly",
 }
-"""The keys that the cards of the candidates edit."""
+"""The keys that are edited on the cards of the candidates."""
 CANDIDATES: dict[str, Any] = {"gpus": ["h200", "l40s"], "counts": [1, 2]}
 SERVE = of_table(
     {
@@ -75,11 +75,11 @@ def test_every_key_has_a_field_or_a_reason() -> None:
 
 @pytest.mark.parametrize(("draft", "name", "text", "value"), [
     (SERVE, "Batching", "static", "static"), (SERVE, "Prefix hits", "30%", "30%"),
-    (SERVE, "Sequences at once, at most", "64", 64), (SERVE, "Link of a prefill GPU", "100",
+    (SERVE, "Maximum sequences at once", "64", 64), (SERVE, "Link of a prefill GPU", "100",
     "100 GB/s"), (SERVE, "GPUs of a replica", "1, 2", [1, 2]),
     (SERVE, "Prefill and decode servers", "1:1, 1:3", ["1:1", "1:3"]),
     (SERVE, "Precision of the cache", "fp8", "fp8"), (SERVE, "Full cache", "reserve", "reserve"),
-    (SERVE, "Host's time for an iteration", "2", "2 ms"), (SERVE, "Seed of the simulation", "7", 7),
+    (SERVE, "Host time per iteration", "2", "2 ms"), (SERVE, "Seed of the simulation", "7", 7),
     (SERVE, "Simulated requests", "1,000", 1000), (SERVE, "Memory that may be used", "80%", "80%"),
     (TRAIN, "Ways to train on several GPUs", "replicas, tensor", ["replicas", "tensor"]),
     (TRAIN, "Network of each GPU", "200", "200 Gb/s"), (TRAIN, "Optimizer", "sgd", "sgd"),
@@ -91,7 +91,7 @@ def test_a_field_edits_its_key(draft: Draft, name: str, text: str, value: Any) -
     field = next(f for f in fields(draft) if f.name == name)
     edited = field.put(draft, text)
     assert edited.get(*field.key.split(".")) == value
-    _ = edited.spec  # the planner accepts it
+    _ = edited.spec  # the planner accepts the edited spec
     again = next(f for f in fields(edited) if f.name == name)
     assert again.shown.replace(",", "").startswith(text.replace(",", ""))
     usual = field.shown if field.options and not field.several else ""
@@ -107,7 +107,8 @@ def test_whole_experts_are_of_networks_that_have_them() -> None:
 
 
 def test_another_kind_of_workload_drops_the_keys_that_it_does_not_know() -> None:
-    """The planner refuses training's ways of using GPUs for a service, and vice versa."""
+    """The planner refuses, for a service, the keys that describe how training uses GPUs, and vice
+    versa."""
     split = TRAIN.put(["tensor"], "candidates", "parallel").put("1 Tb/s", "candidates", "network")
     pools = SERVE.put(["1:1"], "candidates", "disaggregated").put([1, 2], "candidates", "splits")
     cases: tuple[tuple[Draft, WorkloadKind], ...] = (

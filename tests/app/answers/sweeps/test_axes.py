@@ -31,7 +31,7 @@ def test_usual_values_lie_around_the_scenario() -> None:
     assert line(TINY, "batch").values[0] == 1 and 32 in line(TINY, "batch").values
     assert "h200_sxm" in line(TINY, "gpu").values
     assert "fp16" in line(TINY, "precision").values
-    assert max(line(Scenario("bert-base"), "seq").values) == 512  # positions of BERT
+    assert max(line(Scenario("bert-base"), "seq").values) == 512  # BERT has 512 positions
     assert 1.0 in line(TINY, "bandwidth").values
 
 

@@ -67,7 +67,7 @@ def test_blocks_equal_a_single_sweep(swept: list[int]):
     for name, column in whole.columns.items():
         rtol = 1e-6 if name in ("compute", "memory", "overhead") else 1e-12
         np.testing.assert_allclose(column, at_once.columns[name][rows], rtol=rtol, atol=1e-9)
-    for part in parts:  # a combination keeps its figures
+    for part in parts:  # combinations keep the figures of earlier parts
         places = np.searchsorted(whole.rows, part.rows)
         np.testing.assert_array_equal(part.columns["period_s"], whole.columns["period_s"][places])
 
@@ -90,7 +90,8 @@ def test_a_cancelled_call_keeps_its_blocks(swept: list[int]):
     parts: list[Combined] = []
     whole = combine(BERT, WIDE, nothing, parts.append, known)
     assert swept == [504, 504, 504]  # the first block was not predicted again
-    assert [p.missing for p in parts] == [1008, 504]  # shown at once, then the second block
+    # the cached block is shown at once, then the second one
+    assert [p.missing for p in parts] == [1008, 504]
     assert whole.missing == 0
     combine(BERT, WIDE, nothing, parts.append, known)
     assert len(swept) == 3 and len(parts) == 2
@@ -101,7 +102,7 @@ def test_compiled_steps_come_point_by_point(swept: list[int]):
     axes = {**axes, "host_speed": (0.5, 1.0, 2.0)}
     parts: list[Combined] = []
     whole = combine(COMPILED, axes, nothing, parts.append)
-    assert swept == [18] * 4  # 2 GPUs, 3 bandwidths and 3 hosts at each batch and sequence
+    assert swept == [18] * 4  # 2 GPUs, 3 bandwidths and 3 hosts for each batch and sequence
     assert [p.rows.size for p in parts] == [18, 36, 54] and whole.rows.size == 72
     at_once = sweep(COMPILED, axes)
     np.testing.assert_allclose(whole.columns["period_s"], at_once.columns["period_s"], rtol=1e-12)

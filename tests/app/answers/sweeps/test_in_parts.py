@@ -87,7 +87,7 @@ def test_known_parts_are_not_predicted_again(report: Running):
         lambda part, at: counts.append(report.text),
         known=known,  # pyright: ignore
     )
-    assert counts == ["4 of 6 points"]  # the second line, after the known one
+    assert counts == ["4 of 6 points"]  # the first line had only the points that were known
 
 
 def test_lines_come_from_outside_so_that_the_map_spans_its_axes_at_once():

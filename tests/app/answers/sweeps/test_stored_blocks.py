@@ -94,7 +94,8 @@ def test_the_name_follows_what_the_figures_depend_on(tmp_path: Path):
     own = replace(TINY, gpu=str(card))
     module = replace(TINY, network=f"{network}:make")
     names = [name_of("q", own, {"batch": (1,)}), name_of("q", module, {"batch": (1,)})]
-    assert name_of("q", own, {"batch": (1, 2)}) == names[0]  # blocks hold their values
+    # the name does not depend on the values, which the block holds
+    assert name_of("q", own, {"batch": (1, 2)}) == names[0]
     assert name_of("q", own, {"batch": (1,), "mode": ("eager",)}) != names[0]
     assert name_of("other", own, {"batch": (1,)}) != names[0]
     card.write_text(card.read_text() + "# edited\n")

@@ -23,7 +23,7 @@ class RefusingWorker:
         failed(InputError(f"{key} is refused"))
 
     def cancel(self, key: str) -> None:
-        """Nothing runs."""
+        """Does nothing, as no job runs."""
 
 
 def _answering() -> Answering:

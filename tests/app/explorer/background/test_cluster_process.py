@@ -16,7 +16,7 @@ from tests.app.cluster_answers import QUESTION
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch):
-    """Starts a server with an `answer_all`; returns this end of its pipe."""
+    """Starts a server with an `answer_all` function; returns this end of its pipe."""
     ends: list[Any] = []
 
     def start(answer_all: Callable[[object, OnMessage], None]) -> Any:

@@ -70,7 +70,7 @@ def test_a_collection_waits_for_an_awaited_prediction(monkeypatch: pytest.Monkey
     collector = Collector(parent, lambda: waiting[0])
     collector.collect()
     assert generations == []
-    now_s[0] += 2.1  # but not for long
+    now_s[0] += 2.1  # the slider pauses, but not for long
     collector.collect()
     assert generations == [0]
     collector.collect()
@@ -98,7 +98,7 @@ def test_dead_objects_of_a_slow_user_wait_for_a_minute_at_most(
         gc.collect(1)
         assert dead() is None and in_use() is not None
         monkeypatch.setattr(garbage.gc, "get_count", lambda: counts[0])
-        del survivor  # in the oldest generation by now
+        del survivor  # it is in the oldest generation by now
         counts[0] = (701, 1, 1)  # as after two events
         for _ in range(299):
             now_s[0] += 0.2
@@ -235,11 +235,11 @@ def test_survivors_that_die_are_collected_when_the_user_waits_for_nothing(
             collector.collect()
 
     try:
-        pass_by(700.0)  # the user drags a slider all the time
+        pass_by(700.0)  # the user drags a slider during the whole time
         awaited[0] = False
         pass_by(29.0)
         assert in_use() is not None
-        pass_by(61.0)  # with the next full collection
+        pass_by(61.0)  # this happens with the next full collection
         assert in_use() is None
         survivor = Cycle()
         pass_by(120.0)

@@ -180,7 +180,7 @@ def test_a_program_that_ends_in_the_middle_of_a_trace_says_no_error(
 
 
 def test_a_plan_does_not_wait_for_a_step_over_several_gpus(worker: Worker):
-    """The first job ends only when the second one, of the other lane, has run."""
+    """The first job ends only after the second one, in the other lane, has run."""
     planned = threading.Event()
     done: list[str] = []
     worker.ask(
@@ -195,7 +195,7 @@ def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
     ran: list[str] = []
     worker.pause_slow()
     worker.ask("view", lambda _: ran.append("view"), lambda _: None, lane=SLOW)
-    time.sleep(0.1)  # without events: the page is being built
+    time.sleep(0.1)  # no events are processed while the page is built
     assert not ran
     wait(worker)
     assert ran == ["view"]
@@ -276,7 +276,7 @@ def test_fitting_names_the_traces_that_it_usually_takes(worker: Worker):
     for traces in range(1, 7):
         request.count(traces)
         now_s += 1.0
-    # 5 steps of 1 s; 12 of 18 are missing, 1 s of the next one is over
+    # 5 steps took 1 s each; 12 of 18 are missing, and 1 s of the next one has passed
     assert tracing.sentence == (
         "fitting how the time of bert-base scales, 6 of about 18 traces, about 10 s left, 0 s"
     )

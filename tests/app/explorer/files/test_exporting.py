@@ -52,4 +52,4 @@ def test_a_cancelled_report_ends_between_its_points() -> None:
 
     with pytest.raises(exporting._StoppedError):
         FORMS[0].text(bert, cancelled)
-    assert calls == 21  # of more than 300 points
+    assert calls == 21  # for more than 300 points

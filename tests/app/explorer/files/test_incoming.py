@@ -83,7 +83,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening.open([TRACES / "bert-base.json.gz"])
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
-    opening.open([TRACES / "mlp-tiny.json.gz"])  # only products, which BERT also has
+    # the network has only products, which BERT also has
+    opening.open([TRACES / "mlp-tiny.json.gz"])
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
     banner = opening.banner.label.text()
@@ -168,7 +169,7 @@ def test_a_session_does_not_replace_unsaved_scenarios_unasked(opening: Opening, 
     assert opening.banner.dismissing.text() == "Cancel"
     offers(opening)["Save and open"].click()
     assert session.state.scenario.batch == 5 and opening.files.path == other
-    opening.open([first])  # nothing is unsaved
+    opening.open([first])  # nothing is unsaved, so no question appears
     assert session.state.scenario.batch == 7
     session.set_scenario(replace(FIRST, batch=9), "batch 9")
     opening.open([other])

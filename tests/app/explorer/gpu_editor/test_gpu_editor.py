@@ -104,13 +104,15 @@ def test_a_peak_is_compared_with_that_of_its_parts() -> None:
     peak = form_sheet.peak("tensor", "bf16")
     assert peak is not None and not peak.agrees and peak.off == pytest.approx(0.0764, abs=1e-4)
     fp64 = form_sheet.peak("tensor", "fp64")
-    assert fp64 is not None and fp64.agrees  # its parts have the boost clock
+    # the editor derives it from the boost clock
+    assert fp64 is not None and fp64.agrees
     form_sheet.type("units", "")
     assert form_sheet.peak("tensor", "bf16") is None
 
 
 def test_every_entry_has_its_own_name() -> None:
-    assert len({label(name) for name in names()}) == len(names()) - 1  # interconnect: what, GB/s
+    # the kind of the interconnect and its GB/s share a label
+    assert len({label(name) for name in names()}) == len(names()) - 1
 
 
 @pytest.fixture

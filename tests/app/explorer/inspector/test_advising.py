@@ -52,7 +52,7 @@ def wait(advising: Advising) -> None:
 
 @pytest.fixture(scope="module")
 def found(advising: Advising) -> AdviceResult:
-    """Advice without traces of the trials on an AMD card."""
+    """Advice for an AMD card, without traces of the what-ifs that are tried."""
 
     def only_nvidia(scenario: Scenario) -> Prediction:
         if any("mi300x" in applied.arguments.values() for applied in scenario.whatifs):

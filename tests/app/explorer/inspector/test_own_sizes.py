@@ -50,4 +50,4 @@ def test_a_network_that_chooses_its_dtype_shows_it(tmp_path: Path):
     buttons = inspector.precision.buttons
     assert [name for name, button in buttons.items() if button.isChecked()] == ["bf16"]
     assert "net.py:make creates its weights in bf16" in buttons["fp32"].toolTip()
-    assert subject(answer.scenario).dtype == "bf16"  # of the command line
+    assert subject(answer.scenario).dtype == "bf16"  # as on the command line

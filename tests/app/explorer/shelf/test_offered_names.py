@@ -43,7 +43,7 @@ def test_names_are_those_of_the_network_and_the_catalogue():
     assert {"layers", "heads"} <= set(offered("size", "parameter"))
     assert {"h200_sxm", "l40s"} <= set(offered("gpu", "to"))
     assert {"gpt2", "bert-base"} <= set(offered("network", "to"))
-    assert offered("weights", "dtype") == ()  # a choice, which is a combo box
+    assert offered("weights", "dtype") == ()  # this is a choice, shown as a combo box
 
 
 def dialog_of(name: str) -> ParameterDialog:

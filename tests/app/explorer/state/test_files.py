@@ -93,7 +93,7 @@ def test_the_autosave_of_a_killed_process_is_restored_once(files: Files):
     assert files.session.state.scenario == replace(FIRST, batch=77)
     assert files.edited and files.unsaved() is None
     files._wait()
-    assert places.autosave().exists()  # the state is saved nowhere else
+    assert places.autosave().exists()  # it is the only copy of the state
 
 
 def test_a_recovered_session_knows_its_file(files: Files, tmp_path: Path):

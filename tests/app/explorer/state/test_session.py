@@ -77,7 +77,7 @@ def test_the_undo_action_follows_a_drag():
     _drag(session, 65, 70)
     assert undo.text() == "Undo batch 70"
     session.history.undo()
-    _drag(session, 90)  # the undone change is not extended
+    _drag(session, 90)  # the undone change is not merged with the new one
     assert session.history.count() == 1 and undo.text() == "Undo batch 90"
     session.history.undo()
     assert session.state == START
@@ -147,7 +147,7 @@ def test_a_mode_set_by_a_what_if_can_be_changed():
     graph = apply(Scenario("mlp-tiny", mode="cuda_graph"), "fusion", {"level": "pointwise"})
     assert with_field(graph, "mode", "cuda_graph") == graph  # a CUDA graph of fused kernels stays
     broken = Scenario("mlp-tiny", gpu="no such card", whatifs=graph.whatifs)
-    # another message reports it
+    # another message reports the unknown card
     assert with_field(broken, "mode", "eager").whatifs == graph.whatifs
 
 

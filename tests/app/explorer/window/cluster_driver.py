@@ -37,7 +37,7 @@ _DONE: list[tuple[str, ClusterQuestion, Any]] = []
 
 
 def once(part: str, question: ClusterQuestion, compute: Callable[[ClusterQuestion], Any]) -> Any:
-    """A part of the answer to a question; most tests ask the same question."""
+    """A cached part of the answer to a question, because most tests ask the same question."""
     for known_part, known, value in _DONE:
         if (known_part, known) == (part, question):
             return value

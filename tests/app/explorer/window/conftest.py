@@ -79,7 +79,8 @@ def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
     side = replace(INITIAL.sides[0], scenario=cluster_driver.SMALL)
     window.session.reset(replace(INITIAL, sides=(side,), cluster=cluster_driver.TWO))
     clustering = window.cluster_page.clustering
-    clustering.clustered = Clustered(question_of(window.session.state))  # of no earlier test
+    # it would hold the question of an earlier test
+    clustering.clustered = Clustered(question_of(window.session.state))
     window.session.show("Cluster")
     QCoreApplication.processEvents()
     cluster_driver.settled(window)

@@ -70,7 +70,7 @@ def test_a_comparison_is_exported_of_several_scenarios(
     monkeypatch.setattr(Running, "count", lambda _, *count: counts.append(count))
     export.trigger()
     wait(window.worker)
-    # A and B, and their one change alone
+    # A and B, and their only change, alone
     assert counts == [(done, 3, "predictions") for done in (1, 2, 3)]
     assert "A, B compared" in path.read_text(encoding="utf-8")
 
@@ -119,7 +119,8 @@ def test_a_page_without_panels_has_no_table(window: Window):
 
 
 def test_scenarios_are_not_changed_on_pages_that_do_not_show_them(window: Window):
-    """Regression: on the plan, Ctrl+D added a scenario and Remove removed one, without any sign."""
+    """Regression: on the page of the plan, Ctrl+D added a scenario and Remove removed one, without
+    any visible sign."""
     window.strip.copy(0)
     names = ("Duplicate scenario", "Remove", "Edit the GPU …", "Switch to A", "Copy as command")
     for page in ("Explore", "Map", "Cluster"):

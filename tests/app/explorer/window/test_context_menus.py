@@ -124,7 +124,7 @@ def test_the_keyboard_opens_the_menu_of_the_chosen_item(window: Window, kind: ty
     QTest.keyClick(focus, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
     texts = list(entries(opened()))
     assert texts[-len(OF_CHART) :] == OF_CHART
-    assert len(texts) > len(OF_CHART) + 1  # the item's actions come first
+    assert len(texts) > len(OF_CHART) + 1  # the actions of the item are added at the top
 
 
 def test_a_point_of_the_sweep_becomes_a_scenario(window: Window):

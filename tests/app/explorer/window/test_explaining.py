@@ -1,4 +1,4 @@
-"""Popups and dialogs after their window is gone."""
+"""Popups and dialogs whose window no longer exists."""
 
 import subprocess
 import sys

@@ -25,7 +25,7 @@ def test_a_long_job_of_a_view_is_named_with_its_seconds(window: Window):
     activity, ended = window.status.activity, threading.Event()
     assert activity.text().startswith("Simulated in ")
     window.worker.ask("view Slow", lambda _: ended.wait(20), lambda _: None, lane=SLOW)
-    assert activity.text().startswith("Simulated in ")  # it may end soon
+    assert activity.text().startswith("Simulated in ")  # the job may end soon
     until(lambda: elapsed_s(activity.text()) is not None)
     first_s = elapsed_s(activity.text())
     assert first_s is not None
@@ -85,7 +85,7 @@ def test_a_counted_job_shows_its_count_the_time_left_and_cancel(window: Window):
     for done in (5, 10, 15, 20):
         now_s += 1.0
         report.count(done, 40, "points")
-    # 20 points in 4 steps of 1 s, 4 steps missing
+    # 20 points took 4 steps of 1 s, and 4 steps are missing
     text = "Computing Slow, 20 of 40 points, about 4 s left (Esc cancels)"
     until(lambda: status.activity.text() == text)
     assert status.bar.value() == 50

@@ -59,7 +59,7 @@ def test_a_dialog_that_is_closed_during_a_change_of_theme_does_not_stop_it(windo
     dialogs[0].show()
     QCoreApplication.processEvents()
     window.toggle_theme()
-    dialogs[0].close()  # one that is shown, and one that never was
+    dialogs[0].close()  # one dialog that was shown, and one that never was
     delete(dialogs[1])
     until(lambda: window.updatesEnabled())
     until(lambda: {*sheets(window).values()} == {sheet(window.theme)})

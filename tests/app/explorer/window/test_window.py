@@ -145,7 +145,8 @@ def test_a_shift_along_the_batch_is_of_the_scenario_or_dimmed(
     assert strengths(verdict) == [1.0] * 5 + [0.6, 1.0, 1.0]
     assert answers[5] is verdict.searched_for and answers[0] is verdict.answer
     verdict.stale = True
-    assert strengths(verdict) == [0.6] * 8 and len(answers) == 8  # dimming paints no figure again
+    # the figures are not painted again when they are dimmed
+    assert strengths(verdict) == [0.6] * 8 and len(answers) == 8
 
 
 def strengths(verdict: VerdictBar) -> list[float]:

@@ -199,7 +199,8 @@ def test_copy_link_copies_the_scenario_or_the_plan(window: Window):
     assert window.banner.label.text() == (
         f"Copied the link of the scenario, {len(copied)} characters; File → Open link … opens it"
     )
-    assert window.banner.copying.isHidden()  # it would replace the link by this sentence
+    # copying would replace the link in the clipboard with this sentence
+    assert window.banner.copying.isHidden()
     window.session.show("Plan")
     action.trigger()
     assert read_plan(QGuiApplication.clipboard().text()) == read_plan(

@@ -56,7 +56,7 @@ def test_a_hidden_view_gets_the_selection_with_its_answer(window: Window):
     window.session.set_scenario(replace(FIRST, batch=8), "batch 8")
     wait(window.worker)
     window.session.pick(frozenset({2}))
-    assert not view.canvas.picked  # its slices are of batch 64
+    assert not view.canvas.picked  # the slices are those of batch 64
     timeline.raise_()
     QCoreApplication.processEvents()
     assert view.canvas.picked == {2} and view.canvas.lanes is not None
@@ -202,7 +202,7 @@ def test_the_head_names_the_scenario_on_the_pages_that_draw_it(window: Window):
         window.session.show(page)
         shown[page] = window.head.subject.toolTip() or window.head.subject.text()
     assert "H200" in shown["Map"] and shown["Map"] == shown["Explore"] == shown["Compare"]
-    assert shown["Plan"] == shown["Lessons"] == window.files.title  # of the file alone
+    assert shown["Plan"] == shown["Lessons"] == window.files.title  # only the title of the file
 
 
 def test_a_late_view_waits_for_the_answer_of_a_moved_slider(

@@ -80,7 +80,7 @@ def test_another_page_leaves_the_window_as_wide_as_it_was(
 
     def beside_the_panels_of_the_page_before(name: str) -> str:
         shown = show(name)
-        window.resize(1500, 800)  # as Qt does if both do not fit
+        window.resize(1500, 800)  # as Qt does if both do not fit on the screen
         return shown
 
     monkeypatch.setattr(window.workspaces, "show_workspace", beside_the_panels_of_the_page_before)

@@ -1,4 +1,5 @@
-"""What explains the spread of combinations: shares of variance by hand, and groups by an axis."""
+"""What explains the spread of combinations: hand-computed shares of variance, and groups by
+axis."""
 
 from typing import Any
 
@@ -27,8 +28,9 @@ def _table(time: list[float], one: list[int], other: list[int]) -> CombinationTa
 
 
 def test_shares_by_hand():
-    """Shares 1, 3, 5, 9: mean 4.5, total 12.25 + 2.25 + 0.25 + 20.25 = 35. By One the means are 2
-    and 7: 2 · 2.5² + 2 · 2.5² = 25. By Other they are 3 and 6: 4 · 1.5² = 9. One is left."""
+    """Figures 1, 3, 5, 9: mean 4.5, total 12.25 + 2.25 + 0.25 + 20.25 = 35. Grouped by One, the
+    means are 2 and 7: 2 · 2.5² + 2 · 2.5² = 25. Grouped by Other, they are 3 and 6: 4 · 1.5² = 9. 1
+    is left to both together."""
     table = _table([1, 3, 5, 9], [0, 0, 1, 1], [0, 1, 0, 1])
     result = importance(table, "Share", np.ones(4, bool))
     assert result.shares == pytest.approx({"One": 25 / 35, "Other": 9 / 35})
@@ -37,8 +39,8 @@ def test_shares_by_hand():
 
 
 def test_times_are_compared_by_their_logarithms():
-    """One multiplies by 16 (two steps of 4), Other by 4: the variances are in the ratio 4² : 2²,
-    without a rest."""
+    """One multiplies by 16 (two steps of 4) and Other by 4: the ratio of the variances is 4² : 2²,
+    and nothing is left over."""
     table = _table([1, 4, 16, 64], [0, 0, 1, 1], [0, 1, 0, 1])
     result = importance(table, "Time", np.ones(4, bool))
     assert result.shares == pytest.approx({"One": 0.8, "Other": 0.2})
@@ -108,7 +110,7 @@ def test_keys_choose_the_figure_and_the_groups(shown: Any, side: Side):
     assert view.groups.accessibleDescription().startswith("Median throughput by batch; 1  ")
     column = [c.name for c in canvas.table.columns].index("Batch")  # pyright: ignore
     canvas.brush(column, -0.4, 1.4)
-    assert len(canvas.groups) == 2  # of the matching lines
+    assert len(canvas.groups) == 2  # only groups of the matching lines
     for _ in range(len(table.axes)):
         QTest.keyClick(canvas, Qt.Key.Key_G)
     assert view.explain.by == "" and not view.legend.isHidden() and view.groups.isHidden()
@@ -126,12 +128,13 @@ def test_commands_and_the_menu_make_the_same_choices(shown: Any, side: Side):
     assert actions["GPU time"].isChecked() and actions["regime"].isChecked()
     actions["Mode"].trigger()
     assert view.explain.by == "Mode" and len(view.canvas.groups) == 2
-    view.explain.offer(["Batch"])  # without the mode
+    view.explain.offer(["Batch"])  # the axis of the mode is gone
     assert view.explain.by == ""
 
 
 def test_lines_that_groups_share_have_no_colour_of_a_group(shown: Any, side: Side):
-    """Between batch and GPU all modes have the same lines; after the axis of modes they differ."""
+    """Between batch and GPU, all modes have the same lines; after the axis of modes, they
+    differ."""
     view: Combinations = shown(Combinations, (side,), size=(1400, 600))
     view.explain.group("Mode")
     canvas, table = view.canvas, view.canvas.table

@@ -129,7 +129,7 @@ def test_axes_that_another_network_lacks_give_way_to_the_usual(
     assert names(view) == ["Bandwidth", "Time", "Throughput", "Memory needed"]
     view.names = None
     view.axes.figures["Step alone"].trigger()
-    assert view.names is None  # a change of figures selects no axes
+    assert view.names is None  # if the figures change, no axes are selected
 
 
 def test_a_drag_ends_where_its_axis_is_no_more(view: Combinations, side: Side) -> None:
@@ -269,7 +269,7 @@ def test_lines_that_run_together_are_drawn_once() -> None:
     ]
     many = np.stack(
         [np.tile(np.linspace(0, 9, 10), 200), np.zeros(2000)], axis=1
-    )  # 0 to 9, to three pixels
+    )  # the rows 0 to 9, within three pixels
     assert [s.y1() for s in segments([0.0, 1.0], many)] == [0, 3, 6, 9]
 
 

@@ -23,12 +23,12 @@ from simulator.scenario.scenario import Scenario, predict
 from simulator.whatif import apply
 
 NAMES = ["batch", "gpu", "mode", "host_speed", "bandwidth"]
-"""9 · 6 · 2 · 4 · 4 = 1,728 combinations, 288 for each GPU."""
+"""9 · 6 · 2 · 4 · 4 = 1,728 combinations, of which each GPU has 288."""
 
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch):
-    """The number of rows of each sweep; no combination is cached, and all parts are shown."""
+    """The number of rows of each sweep; no combination is cached, and every part is shown."""
     counts: list[int] = []
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,8 @@ def rows(monkeypatch: pytest.MonkeyPatch):
 
 
 def run(side: Side, names: list[str], parts: int | None = None) -> tuple[list[Any], Any]:
-    """The tables shown, and the result; cancelled after a number of tables."""
+    """Run the question and cancel it after a number of tables. Returns the tables shown, and the
+    result."""
     shown: list[Any] = []
     token = RUNNING.set(Running(show=shown.append))
     try:

@@ -41,7 +41,7 @@ def view(shown: Any, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side: Side):
     row, attempt = view.page.asking, view.attempt
     assert attempt is not None
-    assert not row.add.isEnabled()  # nothing is set yet
+    assert not row.add.isEnabled()  # no marker has been moved yet
     for guess in (1e-4, 1e-4, 3e-4):
         attempt.put("b", guess)
         view.page.options[0].click()

@@ -1,4 +1,4 @@
-"""The steps of a lesson show their names, or only the current step's name if room is short."""
+"""The steps of a lesson show their names; if there is little room, only the current step does."""
 
 from typing import Any
 

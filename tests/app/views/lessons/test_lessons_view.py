@@ -180,7 +180,7 @@ def test_shares_are_guessed_in_points(view: Lessons):
     view.turn_to(3)
     attempt = attempted(view)
     attempt.put("b", 7.0)
-    assert attempt.guesses["b"] == 1.0  # at most the whole share
+    assert attempt.guesses["b"] == 1.0  # a share is at most 1
     view.go(1)
     simulated(view)
     outcome = view.outcome

@@ -57,7 +57,7 @@ def test_a_part_is_named_by_its_pattern(parts: dict[str, ModuleNode]) -> None:
 def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     change = on("precision", block, gpt)
-    # for weights in bf16, fp32 is offered first
+    # for weights in bf16, the first precision offered is fp32
     assert last(change) == Applied("precision", {"dtype": "fp32", "modules": pattern(block)})
     assert change.words == f"+precision=fp32,modules={pattern(block)}"
     assert change.scenario is not None
@@ -149,7 +149,7 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
     }
     offered = choices(block_of(parts), GPT, gpt.prediction)
     titles = [change.title for change in offered]
-    # precision has 6 dtypes, weights 3
+    # precision has 6 dtypes, and weights have 3
     assert len(titles) == 6 + 7 + 3
     by = {change.title: change for change in offered}
     assert by["fused experts"].scenario is None and "a mixture" in by["fused experts"].words

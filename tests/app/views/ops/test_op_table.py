@@ -102,7 +102,7 @@ def test_selected_rows_are_picked_and_escape_lets_go(shown: Any, side: Side) -> 
     assert [g for g in range(len(view.model.groups)) if one in view.model.groups.ops_of([g])] == (
         marked
     )
-    _by_launch(view)  # the selection stays in another grouping
+    _by_launch(view)  # the selection is kept in another grouping
     assert view.model.groups.ops_of(np.flatnonzero(view.marked).tolist()) == {one}
 
 

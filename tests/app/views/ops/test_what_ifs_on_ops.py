@@ -32,7 +32,7 @@ def resnet() -> Side:
 
 
 def group_of(side: Side, by: By, *words: str) -> int:
-    """The first row that holds these words."""
+    """The first row that contains these words."""
     rows = groups(side.prediction, by)
     for row in range(len(rows)):
         own = [column.distinct[int(column.each[row])] for column in rows.words.values()]
@@ -61,15 +61,17 @@ def test_patterns_name_no_other_module() -> None:
     assert patterns({"a.0.up", "a.1.up", "a.2.up"}, every) == {
         "a.#.up": {"a.0.up", "a.1.up", "a.2.up"}
     }
-    assert set(patterns({"a.0.up", "a.1.up"}, every)) == {"a.0.up", "a.1.up"}  # a.2.up is not
+    assert set(patterns({"a.0.up", "a.1.up"}, every)) == {"a.0.up", "a.1.up"}  # all except a.2.up
 
 
 def test_a_row_stands_for_the_modules_whose_weights_it_reads(gpt: Side, resnet: Side) -> None:
     assert asked_of(gpt, "op", "native_layer_norm") == [(name, True) for name in NORMS]
-    assert asked_of(gpt, "op", "gelu") == [("blocks.#", False)]  # an op of it, not all of it
+    # the op is only a part of this module
+    assert asked_of(gpt, "op", "gelu") == [("blocks.#", False)]
     assert asked_of(gpt, "module", "blocks.*.up") == [("blocks.#.up", True)]
     assert asked_of(gpt, "launch", "addmm", "blocks.1.up") == [("blocks.1.up", True)]
-    # the convolution is step 0, the norm 1: one pattern for both would change both
+    # the convolution is step 0 and the norm is step 1, so one pattern for both names would change
+    # both
     assert asked_of(resnet, "op", "convolution") == [
         ("blocks.#.shortcut.0", True),
         ("blocks.#.steps.#.0", True),
@@ -118,7 +120,7 @@ def test_what_ifs_that_a_row_refuses_have_reasons(gpt: Side, resnet: Side) -> No
 
 
 def test_the_menu_of_an_op_states_a_reason_once(gpt: Side) -> None:
-    """Regression: thirteen of its sixteen entries repeated that gelu is one op."""
+    """Regression: thirteen of its sixteen entries repeated that gelu is a single op."""
     p = gpt.prediction
     parts = parts_of(groups(p, "op"), group_of(gpt, "op", "gelu"), p)
     entries = part_entries(row_choices(parts, GPT, p), lambda _: None)

@@ -68,12 +68,12 @@ def test_a_drag_is_one_request_at_its_end(shown: Any, side: Side) -> None:
     for column in (4, 3, 2):
         pointer(view.map, kinds.MouseMove, view.map.pixel((column, 3)) + QPointF(2, 1))
     assert view.map.spot == (2, 3) and emitted == []
-    assert view.through.slices[0].first.here == 4  # the sweeps follow
+    assert view.through.slices[0].first.here == 4  # the sweeps follow the cursor
     pointer(view.map, kinds.MouseButtonRelease, view.map.pixel((2, 3)))
     assert emitted == [Scenario("mlp-tiny", batch=4)]
     pointer(view.map, kinds.MouseButtonPress, QPointF(2, 2))
     pointer(view.map, kinds.MouseButtonRelease, QPointF(2, 2))
-    assert len(emitted) == 1  # next to the map
+    assert len(emitted) == 1  # a click next to the map
     pointer(view.map, kinds.MouseMove, view.map.pixel((7, 3)))
     card = view.map.card()
     assert card is not None and card.head == "Batch 128, host speed 1"

@@ -50,7 +50,7 @@ def test_few_points_first_then_more_then_exact_shifts(shown: Any, side: Side) ->
         and len(view.chart.x.values) > 20
         and view.status.text() == "colour: the largest share"
     )
-    # the points at doublings stay
+    # doublings remain among the points
     assert {1, 2, 4, 8, 16, 32, 64, 128, 256} <= set(view.chart.x.values)
     assert (view.chart.x.values[0], view.chart.x.values[-1]) == (1, 256)
 
@@ -76,7 +76,7 @@ def test_the_map_stays_while_the_scenario_moves_on_it(shown: Any, side: Side) ->
     other = replace(side, scenario=graph, prediction=predict(graph))
     view.draw((other,), 0)
     view.answer(late)
-    assert view.chart is not late  # of another scenario
+    assert view.chart is not late  # the late answer belongs to another scenario
 
 
 def test_shifts_are_found_to_the_whole_number(shown: Any, side: Side) -> None:
@@ -101,7 +101,8 @@ def test_a_crossing_lies_where_two_shares_are_equal(side: Side) -> None:
         "regime": np.array([2.0, 0.0]),
     }
     (shift,) = crossings(line, Curve(side, 4.0, np.array([4.0, 16.0]), columns))
-    # 0.2 and −0.6: a quarter of the way from 4 to 16, 4·4^0.25 = 5.66, so from 6 on
+    # the lead falls from 0.2 to −0.6: it is 0 a quarter of the way from 4 to 16, at 4·4^0.25 =
+    # 5.66, so from 6 on
     assert (shift.before, shift.last, shift.after, shift.first) == ("overhead", 4.0, "compute", 6.0)
 
 

@@ -35,7 +35,7 @@ def few() -> Lanes:
 
 
 def quickest_s(run: Any, times: int = 3) -> float:
-    """The processor time of the quickest of several runs."""
+    """The smallest processor time of several runs."""
     each: list[float] = []
     for _ in range(times):
         begin = time.process_time()
@@ -68,8 +68,8 @@ def draw(canvas: TimelineCanvas) -> None:
 def test_the_time_of_a_zoom_depends_on_pixels_and_not_on_slices(
     application: Any, many: Lanes, few: Lanes, ratio: int
 ) -> None:
-    """From the whole step to single kernels, at 1,400 and at 2,800 pixels: ten times the slices
-    take less than twice the time. `tests.benchmarks explorer` gives the times."""
+    """From the whole step to single kernels, at 1,400 and at 2,800 pixels: with ten times the
+    slices it takes less than twice the time. `tests.benchmarks explorer` measures the times."""
     long, short = canvas_of(many, ratio), canvas_of(few, ratio)
     for press in range(8):
         for _ in range(3):

@@ -33,14 +33,14 @@ def test_only_predicted_sides_have_pinned_lanes(side: Side, variant: Side) -> No
 
 
 def test_pins_follow_their_scenarios_when_one_is_removed() -> None:
-    """After B of A to D is removed, C becomes B, and D becomes C."""
+    """After B is removed from A to D, C becomes B, and D becomes C."""
     pins = (*(Pin("gpu", letter) for letter in "ABCD"), Pin("rank", "3"))
     names = [pin.name for pin in without_side(pins, "ABCD", 1)]
     assert names == ["GPU of A", "GPU of B", "GPU of C", "rank 3"]
 
 
 def test_a_pinned_lane_is_drawn_at_its_own_times(shown: Any, side: Side, variant: Side) -> None:
-    """The step of A is longer than the step of B, and the axis holds both."""
+    """The step of A is longer than the step of B, and the axis covers both."""
     view = shown(Timeline, (side, variant), current=1)
     canvas = view.canvas
     alone_s = canvas.lanes.span_s
@@ -60,7 +60,7 @@ def test_a_pinned_lane_is_drawn_at_its_own_times(shown: Any, side: Side, variant
     emitted: list[object] = []
     view.picked.connect(emitted.append)
     _click(canvas, QPointF(x.at(middle), row.centre[1]))
-    assert emitted == []  # its ops are not those of B
+    assert emitted == []  # the ops of the pinned lane are not those of B
     view.show_pins(())
     assert canvas.span == (0.0, alone_s) and canvas.frame.rows.pinned == ()
 
@@ -75,7 +75,7 @@ def test_lanes_are_pinned_by_their_names_by_keys_and_by_the_button(
     _click(canvas, QPointF(20, canvas.frame.rows.host.centre[1]))
     assert asked == [_HOST_OF_B]
     QTest.keyClick(canvas, Qt.Key.Key_P)
-    assert asked.pop() == Pin("gpu", "B")  # no lane is chosen: the GPU's
+    assert asked.pop() == Pin("gpu", "B")  # without a chosen lane, the GPU's lane is pinned
     QTest.keyClick(canvas, Qt.Key.Key_Period)
     QTest.keyClick(canvas, Qt.Key.Key_Up)
     assert canvas.over == Spot("host", canvas.over.place)

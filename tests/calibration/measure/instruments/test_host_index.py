@@ -29,7 +29,8 @@ def test_the_host_suite_on_the_cpu() -> None:
 
 def test_the_index_is_a_median_of_ratios() -> None:
     reference = {"a": 1.0, "b": 2.0, "c": 4.0, "other": 1.0}
-    assert index({"a": 2.0, "b": 3.0, "c": 40.0, "more": 9.0}, reference) == 2.0  # of 2, 1.5, 10
+    # the median of 2, 1.5 and 10
+    assert index({"a": 2.0, "b": 3.0, "c": 40.0, "more": 9.0}, reference) == 2.0
     assert index(reference, reference) == 1.0
     with pytest.raises(InputError, match="no host case in common: found x, expected some of a, b"):
         index({"x": 1.0}, reference)

@@ -1,4 +1,4 @@
-"""Kernels by point, from traces written by hand."""
+"""Kernels by point, from hand-written traces."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
-"""Real processes: joblib's, two Dask workers and a Ray instance on the loopback interface, and
-their ends.
-"""
+"""Sweeps run by real processes (joblib's, two Dask workers, a Ray instance on the loopback
+interface), and how these end."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ def filled(path: Path, of: Design, name: str) -> None:
 
 
 def check(path: Path, of: Design) -> None:
-    """Check that every point is there once, with the row that this process predicts."""
+    """Check that every point occurs once, with the row that this process predicts."""
     with RowsFile(path, of) as file:
         assert sorted(p for part in file.parts for p in part.points) == list(of.points)
         rows = summed(file.parts)
@@ -83,7 +82,7 @@ def check(path: Path, of: Design) -> None:
 
 
 def lines(path: Path, at_least: int) -> None:
-    """Wait until the file has `at_least` lines: a header, and one for each part."""
+    """Wait until the file has `at_least` lines: a header, and one line per part."""
     until = time.monotonic() + 60
     while not path.exists() or path.read_bytes().count(b"\n") < at_least:
         assert time.monotonic() < until, "no rows come"
@@ -97,7 +96,7 @@ def free_port() -> int:
 
 
 def processes(text: str, parent: int | None = None) -> list[int]:
-    """The processes whose command line contains a text, and that `parent` started."""
+    """The processes that `parent` started and whose command line contains a text."""
     folders = [f for f in Path("/proc").glob("[0-9]*") if text in _read(f / "cmdline")]
     own = f"PPid:\t{parent}\n"
     return [int(f.name) for f in folders if parent is None or own in _read(f / "status")]
@@ -266,8 +265,8 @@ def test_a_worker_takes_the_limits_of_the_command():
     here = pickle.loads(pickle.dumps(task(SMALL)))
     assert here == DesignTask(SMALL, release(), limits, 5.0)
     here([0])
-    assert WATCH.get() == watch  # its progress is that of this process
-    DesignTask(SMALL, release())([0])  # of a program without limits
+    assert WATCH.get() == watch  # progress is shown as in this process
+    DesignTask(SMALL, release())([0])  # a task from a program without limits
     assert ISOLATION.limits is None and WATCH.get() is None
 
 

@@ -187,7 +187,7 @@ def test_a_file_that_is_being_written_is_refused(path: Path):
             f"--into {path}: another process is writing it: expected one at a time; wait for it, "
             "or name another file"
         )
-    fill(path)  # it is free again
+    fill(path)  # the file is no longer locked
 
 
 def test_a_folder_is_refused(tmp_path: Path):
@@ -197,7 +197,7 @@ def test_a_folder_is_refused(tmp_path: Path):
 
 
 class Dying:
-    """An engine that returns a number of chunks and then ends, each time it is started."""
+    """An engine that, each time it is started, returns a number of chunks and then ends."""
 
     def __init__(self, brings: int, deaths: int) -> None:
         self.brings, self.deaths, self.starts = brings, deaths, 0
@@ -220,7 +220,8 @@ def test_parts_of_an_ended_process_are_predicted_again(path: Path):
 
 
 def test_an_engine_without_further_rows_ends_the_sweep(path: Path):
-    """Two chunks of 16, then none: their rows stay, and another engine finishes."""
+    """Two chunks of 16 rows, then nothing: their rows stay, and another engine completes the
+    sweep."""
     engine = Dying(brings=2, deaths=1)
     with RowsFile(path, SMALL) as file, pytest.raises(InputError) as error:
         run(file, lambda task, parts: engine(task, parts) if engine.starts == 0 else _never())

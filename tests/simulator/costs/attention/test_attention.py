@@ -1,4 +1,4 @@
-"""Attention against sums by hand."""
+"""Attention against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def test_flash_forward() -> None:
     (work,) = forward("flash")
     # 2·2·4·128·128·(64 + 64) = 33,554,432
     assert work.flops == 33554432
-    # q, k and v of 2·4·128·64·2 = 131,072 each; out as much, and 2·4·128·4 = 4,096
+    # q, k and v have 2·4·128·64·2 = 131,072 bytes each, and so has the output; the log-sum-exp has
+    # 2·4·128·4 = 4,096
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
     assert work.dims == {
         "b": 2,
@@ -46,7 +47,7 @@ def test_flash_forward() -> None:
 
 def test_causal_does_half_and_counts_all() -> None:
     (work,) = forward("flash", causal=True)
-    # 128·129/2 = 8,256 of 16,384 pairs
+    # 128·129/2 = 8,256 of 16,384 pairs are visible
     assert (work.flops, work.dims["fraction"]) == (33554432, 8256 / 16384)
 
 
@@ -63,7 +64,7 @@ def test_cudnn_clears_before_but_not_for_one_query() -> None:
     keys = ((8, 8, 1024, 64), "bfloat16")
     name = f"{SDPA}cudnn_attention.default"
     (decode,) = launched(sig(name, one, None, {}, query=one, key=keys, value=keys))
-    # 2·8·32·1·1024·(64 + 64) = 67,108,864; keys and values of 8 heads, not 32
+    # 2·8·32·1·1024·(64 + 64) = 67,108,864 FLOPs; keys and values have 8 heads, not 32
     assert decode.flops == 67108864
     # 8·32·64·2 + 2·8·8·1024·64·2 = 16,809,984
     assert (decode.read_bytes, decode.dims["hk"]) == (16809984, 8)
@@ -98,7 +99,8 @@ def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None
     assert [w.family for w in first] == (["fill"] if backend == "cudnn" else ["copy", "copy"])
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
-    # dO and O of 131,072; writes 4,096 sums and clears dQ in float32, 262,144
+    # reads dO and O, 131,072 bytes each; writes 4,096 bytes of sums and clears dQ in float32,
+    # 262,144 bytes
     assert (before.read_bytes, before.write_bytes) == (262144, 266240)
     # reads q, k, v and dO, two float32 per row, dQ; writes dQ, dK and dV
     assert (main.read_bytes, main.write_bytes) == (4 * 131072 + 2 * 4096 + 262144, 524288)
@@ -114,7 +116,7 @@ def test_backward_sums_over_a_group_of_heads() -> None:
     assert (dk.read_bytes, dk.write_bytes, dk.family) == (131072, 65536, "reduction")
     assert dk == dv
     assert main.write_bytes == 262144 + 2 * 131072
-    # cuDNN also does this, with its own kernel
+    # cuDNN also sums dK and dV, with its own kernel
     own, same = backward("cudnn", hk=2)[-2:]
     assert (own.read_bytes, own.write_bytes, own.dims["variant"]) == (131072, 65536, "heads")
     assert own == same
@@ -137,7 +139,7 @@ def test_flash_takes_tokens_that_lie_one_after_another_as_they_are() -> None:
 
 def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
     clear, main = backward("efficient")
-    # 128 keys fall into two blocks of 64, which meet in a dQ of 2·4·128·64·4 bytes
+    # 128 keys are two blocks of 64, which both add to a dQ of 2·4·128·64·4 bytes
     assert (clear.family, clear.write_bytes) == ("fill", 262144)
     # dO, q, k, v, out and the log-sum-exp
     assert (main.read_bytes, main.write_bytes) == (5 * 131072 + 4096, 3 * 131072)
@@ -169,7 +171,7 @@ def test_a_window_keeps_a_band() -> None:
     (work,) = launched(
         sig("aten._flash_attention_forward.default", q, None, args, query=q, key=q, value=q)
     )
-    # 1 + 2 + 6·3 = 21 of 64 pairs
+    # 1 + 2 + 6·3 = 21 of 64 pairs are visible
     assert (work.dims["fraction"], work.dims["sq"], work.dims["h"]) == (21 / 64, 8, 2)
 
 
@@ -189,7 +191,7 @@ def test_keys_that_no_query_sees_are_not_read(backend: str) -> None:
     args = {"is_causal": True}
     name = f"{SDPA}{backend}_attention.default"
     *_, work = launched(sig(name, few, None, args, query=few, key=Q, value=Q))
-    # q and 32 of 128 keys and values: 3 · 2·4·32·64·2 = 98,304
+    # all of q, and 32 of 128 keys and values: 3 · 2·4·32·64·2 = 98,304 bytes
     assert work.read_bytes == 98304
     assert work.computed_flops == 2 * 2 * 4 * (32 * 33 // 2) * (64 + 64)
     *_, whole = launched(sig(name, few, None, {}, query=few, key=Q, value=Q))
@@ -208,7 +210,8 @@ def test_keys_before_a_window_are_not_read() -> None:
             value=((1, 16, 2, 64), "bfloat16"),
         )
     )
-    # four queries see keys 11 to 15 of 16: 4·2·64·2 = 1,024 of q, 5·2·64·2 of keys and of values
+    # four queries see keys 11 to 15 of 16: 4·2·64·2 = 1,024 bytes of q, and 5·2·64·2 each of keys
+    # and values
     assert work.read_bytes == 1024 + 2 * 1280
 
 
@@ -218,7 +221,7 @@ def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
     (work,) = launched(
         sig(f"{name}.default", [q, LSE], None, {"share": 0.5625}, query=q, key=q, value=q)
     )
-    assert work.flops == 33554432  # of all pairs, as in the flash kernel
+    assert work.flops == 33554432  # counts all pairs, as the flash kernel does
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
     assert (work.dims["fraction"], work.dims["backend"]) == (0.5625, "flash")
     operands = dict(grad_out=q, query=q, key=q, value=q, out=q, logsumexp=LSE)
@@ -228,7 +231,7 @@ def test_compiled_flex_attention_computes_a_share_of_the_pairs() -> None:
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert gradients.flops == 83886080
     assert gradients.dims["direction"] == "bwd"
-    # dO and O of 131,072 each; 2·4·128·4 = 4,096
+    # dO and O have 131,072 bytes each; the sums have 2·4·128·4 = 4,096
     assert (delta.read_bytes, delta.write_bytes) == (262144, 4096)
     # a multiply-add for each of 2·4·128·64 = 65,536 numbers
     assert delta.flops == 131072

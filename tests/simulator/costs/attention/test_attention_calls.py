@@ -1,4 +1,5 @@
-"""Packed sequences, windows, dropout and layouts of attention, by counting pairs and bytes."""
+"""Packed sequences, windows, dropout and layouts of attention, checked by counting pairs and
+bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ ITEM = 2
 
 
 def by_token(name: str, queries: int, keys: int, **args: Any) -> Signature:
-    """A call of one sequence [b, s, h, d] with 2 heads of 8."""
+    """A call on one sequence [b, s, h, d] with 2 heads of width 8."""
     q, k = ((1, queries, 2, 8), "bfloat16"), ((1, keys, 2, 8), "bfloat16")
     return sig(name, q, None, args, query=q, key=k, value=k)
 
@@ -54,7 +55,7 @@ def test_pairs_and_read_keys_of_a_window_are_those_counted(
         (0, 0, Band(-1, -1, 0)),
         (3, 1, Band(2, 0, 0)),  # the query's own key and the two before it
         (1, 1, Band(0, 0, 0)),
-        (3, 2, Band(2, 0, 4)),  # aligned to the last query: 9 - 5
+        (3, 2, Band(2, 0, 4)),  # aligned to the last query: shifted by 9 - 5
         (0, 1, Band(-1, 0, 0)),
         (None, 1, Band(-1, 0, 0)),
     ],
@@ -87,8 +88,8 @@ def test_no_queries_or_keys_have_no_pairs_to_share() -> None:
 def test_packed_sequences_are_each_as_long_as_the_longest(
     name: str, lengths: str, longest: tuple[str, str]
 ) -> None:
-    """Three sequences in 20 tokens, of up to 8 queries and 9 keys, 2 heads of 8: 2·3·2·8·9·(8 + 8)
-    = 13,824."""
+    """Three sequences in 20 tokens, with up to 8 queries and 9 keys, and 2 heads of width 8:
+    2·3·2·8·9·(8 + 8) = 13,824."""
     q, flash = ((20, 2, 8), "bfloat16"), name == FLASH
     q = q if flash else ((1, 20, 2, 8), "bfloat16")
     args = dict(zip(longest, (8, 9), strict=True))
@@ -97,7 +98,7 @@ def test_packed_sequences_are_each_as_long_as_the_longest(
     )
     assert work.flops == 13824
     assert (work.dims["b"], work.dims["h"], work.dims["sq"], work.dims["sk"]) == (3, 2, 8, 9)
-    # offsets of no sequence stand for a call that is not packed: 2·2·20·20·16
+    # all-zero offsets mean that the call is not packed: 2·2·20·20·16 FLOPs
     q = ((1, 20, 2, 8), "bfloat16")
     (whole,) = launched(
         sig(name, q, None, args, query=q, key=q, value=q, **{lengths: ((1,), "int32")})
@@ -149,10 +150,10 @@ def splits(batch: int, heads: int, keys: int, width: int, dtype: str = "float16"
     [
         (2, 4, 64, 64, "float16", False),  # one block of 64 keys
         (2, 4, 65, 64, "float16", True),
-        (2, 4, 128, 65, "float16", False),  # wider heads: one block of 128
+        (2, 4, 128, 65, "float16", False),  # wider heads: one block of 128 keys
         (2, 4, 129, 65, "float16", True),
-        (2, 4, 65, 128, "float32", True),  # 64 keys again in float32
-        (16, 16, 128, 64, "float16", False),  # two blocks, and 256 rows of blocks
+        (2, 4, 65, 128, "float32", True),  # 64 keys per block again in float32
+        (16, 16, 128, 64, "float16", False),  # two blocks of keys, and 256 blocks of rows
         (16, 16, 129, 64, "float16", True),  # three blocks
         (15, 17, 128, 64, "float16", True),  # 255
     ],
@@ -196,10 +197,10 @@ def test_only_flash_and_cudnn_expand_the_gradients_of_shared_heads() -> None:
     assert [w.family for w in backward(fused, q, k)] == ["reduction", "attention", "pointwise"]
     cudnn = "aten._scaled_dot_product_cudnn_attention_backward.default"
     *_, main, _, dk, dv = backward(cudnn, q, k)
-    # dQ in float32, 4 bytes of 2·4·16·8; dK and dV for 4 heads of 2 bytes
+    # dQ has 2·4·16·8 elements of 4 bytes; dK and dV have 4 heads and 2 bytes per element
     assert main.write_bytes == 4 * 1024 + 2 * 2 * 1024
     assert dk == dv and dk.dims["rows"] == 512 and dk.dims["cols"] == 2
-    # two rows of gradients are added into one of 2·2·16·8 elements
+    # every two rows of gradients are added into one; the result has 2·2·16·8 elements
     assert (dk.read_bytes, dk.write_bytes) == (2 * 1024, 1024)
     same = [w.family for w in backward(cudnn, q, q)]
     assert same == ["fill", "reduction", "attention", "pointwise"]

@@ -1,4 +1,4 @@
-"""Which attention kernel takes a call: one requirement of sdp_utils.cpp broken at a time."""
+"""Which attention kernel handles a call: each test violates one requirement of sdp_utils.cpp."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GAPS = Tensor((2, 8, 64, 64), "bfloat16", (65536, 8192, 128, 2))
         ({}, "cudnn flash efficient"),
         ({"capability": (10, 0)}, "cudnn flash efficient"),
         ({"capability": AMPERE}, "cudnn flash efficient"),
-        # bf16 needs an Ampere
+        # bf16 needs Ampere or later
         ({"capability": TURING}, ""),
         ({"capability": TURING, **all_as(dtype="float16")}, "efficient"),
         ({"capability": KEPLER, **all_as(dtype="float32")}, ""),
@@ -45,14 +45,14 @@ GAPS = Tensor((2, 8, 64, 64), "bfloat16", (65536, 8192, 128, 2))
         (all_as(dtype="float64"), ""),
         ({"mask": MASK}, "cudnn efficient"),
         ({"mask": MASK, "learned": True}, "efficient"),
-        # a mask that is expanded over the keys
+        # a mask that is expanded along the keys
         ({"mask": Tensor(MASK.shape, "bfloat16", (64, 64, 1, 0))}, ""),
         ({"query": GAPS}, ""),
         ({"key": GAPS}, ""),
         ({"value": GAPS}, ""),
         (all_as(width=256), "cudnn flash efficient"),
         (all_as(width=264), "efficient"),
-        # 16 bytes of bf16 are 8
+        # sizes must be multiples of 16 bytes, which are 8 elements of bf16
         (all_as(width=60), "flash"),
         (all_as(width=60, dtype="float32"), "efficient"),
         (all_as(width=62, dtype="float32"), ""),

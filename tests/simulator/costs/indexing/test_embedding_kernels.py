@@ -1,4 +1,4 @@
-"""Embeddings, their gradients and bags, kernel by kernel, by hand."""
+"""Embeddings, their gradients and bags, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def gradient(n: int, table: int, width: int, dtype: str = F32, **args: Any) -> A
 def test_gradients_of_few_looked_up_rows_are_added_by_one_kernel() -> None:
     zeros, add = gradient(3072, 5000, 8)
     assert sums([zeros]) == [("fill", 0, 0, 160000, 80000)]
-    # indices, gradients of 32 bytes, and as many rows of the table, which are read and added to
+    # reads the indices, gradients of 32 bytes each, and the same number of table rows, to which it
+    # adds
     assert sums([add]) == [("embedding_backward", 24576, 24576 + 2 * 98304, 98304, 172032)]
     assert (add.dims["steps"], add.dims["width"]) == (3072, 8)
     turned = Tensor((3072, 8), F32, (1, 3072))
@@ -37,7 +38,7 @@ def test_gradients_of_few_looked_up_rows_are_added_by_one_kernel() -> None:
 
 def test_gradients_of_many_looked_up_rows_are_sorted() -> None:
     kernels = gradient(4000, 1000, 8)
-    # 400 parts of ten, and one more for each of 1,000 rows
+    # 400 parts of ten rows, and at most one more for each of 1,000 rows
     scanned = [("fill", 0, 0, 16, 2), ("scan", 4000, 32000, 32000, 24000)]
     assert sums(kernels) == [
         ("arange", 0, 0, 32000, 120000),
@@ -51,7 +52,7 @@ def test_gradients_of_many_looked_up_rows_are_sorted() -> None:
         ("embedding_backward", 32000, 32000 + 128000, 4 * 1400 * 8, 224000),
         ("embedding_backward", 32000, 44800, 32000, 224000),
     ]
-    # each thread visits the parts of its row: 4,000 / (10·1,000)
+    # each thread visits the parts of its row, 4,000 / (10·1,000) < 1 on average
     assert kernels[-3].dims["steps"] == 1
     assert kernels[-1].dims == {
         "elements": 32000,
@@ -59,7 +60,7 @@ def test_gradients_of_many_looked_up_rows_are_sorted() -> None:
         "parts": 1400,
         "variant": "summed",
     }
-    # no more parts than rows of the gradient
+    # there are no more parts than gradient rows
     assert gradient(4000, 10000, 8)[-1].dims["parts"] == 4000
 
 
@@ -77,7 +78,7 @@ def test_rows_that_are_looked_up_often_are_added_by_atomics(
 
 def test_atomics_add_in_single_precision() -> None:
     *_, starts, again, add = gradient(6000, 100, 8)
-    # 600 parts of ten and one for each of 100 rows; 60 look-ups per row
+    # 600 parts of ten rows and one for each of 100 rows; 60 look-ups per row
     assert starts == again and (starts.write_bytes, starts.dims["steps"]) == (5600, 6)
     assert sums([add]) == [("embedding_backward", 48000, 48000 + 192000 + 3200, 3200, 336000)]
     *_, zeros, add, cast = gradient(6000, 100, 8, HALF)
@@ -94,15 +95,15 @@ def test_bags_are_summed_by_one_kernel() -> None:
     bags: dict[str, Any] = {"weight": table, "indices": indices, "offsets": offsets}
     name = "aten._embedding_bag_forward_only.default"
     (work,) = launched(sig(name, out, None, {}, **bags))
-    # 500 rows of 256 bytes and 550 indices of 8
+    # 500 rows of 256 bytes and 550 indices of 8 bytes
     assert sums([work]) == [("embedding_bag", 32000, 128000 + 4400, 12800, 224000)]
-    # ten rows a bag; 50·2 groups of 32 columns are one round of 8,192
+    # ten rows per bag; 50·2 groups of 32 columns fit in one round of 8,192
     assert (work.dims["steps"], work.dims["bags"], work.dims["table_bytes"]) == (10, 50, 256000)
     (weighed,) = launched(sig(name, out, None, {}, **bags, per_sample_weights=((500,), F32)))
     assert weighed.read_bytes == work.read_bytes + 2000
     many = bags | {"offsets": ((5000,), I64), "indices": ((20000,), I64)}
     (work,) = launched(sig(name, ((5000, 64), F32), None, {}, **many))
-    # 10,000 groups take two rounds of four rows each; the whole table is read
+    # 10,000 groups take two rounds, with four rows per bag; the whole table is read
     assert work.dims["steps"] == 8
     assert work.read_bytes == 256000 + 8 * 25000
 
@@ -113,12 +114,12 @@ def test_gradients_of_bags() -> None:
     name = "aten._embedding_bag_dense_backward.default"
     largest = launched(sig(name, table, None, {"mode": 2}, grad=grad, indices=indices))
     assert [work.family for work in largest] == ["fill", "embedding_backward"]
-    # one row a bag
+    # one row per bag
     assert (largest[1].dims["elements"], largest[1].dims["steps"]) == (3200, 50)
     total = launched(sig(name, table, None, {"mode": 0}, grad=grad, indices=indices))
     assert [work.dims.get("variant") for work in total][-2:] == ["partial", "summed"]
     small = launched(sig(name, ((5, 64), F32), None, {}, grad=grad, indices=indices))
-    assert small[-1].dims["variant"] == "summed"  # though each row is looked up 100 times
+    assert small[-1].dims["variant"] == "summed"  # although each row is looked up 100 times
     (weights,) = launched(
         sig("aten._embedding_bag_per_sample_weights_backward.default", ((500,), F32), None, {},
             grad=grad, weight=table, indices=indices)

@@ -30,14 +30,14 @@ def test_few_gradients_are_added_by_one_kernel() -> None:
     clear, add = embedding_backward(20)
     # 1000·8·4
     assert (clear.family, clear.write_bytes) == ("fill", 32000)
-    # 20·8 of indices, 640 of gradients, 640 to add to
+    # 20·8 bytes of indices, 640 of gradients, and 640 of the rows to which it adds
     assert (add.family, add.read_bytes, add.write_bytes) == ("embedding_backward", 1440, 640)
     assert len(embedding_backward(3072)) == 2
 
 
 def test_many_gradients_are_sorted_first() -> None:
     works = embedding_backward(3073)
-    # keys of 64 bits, 8 passes
+    # keys of 64 bits take 8 passes
     passes = [w for w in works if w.dims.get("variant") == "pass"]
     assert len(passes) == 8
     # an index range, a small sort (one kernel), zeros, the selection of each row's first entry
@@ -72,7 +72,8 @@ def test_gradients_of_few_rows_are_added_by_atomics_in_float32() -> None:
 
 def test_a_gradient_is_summed_in_parts_of_ten() -> None:
     partial, summed = embedding_backward(20, scale_grad_by_freq=True)[-2:]
-    # 20 / 10 and at most one more for each of 20 rows, but no more than 20 parts of 8 floats
+    # 20 / 10 parts and at most one more for each of 20 rows, but no more than 20 parts, of 8 floats
+    # each
     assert partial.dims["parts"] == 20
     assert (partial.read_bytes, partial.write_bytes) == (20 * 8 + 640, 640)
     assert (summed.read_bytes, summed.write_bytes) == (640, 640)
@@ -91,9 +92,9 @@ def test_embedding_bag_reads_each_row_and_writes_each_bag() -> None:
             offsets=((4,), I64),
         )
     )
-    # 20·16·4 + 20·8 + 4·8 = 1,472 and 4·16·4 = 256; 320 additions
+    # reads 20·16·4 + 20·8 + 4·8 = 1,472 bytes and writes 4·16·4 = 256; 320 additions
     assert (work.read_bytes, work.write_bytes, work.flops) == (1472, 256, 320)
-    # 5 rows a bag, one after another; 4 bags are far from 8192
+    # 5 rows per bag, one after another; 4 bags are far below the limit of 8,192
     assert work.dims["steps"] == 5
 
 
@@ -114,7 +115,7 @@ def test_embedding_bag_backward_sorts_unless_it_is_a_maximum(mode: int, sorts: b
 
 def test_parts_of_a_row_are_listed_one_after_another() -> None:
     works = embedding_backward(40000)
-    # 40,000 of 1000 rows are 40 each, and 4 parts of 10
+    # 40,000 look-ups of 1,000 rows are 40 each, in 4 parts of 10
     listed = [w.dims["steps"] for w in works if w.dims.get("variant") == "step"]
     assert listed == [0, 0, 4]
 
@@ -128,7 +129,7 @@ def test_gradients_and_indices_with_gaps_are_copied_first() -> None:
         indices=indices,
     )
     rows, numbers, clear, _ = launched(op)
-    # 20·8·4 and 20·8
+    # 20·8·4 bytes of rows and 20·8 bytes of numbers
     assert (rows.write_bytes, numbers.write_bytes) == (640, 160)
     assert [w.family for w in (rows, numbers, clear)] == ["copy", "copy", "fill"]
 
@@ -141,6 +142,6 @@ def test_expanded_and_turned_indices_are_copied(stride: tuple[int, int], copies:
     indices = Tensor((2, 4), I64, stride)
     op = sig("aten.embedding.default", ((2, 4, 8), F32), weight=((10, 8), F32), indices=indices)
     *copied, gather = launched(op)
-    # 2·4 indices of 8 bytes
+    # 2·4 indices of 8 bytes are copied
     assert [w.write_bytes for w in copied] == [64] * copies
     assert gather.family == "gather"

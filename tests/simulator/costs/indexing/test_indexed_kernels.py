@@ -1,4 +1,4 @@
-"""Gathers and scatters, kernel by kernel, by hand."""
+"""Gathers and scatters, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLE, ROWS = ((100, 6), F32), ((20,), I64)  # 2,400 bytes; 160 bytes
 def test_selected_rows_of_a_later_dimension_are_single_elements() -> None:
     x, out = ((30, 100), F32), ((30, 20), F32)
     (work,) = launched(sig("aten.index_select.default", out, None, {"dim": 1}, self=x, index=ROWS))
-    # 600 elements of 4 bytes and 160 of indices
+    # 600 elements of 4 bytes and 160 bytes of indices
     assert sums([work]) == [("gather", 0, 2560, 2400, 3600)]
     assert work.dims == {
         "elements": 600, "width": 1, "table_bytes": 12000, "variant": "elements", "runs": 600,
@@ -35,7 +35,7 @@ def test_a_gather_reads_sectors_that_neighbours_share() -> None:
     (work,) = launched(sig("aten.gather.default", ((100, 3), F32), self=x, index=index))
     assert sums([work]) == [("gather", 0, 1200 + 2400, 1200, 1800)]
     assert (work.dims["runs"], work.dims["width"]) == (300, 1)
-    # 24 bytes of a row share a sector
+    # the 24 bytes of a row share a sector
     (rows,) = launched(
         sig("aten.index.Tensor", ((20, 6), F32), None, {}, self=TABLE, indices=[ROWS])
     )
@@ -89,7 +89,7 @@ def test_scatters_write_an_element_an_index() -> None:
     assert scattered("scatter.src", src=source) == [clone, put]
     assert scattered("scatter_.src", src=source) == [put]
     assert scattered("scatter_.value") == [("scatter", 0, 2400, 1200, 1800)]
-    # an addition reads its target, and takes an instruction
+    # an addition also reads its target, and takes one more instruction
     added = ("scatter", 300, 4800, 1200, 2100)
     assert scattered("scatter_add_.default", src=source) == [added]
     assert scattered("scatter_reduce.two", src=source) == [clone, added]
@@ -103,7 +103,7 @@ def test_scatters_write_an_element_an_index() -> None:
 @pytest.mark.parametrize(
     ("name", "dim", "expected", "width"),
     [
-        # 20 rows of 6; 20 of the 6 elements of each of 100 rows would be columns
+        # 20 rows of 6 elements; along the other dimension, 20 of the 6 elements of each of 100 rows
         ("index_add_.default", 0, ("scatter", 120, 160 + 480 + 480, 480, 840), 6),
         ("index_copy_.default", 0, ("scatter", 0, 160 + 480, 480, 720), 6),
         ("index_reduce_.default", 0, ("scatter", 120, 1120, 480, 840), 6),
@@ -143,7 +143,7 @@ def test_values_are_put_at_indices() -> None:
     )
     copied, same = put(values, ROWS, name="index_put")
     assert sums([copied]) == [("memcpy", 0, 2400, 2400, 0)] and same == work
-    # half of a mask of 100 rows: 50 rows of 24 bytes
+    # half of a mask of 100 rows is taken to be true: 50 rows of 24 bytes
     *masks, write = put(((50, 6), F32), ((100,), "bool"))
     assert len(masks) == 5
     assert sums([write]) == [("scatter", 0, 400 + 1200, 1200, 1800)]

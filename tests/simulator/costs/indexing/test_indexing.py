@@ -1,4 +1,4 @@
-"""Indexing ops against sums by hand."""
+"""Indexing ops against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def embedding(rows: int, index: tuple[int, ...]) -> Work:
 
 def test_embedding_reads_rows_and_not_the_table() -> None:
     work = embedding(1000, (4, 5))
-    # 20 rows of 8·4 = 640, 20·8 = 160 of indices; writes 640
+    # reads 20 rows of 8·4 bytes = 640 and 20·8 = 160 bytes of indices; writes 640
     assert (work.family, work.read_bytes, work.write_bytes) == ("gather", 800, 640)
     # a row of 32 bytes is two whole words, and a block computes a row; the table has 1000·32 bytes
     assert work.dims == {
@@ -50,7 +50,7 @@ def test_which_kernel_gathers() -> None:
     assert picked(6, 17)["variant"] == "elements"
     few = picked(8, 16)
     assert (few["variant"], few["steps"]) == ("few", 16)
-    # a block for each 4 KiB of a row: 1025·16 / 4096 is 5
+    # one block for each 4 KiB of a row: ceil(1025·16 / 4096) = 5
     assert picked(4100, 20)["runs"] == 100
     # a row of 6·4 bytes fits in one 32-byte sector
     assert picked(6, 20)["runs"] == 20
@@ -60,7 +60,7 @@ def test_which_kernel_gathers() -> None:
 
 
 def test_a_small_table_bounds_its_read_bytes() -> None:
-    # 2·8·4 = 64 and 160
+    # reads 2·8·4 = 64 bytes of rows and 160 of indices
     assert embedding(2, (4, 5)).read_bytes == 224
 
 
@@ -83,7 +83,7 @@ def test_index_of_a_later_dimension_has_no_width() -> None:
 def test_a_mask_is_turned_into_indices_first() -> None:
     works = index(((512, 64), F32), ((256, 64), F32), ((512,), "bool"))
     assert families(works) == ["reduction", "memcpy", "fill", "scan", "pointwise", "gather"]
-    # the indices of 256 rows and the rows: 256·8 + 256·64·4
+    # the indices of 256 rows, and the rows: 256·8 + 256·64·4 bytes
     assert works[-1].read_bytes == 67584
 
 
@@ -144,7 +144,7 @@ def put(name: str = "aten.index_put_.default", **args: Any) -> tuple[Work, ...]:
 
 def test_index_put() -> None:
     (work,) = put()
-    # 5·8 + 5·8·4 = 200 and 160
+    # reads 5·8 + 5·8·4 = 200 bytes, writes 160
     assert (work.read_bytes, work.write_bytes) == (200, 160)
     assert families(put("aten.index_put.default")) == ["memcpy", "scatter"]
 
@@ -160,10 +160,10 @@ def test_an_index_of_one_is_repeated_for_each_of_the_others() -> None:
 
 def test_accumulating_sorts() -> None:
     works = put("aten._index_put_impl_.default", accumulate=True, unsafe=True)
-    # wrap, scale, divide, number; a small sort; the sum
+    # wrap, scale, divide, number the positions; a small sort; the sum
     assert families(works) == [*["pointwise"] * 3, "arange", "sort_tile", "scatter"]
     checked = families(put(accumulate=True))
-    # the largest and the smallest index: found, compared, asserted
+    # the largest and the smallest index are found, compared and asserted
     assert checked == ["reduction", "pointwise", "assertion"] * 2 + families(works)
 
 
@@ -184,7 +184,7 @@ def test_masked_select() -> None:
     works = launched(
         sig("aten.masked_select.default", ((50,), F32), self=((100,), F32), mask=((100,), "bool"))
     )
-    # 50·4 and the 50 coordinates of 8
+    # 50·4 bytes of values and 50 coordinates of 8 bytes
     assert (works[-1].family, works[-1].read_bytes) == ("gather", 600)
 
 
@@ -195,8 +195,8 @@ def test_accumulating_with_two_indices_adds_them() -> None:
     works = launched(
         sig("aten.index_put_.default", x, None, args, self=x, indices=[i, i], values=turned)
     )
-    # 2·2 checks of 3; 2·2 to wrap and scale, 1 to add; values side by side; divide, number,
-    # sort, add
+    # 2·2 range checks of 3 kernels; 2·2 to wrap and scale, 1 to add; one to put the values side by
+    # side; divide, number, sort, add
     assert len(works) == 12 + 4 + 1 + 1 + 4
 
 

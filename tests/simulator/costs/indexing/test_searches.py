@@ -1,4 +1,4 @@
-"""Searches, histograms, distinct values, draws and masks, kernel by kernel, by hand."""
+"""Searches, histograms, distinct values, draws and masks: hand-computed figures of each kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_binary_search_reads_no_more_than_its_table() -> None:
     assert work.dims == {"elements": 4000, "width": 1, "probes": 7}
     rows = ((20, 64), F32)
     (scalar,) = launched(sig("aten.searchsorted.Scalar", ((), I64), None, {}, sorted_sequence=rows))
-    # a row of 64 takes 7 probes; a value of 4 bytes comes with the launch
+    # a row of 64 takes 7 probes; the value of 4 bytes is a launch argument
     assert sums([scalar]) == [("gather", 0, 7 * 4 + 4, 8, 46)]
     (one,) = launched(
         sig("aten.searchsorted.Tensor", out, None, {}, sorted_sequence=((0,), F32), self=values)
@@ -36,7 +36,7 @@ def test_a_histogram_is_counted_by_atomics() -> None:
     extremes = [("reduction", 20000, 80000, 8192, 40000), ("reduction", 1024, 8192, 4, 2048)]
     counted = [("fill", 0, 0, 400, 200), ("scatter", 20000, 80000, 400, 160000)]
     wait = ("memcpy", 0, 4, 0, 0)
-    # more than 8,192 elements are reduced by a grid and then a block
+    # more than 8,192 elements are reduced by several blocks, whose results one more block reduces
     name = "aten.histc.default"
     assert sums(launched(sig(name, out, None, {}, self=x))) == [
         *extremes, wait, *extremes, wait, *counted,
@@ -62,7 +62,7 @@ def test_repeated_elements_are_scattered_after_a_scan() -> None:
     name, repeats = "aten.repeat_interleave.Tensor", ((5000,), I64)
     kernels = launched(sig(name, ((12000,), I64), None, {}, repeats=repeats))
     assert sums(kernels) == [
-        ("fill", 0, 0, 32, 4),  # the states of two tiles of 4,096, 16 bytes each
+        ("fill", 0, 0, 32, 4),  # the states of two tiles of 4,096 elements, 16 bytes each
         ("scan", 5000, 40000, 40000, 5000 * SCAN),
         ("memcpy", 0, 8, 0, 0),
         ("scatter", 0, 80000, 96000, 12000 * 6),
@@ -90,7 +90,7 @@ def test_distinct_values() -> None:
     ]
     assert unique("_unique2", return_inverse=True) == [
         ("arange", 0, 0, 16000, 60000),
-        ("sort_tile", 0, 32000, 32000, 160000),  # keys with their places
+        ("sort_tile", 0, 32000, 32000, 160000),  # keys with their positions
         *compared,
         *selected,
     ]
@@ -124,7 +124,7 @@ def test_membership_of_few_is_tested_in_pairs() -> None:
         ("pointwise", 0, 1000, 1000, 2000),
     ]
     assert sums(isin(elements=values))[0] == ("pointwise", 1000, 8008, 1000, 4000)
-    # 10·1 test elements of one value are too many
+    # 10 test elements for a single value are too many
     assert sums(isin(test_elements=((9,), F32)))[0] == ("pointwise", 9, 40, 9, 36)
     assert isin(test_elements=((10,), F32))[0].family == "memcpy"
 
@@ -158,8 +158,9 @@ def test_draws_without_replacement_are_the_largest_quotients() -> None:
     ] * 2
     expected = [
         *checks,
-        ("pointwise", 800, 0, 1600, 400 * 41),  # exponentials: forty slots and a store
-        ("pointwise", 400, 3200, 1600, 400 * 11),  # divisions: eight, two loads, a store
+        ("pointwise", 800, 0, 1600, 400 * 41),  # exponentials: forty instructions and a store
+        # divisions: eight instructions, two loads, a store
+        ("pointwise", 400, 3200, 1600, 400 * 11),
         ("reduction", 400, 1600, 32, 800),
     ]
     assert multinomial(1) == multinomial(1, replacement=True) == expected
@@ -170,7 +171,7 @@ def test_draws_with_replacement_search_a_scan() -> None:
     kernels = multinomial(5, replacement=True)
     assert kernels[0] == ("reduction", 400, 1600, 1600, 800)
     assert kernels[1] == ("scan", 400, 1600, 1600, 400 * SCAN)
-    # 20 draws of 20 probes of 4 bytes
+    # 20 draws, each with 20 probes of 4 bytes
     assert kernels[2] == ("gather", 0, 1600, 160, 120)
     assert multinomial(2, replacement=True)[2][2] == 640
 
@@ -179,8 +180,8 @@ MASK = ((20, 30), "bool")
 
 
 def nonzeros(selected: int, elements: int, dims: int) -> list[tuple[str, int, int, int, int]]:
-    """The kernels of `nonzero`: count, copy the count to the host, select the flat indices of half
-    of the mask, and split them into coordinates."""
+    """The kernels of `nonzero`: they count, copy the count to the host, select the flat indices of
+    half of the mask, and split them into coordinates."""
     return [
         ("reduction", elements, elements, 8, 2 * elements),
         ("memcpy", 0, 8, 0, 0),
@@ -222,7 +223,7 @@ def test_masked_values_are_accumulated(shape: tuple[int, int], moved: int) -> No
         ("pointwise", 1200, 4800, 4800, 2400),
         ("memcpy", 0, whole, whole, 0),
         ("arange", 0, 0, 4800, 18000),
-        # values, indices, and the sums so far, at most the whole table
+        # values, indices, and the sums so far: at most the whole table
         ("scatter", 600, 2400 + 4800 + moved, moved, 4200),
     ]
     assert kernels[-1].dims["table_bytes"] == whole
@@ -238,7 +239,7 @@ def test_gradients_of_masked_elements_are_gathered() -> None:
         sig("aten.masked_scatter_backward.default", ((500,), F32), None, {}, grad_output=grad,
             mask=MASK)
     )  # fmt: skip
-    # half of 600 are taken to be true
+    # half of 600 elements are taken to be true
     assert sums(kernels) == [
         *nonzeros(300, 600, 2),
         ("gather", 0, 2400 + 1200, 1200, 1800),

@@ -1,4 +1,4 @@
-"""Sorts, selections, scans and searches against sums by hand."""
+"""Sorts, selections, scans and searches against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ def families(works: tuple[Work, ...]) -> list[str]:
 
 def test_a_radix_sort_moves_all_pairs_in_each_pass() -> None:
     works = radix_sort(10000, 4, 8)
-    # 32 bits are 4 passes of 8, each with a clear before; two clears, counts and their sums first
+    # 32 bits are 4 passes of 8, each after a clear; before them two clears, the counts and their
+    # sums
     assert len(works) == 4 + 2 * 4
     sweeps = passes(works)
-    # 10,000·12 each way
+    # 10,000 pairs of 12 bytes each way
     assert [(w.read_bytes, w.write_bytes) for w in sweeps] == [(120000, 120000)] * 4
     # keys of 10 bits take 2 passes
     assert len(radix_sort(10000, 8, 8, 10)) == 8
 
 
 def test_few_pairs_are_sorted_by_one_block() -> None:
-    # 256 threads of 19·4 / 8 = 9 wide pairs are 2,304; of 19 narrow ones 4,864
+    # 256 threads sort 19·4 / 8 = 9 wide pairs each, 2,304 in all, or 19 narrow ones, 4,864
     assert families(radix_sort(2304, 8, 8)) == ["sort_tile"]
     assert len(radix_sort(2305, 8, 8)) > 1
     assert families(radix_sort(4864, 4, 4)) == ["sort_tile"]
@@ -74,14 +75,15 @@ def topk(rows: int, cols: int, k: int, **args: Any) -> tuple[Work, ...]:
 
 def test_topk_selects_and_then_sorts() -> None:
     select, order = topk(512, 8, 2)
-    # 512·8·4 = 16,384 to 512·2·12 = 12,288
+    # reads 512·8·4 = 16,384 bytes, writes 512·2·12 = 12,288
     assert (select.read_bytes, select.write_bytes) == (16384, 12288)
     assert (order.family, order.read_bytes) == ("sort", 12288)
     assert len(topk(512, 8, 1)) == len(topk(512, 8, 2, sorted=False)) == 1
 
 
 def test_long_rows_are_shared_out() -> None:
-    # the sought ranks, 2 clears, 4 passes of three kernels, counts, two scans of two, the gather
+    # the sought ranks, 2 clears, 4 passes of three kernels, the counts, two scans of two kernels,
+    # the gather
     assert len(topk(1, 20000, 1)) == 3 + 12 + 1 + 4 + 1
     assert len(topk(1, 19999, 1)) == 1
 
@@ -94,7 +96,7 @@ def scanned(name: str, shape: tuple[int, ...], dim: int, dtype: str = F32) -> tu
 def test_cumsum() -> None:
     (work,) = scanned("cumsum", (8, 100), 1)
     assert (work.flops, work.read_bytes, work.write_bytes) == (800, 3200, 3200)
-    # 9 + 7 - 3 bits, half of them 6: 64 threads scan 128 elements in 6 steps, a load and a store
+    # 2^⌊(9 + 7 − 3) / 2⌋ = 64 threads scan 128 elements in 6 steps, with a load and a store
     assert work.dims == {
         "rows": 8,
         "cols": 100,
@@ -118,7 +120,7 @@ def test_cumsum() -> None:
 
 
 def test_very_many_short_rows_have_a_block_each() -> None:
-    # 9 + 4 - 14 bits wraps around below 0: 512 threads for a row of 16
+    # 9 + 4 - 14 bits wrap around below 0: 512 threads for a row of 16
     (work,) = scanned("cumsum", (16384, 16), 1)
     assert (work.dims["blocks"], work.dims["steps"]) == (16384, 11)
 
@@ -127,7 +129,7 @@ def test_one_row_is_cubs_and_masks_are_cast() -> None:
     assert families(scanned("cumsum", (100,), 0)) == ["fill", "scan"]
     works = scanned("cumsum", (8, 100), 1, "bool")
     assert families(works) == ["pointwise", "scan"]
-    # 800·8 of the cast's result
+    # the cast's result has 800 elements of 8 bytes
     assert works[1].read_bytes == 6400
 
 
@@ -189,10 +191,10 @@ def test_nothing_to_sort_launches_nothing() -> None:
 
 
 def test_digits_of_long_rows_are_counted_block_by_block() -> None:
-    # 25,000 are 7 blocks of up to 4,096 per row: 14 of them, and two rows
+    # 25,000 elements are 7 blocks of at most 4,096: 14 blocks for two rows
     kernels = topk(2, 25000, 3)
     digit = [
-        ("topk", 0, 200000, 7168, 300000),  # 512 bytes of counts a block
+        ("topk", 0, 200000, 7168, 300000),  # each block writes 512 bytes of counts
         ("topk", 0, 7168, 2048, 3584),
         ("topk", 0, 7168, 56, 3584),
     ]

@@ -1,4 +1,4 @@
-"""Matrix ops by hand: family, FLOPs, bytes and instructions of each kernel."""
+"""Matrix ops: hand-computed family, FLOPs, bytes and instructions of each kernel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ VALUES, PIVOTS, CODES = ((2, 6), F32), ((2, 6), I32), ((2,), I32)
 def test_a_matrix_exponential_is_eight_products_after_norms() -> None:
     norms, wait, *products = launched(sig("aten.linalg_matrix_exp.default", A, self=A))
     assert sums([norms, wait]) == [
-        ("reduction", 72, 288, 48, 144),  # a norm of each of 12 rows
-        ("memcpy", 0, 8, 0, 0),  # one number a matrix
+        ("reduction", 72, 288, 48, 144),  # a norm for each of 12 rows
+        ("memcpy", 0, 8, 0, 0),  # one number per matrix
     ]
-    # 2·2·6³ of two matrices into one, then a sum of two
+    # each product of two matrices has 2·2·6³ FLOPs; then the sum of two products
     assert sums(products) == [("gemm", 864, 576, 288, 0), ("pointwise", 72, 576, 288, 288)] * 8
     assert {k: products[0].dims[k] for k in "bmnk"} == {"b": 2, "m": 6, "n": 6, "k": 6}
     assert products[0].dims["align_bytes"] == 4
@@ -58,7 +58,7 @@ def test_renormed_slices() -> None:
                 4 * slices,
                 4 * slices,
                 12 * slices,
-            ),  # ten slots, a load, a store
+            ),  # ten instructions, a load, a store
             ("pointwise", 160, 640 + 4 * slices, 640, 640),
         ]
         assert kernels[0].dims == {"rows": slices, "cols": cols, "inner": 1}
@@ -76,7 +76,7 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
     args = {"expand1": [1, 3], "expand2": [0], "expand3": [1, 2], "sumdim": [2, 3]}
     fill, *slices = launched(sig("aten._trilinear.default", out, None, args, i1=x, i2=w, i3=y))
     assert sums([fill]) == [("fill", 0, 0, 320, 80)]
-    # [16, 8]·[8, 7]; its product with y, summed in rows; added to 16 results
+    # [16, 8]·[8, 7]; the result times y, summed along rows; added to 16 results
     product = ("gemm", 1792, 512 + 224, 448, 896)
     # unrolled along dimension 1 of the result, the first one of W
     assert sums(slices) == [
@@ -97,11 +97,11 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
         ("linalg_ldl_factor_ex", [A, PIVOTS, CODES], {}, 72, 6, "lu"),
         ("_linalg_det", [CODES, A, PIVOTS], {}, 144, 6, "lu"),
         ("linalg_inv_ex", [A, CODES], {}, 576, 18, "inverse"),  # 144 and 2·6³
-        # matrices of a batch are reflected one after another: 2 of 6 columns, and again for Q
+        # the matrices of a batch are reflected one after another: 2 of 6 columns, and again for Q
         ("linalg_qr", [A, A], {"mode": "complete"}, 576, 24, "qr"),
         ("linalg_qr", [A, A], {"mode": "r"}, 288, 12, "qr"),  # 2·6³ − 2/3·6³
         ("linalg_householder_product", [A], {}, 288, 12, "qr"),
-        # up to 32 columns one kernel rotates the batch
+        # up to 32 columns, one kernel rotates the whole batch
         ("_linalg_svd", [A, VALUES, A], {}, 2592, 6, "svd"),  # 12·6³
         ("_linalg_svd", [A, VALUES, A], {"compute_uv": False}, 576, 6, "singular_values"),  # 8/3
         ("_linalg_eigh", [VALUES, A], {}, 1944, 6, "eigh"),  # 9·6³
@@ -117,7 +117,7 @@ def test_factorizations_of_two_matrices(
     op = sig(f"aten.{name}.default", outputs, None, args, A=A)  # pyright: ignore
     copied, work, *_ = launched(op)
     written = sum(t.numel * t.itemsize for t in op.outputs)
-    # a copy with columns in memory, then the algorithm; a multiply-add is one instruction
+    # a copy with adjacent column elements, then the algorithm; a multiply-add is one instruction
     assert sums([copied])[0][:4] == ("copy", 0, 288, 288)
     assert sums([work]) == [("factorization", 2 * flops, 288, written, flops)]
     assert {k: work.dims[k] for k in ("algorithm", "batch", "side", "long", "steps")} == {
@@ -146,7 +146,8 @@ def test_a_factor_of_cholesky_is_cleared_above_its_diagonal() -> None:
 @pytest.mark.parametrize(
     ("shape", "lu", "qr", "svd", "steps"),
     [
-        # (10, 6): 2·(360 − 16·18 + 72) = 288; 2·10·36 − 144 = 576; 4·10·36 + 8·216 = 3,168
+        # (10, 6): 2·(360 − 16·18 + 72) = 288 for R; 2·10·36 − 144 = 576 with Q; 4·10·36 + 8·216 =
+        # 3,168 for the singular values
         (TALL, 288, 576, 3168, 6),
         (WIDE, 288, 576, 3168, 6),
     ],
@@ -179,7 +180,7 @@ def test_a_solve_copies_both_sides() -> None:
     for b, columns in ((B, 5), (vector, 1)):
         *copies, work = launched(sig(name, [b, A, PIVOTS, CODES], None, {}, A=A, B=b))
         assert [one.write_bytes for one in copies] == [288, 48 * columns]
-        # 2/3·6³ = 144 and 2·6²·columns, twice
+        # 2/3·6³ = 144 to factor and 2·6²·columns to solve, for two matrices
         assert (work.flops, work.dims["columns"]) == (2 * (144 + 72 * columns), columns)
         assert (work.dims["variant"], work.dims["steps"]) == ("direct", 18)
 
@@ -198,7 +199,7 @@ def test_solves_by_factors(
     name: str, inputs: dict[str, tuple[tuple[int, ...], str]], algorithm: str, times: int
 ) -> None:
     copied, work = launched(sig(f"aten.{name}.default", [B], None, {}, **inputs))
-    # 240 bytes of B; 6²·5 a triangle and matrix, two matrices
+    # 240 bytes of B; each triangular solve has 6²·5 multiply-adds, for two matrices
     assert copied.write_bytes == 240
     assert (work.flops, work.instructions) == (360 * times, 180 * times)
     assert work.dims["variant"] == "triangular"
@@ -223,7 +224,8 @@ def test_least_squares_reflect_both_sides() -> None:
     b = ((2, 10, 3), F32)
     *copies, work = launched(sig("aten.linalg_lstsq.default", [B], None, {}, self=TALL, B=b))
     assert [one.write_bytes for one in copies] == [480, 240]
-    # 576 of the reflections, and 4·10·6·3 of B; 2·6 steps, for one matrix after another
+    # 576 FLOPs for the reflections, and 4·10·6·3 to apply them to B; 2·6 steps, for one matrix
+    # after another
     assert (work.flops, work.dims["steps"], work.dims["columns"]) == (2 * (576 + 720), 24, 3)
 
 

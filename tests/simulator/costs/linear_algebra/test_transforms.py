@@ -1,4 +1,4 @@
-"""Fourier transforms against sums by hand."""
+"""Fourier transforms against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_real_signal_is_read_once_and_its_half_written_once() -> None:
     (work,) = launched(sig("aten._fft_r2c.default", HALF, None, args, self=REAL))
     # 32 signals of 1,024: 5·1,024·10·32 / 2 = 819,200
     assert (work.family, work.flops) == ("fft", 819200)
-    # 32·1,024·4 = 131,072, and 32·513·8 = 131,328
+    # reads 32·1,024·4 = 131,072 bytes, writes 32·513·8 = 131,328
     assert (work.read_bytes, work.write_bytes) == (131072, 131328)
     assert (work.dims["lengths"], work.dims["batch"]) == ((1024,), 32)
 
@@ -27,7 +27,7 @@ def test_a_real_signal_is_read_once_and_its_half_written_once() -> None:
 def test_the_other_half_is_filled_from_this_one() -> None:
     args = {"dim": [2], "normalization": 0, "onesided": False}
     call, fill = launched(sig("aten._fft_r2c.default", WHOLE, None, args, self=REAL))
-    # 32·(1,024 − 513)·8 = 130,816
+    # the mirrored half has 32·(1,024 − 513)·8 = 130,816 bytes
     assert (call.write_bytes, fill.write_bytes) == (131328, 130816)
 
 

@@ -1,4 +1,4 @@
-"""Matrix products against sums by hand."""
+"""Matrix products against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_mm() -> None:
     (work,) = launched(sig("aten.mm.default", bf16(4, 6), self=bf16(4, 5), mat2=bf16(5, 6)))
     # 2·4·6·5 = 240
     assert work.flops == 240
-    # (4·5 + 5·6)·2 = 100 and 4·6·2 = 48
+    # reads (4·5 + 5·6)·2 = 100 bytes, writes 4·6·2 = 48
     assert (work.read_bytes, work.write_bytes) == (100, 48)
     assert (work.family, work.engine, work.dtype) == ("gemm", "tensor", "bfloat16")
     # rows of 5 elements are 10 bytes: aligned to 2
@@ -74,9 +74,9 @@ def test_a_matrix_addend_is_copied_into_the_result() -> None:
     first, product = launched(
         sig("aten.addmm.default", c, self=c, mat1=bf16(4, 5), mat2=bf16(5, 6))
     )
-    # 4·6·2 = 48 both ways
+    # 4·6·2 = 48 bytes are read and written
     assert (first.family, first.read_bytes, first.write_bytes) == ("memcpy", 48, 48)
-    # (4·5 + 5·6)·2 + 48 of the copy
+    # reads (4·5 + 5·6)·2 bytes and the 48 of the copy
     assert (product.read_bytes, product.dims["epilogue"]) == (148, None)
 
 
@@ -98,7 +98,7 @@ def test_an_operand_with_no_unit_stride_is_copied() -> None:
     every_other = Tensor((4, 5), "bfloat16", (20, 2))
     op = sig("aten.mm.default", bf16(4, 6), self=every_other, mat2=bf16(5, 6))
     first, _ = launched(op)
-    # 4·5·2 = 40 both ways
+    # 4·5·2 = 40 bytes are read and written
     assert (first.family, first.bytes) == ("copy", 80)
 
 
@@ -117,9 +117,9 @@ def test_baddbmm_copies_a_spread_addend_with_a_kernel() -> None:
         "aten.baddbmm.default", bf16(2, 4, 6), self=row, batch1=bf16(2, 4, 5), batch2=bf16(2, 5, 6)
     )
     first, product = launched(op)
-    # 6·2 = 12 to 2·4·6·2 = 96
+    # reads 6·2 = 12 bytes, writes 2·4·6·2 = 96
     assert (first.family, first.read_bytes, first.write_bytes) == ("copy", 12, 96)
-    # 2·(4·5 + 5·6)·2 + 96 = 296
+    # reads 2·(4·5 + 5·6)·2 + 96 = 296 bytes
     assert (product.flops, product.read_bytes) == (480, 296)
 
 
@@ -134,7 +134,7 @@ def test_scaled_mm() -> None:
         scale_b=one,
     )
     (work,) = launched(op)
-    # 16·64 + 64·32 + 2·4 = 3,080 and 16·32·2 = 1,024
+    # reads 16·64 + 64·32 + 2·4 = 3,080 bytes, writes 16·32·2 = 1,024
     assert (work.read_bytes, work.write_bytes) == (3080, 1024)
     assert (work.engine, work.dtype) == ("tensor", "float8_e4m3fn")
 
@@ -165,8 +165,8 @@ def test_grouped_mm_reads_the_weights_of_groups_with_rows() -> None:
         offs=((32,), "int32"),
     )
     _, product = launched(op)
-    # of 32 groups, 32·(1 − (31/32)⁴) = 3.8165 have one of the 4 rows; 256 bytes each
-    # 4·16·2 + 32·4 + 32·256 − round(28.1835·256 = 7,214.97) = 1,233
+    # 4 rows fall into 32·(1 − (31/32)⁴) = 3.8165 of 32 groups, so 28.1835 groups of 256 bytes are
+    # not read: 4·16·2 + 32·4 + 32·256 − round(28.1835·256 = 7,214.97) = 1,233
     assert product.read_bytes == 1233
 
 
@@ -207,7 +207,7 @@ def test_the_host_calls_products_of_groups_whose_ends_it_reads(
 @pytest.mark.parametrize(
     ("left", "right", "out", "sizes"),
     [
-        # of four equal groups: 25 of 100 rows, of 100 columns, or of a depth of 100
+        # each of four equal groups has 25 of 100 rows, of 100 columns, or of a depth of 100
         ((100, 16), (4, 16, 8), (100, 8), (25, 8, 16)),
         ((4, 16, 12), (12, 100), (16, 100), (16, 25, 12)),
         ((16, 100), (100, 8), (4, 16, 8), (16, 8, 25)),
@@ -230,10 +230,10 @@ def test_products_of_the_host_divide_what_is_split(
 def test_mv_and_dot_are_memory_bound() -> None:
     f32 = "float32"
     (mv,) = launched(sig("aten.mv.default", ((8,), f32), self=((8, 16), f32), vec=((16,), f32)))
-    # 2·8·16 = 256; (8·16 + 16)·4 = 576
+    # 2·8·16 = 256 FLOPs; reads (8·16 + 16)·4 = 576 bytes
     assert (mv.family, mv.flops, mv.read_bytes, mv.write_bytes) == ("gemv", 256, 576, 32)
     dot = launched(sig("aten.dot.default", ((), f32), self=((256,), f32), tensor=((256,), f32)))
-    # 256 products and sums in 2 blocks, whose 2 sums are added: 512 + 2
+    # 256 products and sums in 2 blocks, then the sum of their 2 results: 512 + 2 FLOPs
     assert [w.family for w in dot] == ["reduction", "reduction"]
     assert (sum(w.flops for w in dot), dot[0].read_bytes) == (514, 2048)
 
@@ -248,7 +248,7 @@ def test_addbmm_is_a_product_for_each_matrix() -> None:
 
 def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
     (mv,) = launched(sig("aten.mv.default", bf16(8), self=bf16(8, 16), vec=bf16(16)))
-    # 2·8·16 = 256; (8·16 + 16)·2 = 288
+    # 2·8·16 = 256 FLOPs; reads (8·16 + 16)·2 = 288 bytes
     assert (mv.family, mv.flops, mv.read_bytes, mv.engine) == ("gemm", 256, 288, "tensor")
 
 
@@ -257,10 +257,10 @@ def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
     [
         ("float32", 1, 304, 16, True),
         ("bfloat16", 1, 304, 16, False),
-        ("bfloat16", 1, 300, 16, True),  # lines of 600 bytes: bulk loads fetch multiples of 16
+        ("bfloat16", 1, 300, 16, True),  # rows of 600 bytes, but bulk loads need multiples of 16
         ("bfloat16", 1, 304, 17, True),
-        ("bfloat16", 1, 304, 1, False),  # an outer product has no sums
-        ("bfloat16", 304, 1, 16, False),  # a column is one line
+        ("bfloat16", 1, 304, 1, False),  # an outer product sums nothing
+        ("bfloat16", 304, 1, 16, False),  # a single column is contiguous
         ("bfloat16", 300, 1, 16, True),
         ("bfloat16", 304, 1, 17, True),
         ("bfloat16", 304, 1, 1, False),
@@ -269,7 +269,7 @@ def test_a_matrix_by_a_vector_is_a_product_in_16_bits() -> None:
 def test_a_vector_has_separate_kernels_unless_tensor_cores_compute_it(
     dtype: str, m: int, n: int, k: int, own: bool
 ) -> None:
-    """As observed on an H200 for 641 products of one row or column."""
+    """As observed on an H200 for 641 products with one row or column."""
     a, b = ((m, k), dtype), ((k, n), dtype)
     (product,) = launched(sig("aten.mm.default", ((m, n), dtype), self=a, mat2=b))
     assert by_dot_products(product) == own
@@ -283,6 +283,6 @@ def test_a_bias_of_one_number_is_copied_before_the_product() -> None:
     row, column = ((5, 8), "float32"), Tensor((8, 1), "float32", (1, 8))
     result, one = ((5, 1), "float32"), ((1,), "float32")
     bias, product = launched(sig("aten.addmm.default", result, self=one, mat1=row, mat2=column))
-    # 5 results of 4 bytes; the product reads 5·8 + 8 + 5 numbers
+    # the bias has 5 results of 4 bytes; the product reads 5·8 + 8 + 5 numbers
     assert (bias.write_bytes, product.read_bytes) == (20, 212)
     assert product.dims["epilogue"] is None

@@ -21,17 +21,17 @@ def test_eight_bits_are_one_byte_a_weight() -> None:
     assert work.dims["item_bytes"] == 1.0
     assert (work.dims["m"], work.dims["n"], work.dims["k"]) == (16, 32, 64)
     assert (work.engine, work.dtype) == ("tensor", "bfloat16")
-    # lines of 68 bytes of weights allow loads of 4 bytes, of 136 bytes of x of 8
+    # rows of 68 bytes of weights allow loads of 4 bytes; rows of 136 bytes of x allow loads of 8
     odd = packed("_weight_int8pack_mm", ((32, 68), "int8"), x=((16, 68), "bfloat16"))
     assert odd.dims["align_bytes"] == 4
 
 
 def test_four_bits_in_tiles_are_half_a_byte_a_weight() -> None:
-    """64 · 64 weights in groups of two tiles, [n / 8, k / (2 · 16), 32, 2 / 2] of int32, which has
-    8 weights: 8·2·32·1·4 = 2,048 bytes. The tiles' own lines do not limit the loads."""
+    """64 · 64 weights in groups of two tiles, [n / 8, k / (2 · 16), 32, 2 / 2] of int32, each of
+    which has 8 weights: 8·2·32·1·4 = 2,048 bytes. The rows of the tiles do not limit the loads."""
     work = packed("_weight_int4pack_mm", ((8, 2, 32, 1), "int32"), columns=64)
     assert work.dims["item_bytes"] == 0.5
     assert work.read_bytes == 16 * 64 * 2 + 2048
-    # lines of 128 bytes of x, and of 136
+    # rows of 128 bytes of x, and of 136
     narrow = packed("_weight_int4pack_mm", ((8, 2, 32, 1), "int32"), x=((16, 68), "bfloat16"))
     assert (work.dims["align_bytes"], narrow.dims["align_bytes"]) == (16, 8)

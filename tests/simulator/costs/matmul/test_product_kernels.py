@@ -1,4 +1,4 @@
-"""Products, convolutions and windows, kernel by kernel, by hand."""
+"""Products, convolutions and windows, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def product(dtype: str, c: Any, n: int = 6, **args: Any) -> Any:
 
 def test_a_bias_is_added_by_the_product_itself() -> None:
     (work,) = product(HALF, ((6,), HALF))
-    # 64 + 96 + 12 bytes; tensor cores issue no instructions of lanes
+    # 64 + 96 + 12 bytes; on tensor cores, no vector instructions are counted
     assert sums([work]) == [("gemm", 384, 172, 48, 0)]
     assert work.dims["epilogue"] == "bias"
     assert (work.engine, work.dims["align_bytes"]) == ("tensor", 4)
@@ -74,7 +74,7 @@ def test_matrices_of_a_batch_are_added_one_by_one() -> None:
     name = "aten.addbmm.default"
     copied, *works = launched(sig(name, c, None, {}, self=c, batch1=a, batch2=b))
     assert copied.write_bytes == 96
-    # (32 + 48)·4 of each, and the sum so far
+    # (32 + 48)·4 bytes for each product, and the sum so far
     assert sums(works) == [("gemm", 384, 320 + 96, 96, 192)] * 3
     assert {k: works[0].dims[k] for k in "bmnk"} == {"b": 1, "m": 4, "n": 6, "k": 8}
     assert len(launched(sig(name, c, None, {"beta": 0}, self=c, batch1=a, batch2=b))) == 3
@@ -84,7 +84,7 @@ def test_matrices_of_a_batch_are_added_one_by_one() -> None:
 def test_two_numbers_of_four_bits_are_a_byte() -> None:
     a, b = ((16, 32), "float4_e2m1fn_x2"), ((32, 8), "float4_e2m1fn_x2")
     (work,) = launched(sig("aten._scaled_mm.default", ((16, 8), HALF), None, {}, self=a, mat2=b))
-    # 64 numbers deep: 2·16·8·64
+    # a depth of 64: 2·16·8·64 FLOPs
     assert (work.flops, work.dims["k"]) == (16384, 64)
     assert work.dims["epilogue"] is None
     (biased,) = launched(
@@ -138,7 +138,7 @@ def test_an_outer_product_is_added_element_by_element() -> None:
 
 X, W, OUT = ((2, 6, 10, 12), F32), ((8, 3, 3, 5), F32), ((2, 8, 8, 8), F32)
 GEOMETRY = {"stride": [1], "padding": [0, 0], "dilation": [1, 1], "groups": 2}
-# 2 · 2·8·8 positions · 8·3·3·5 weights
+# 2 FLOPs · 2·8·8 positions · 8·3·3·5 weights
 FLOPS = 2 * 128 * 360
 
 
@@ -162,7 +162,7 @@ def test_a_transposed_convolution_is_the_gradient_of_another() -> None:
         sig("aten.convolution.default", X, None, {**GEOMETRY, "transposed": True}, input=OUT,
             weight=weight)
     )  # fmt: skip
-    # 8·8 positions of its input
+    # the product has a row for each of its input's 8·8 positions
     assert (work.flops, work.dims["direction"]) == (FLOPS, "dgrad")
     assert (work.dims["cin"], work.dims["cout"]) == (6, 8)
     assert (work.dims["spatial_in"], work.dims["spatial_out"]) == ((10, 12), (8, 8))
@@ -198,10 +198,10 @@ def window(name: str, out: Any, args: dict[str, Any], **inputs: Any) -> Any:
 def test_windows_of_a_pool() -> None:
     x, small = ((2, 6, 12, 12), F32), ((2, 6, 4, 4), F32)
     (work,) = window("avg_pool2d", small, {"kernel_size": [3, 2]}, self=x)
-    # 192 outputs of 6 taps, of which each is loaded in two instructions; 4 more an output
+    # 192 outputs of 6 taps, each tap loaded by two instructions; 4 more instructions per output
     assert sums([work]) == [("pool", 1152, 192 * 6 * 4, 768, 192 * 16)]
     (back,) = window("avg_pool2d_backward", x, {"kernel_size": [3, 3]}, grad_output=small, self=x)
-    # 192·9 taps of 1,728 inputs: one each
+    # 192·9 taps for 1,728 inputs: one each
     assert sums([back]) == [("pool", 1728, 768, 6912, 1728 * 6)]
     (wide,) = window("avg_pool2d_backward", small, {"kernel_size": 3}, grad_output=x, self=small)
     assert wide.dims["taps"] == 81
@@ -219,7 +219,7 @@ def test_windows_of_a_pool() -> None:
     )  # fmt: skip
     assert sums([zeros, work]) == [
         ("fill", 0, 0, 6912, 3456),
-        ("pool", 192, 768 + 1536, 6912, 1728 * 6),  # a thread an input
+        ("pool", 192, 768 + 1536, 6912, 1728 * 6),  # one thread per input
     ]
     assert work.dims["elements"] == 1728
 
@@ -227,7 +227,7 @@ def test_windows_of_a_pool() -> None:
 def test_adaptive_windows_have_a_block_a_plane() -> None:
     x, small = ((2, 6, 12, 12), F32), ((2, 6, 5, 5), F32)
     (work,) = window("_adaptive_avg_pool2d", small, {}, self=x)
-    # 1,728 / 300 inputs an output are 6
+    # ceil(1,728 / 300) = 6 inputs per output
     assert sums([work]) == [("pool", 1800, 6912, 1200, 300 * 16)]
     assert (work.dims["steps"], work.dims["places"], work.dims["runs"]) == (6, 50, 12)
     zeros, back = window("_adaptive_avg_pool2d_backward", x, {}, grad_output=small, self=x)
@@ -235,7 +235,7 @@ def test_adaptive_windows_have_a_block_a_plane() -> None:
         ("fill", 0, 0, 6912, 3456),
         ("pool", 1728, 1200, 6912, 1728 * 6),
     ]
-    # 144 positions of a plane in steps of one thread
+    # one thread covers the 144 positions of a plane
     assert (back.dims["steps"], back.dims["places"], back.dims["runs"]) == (144, 12, 12)
     zeros, unpooled = window("max_unpool2d", x, {}, self=small, indices=((2, 6, 5, 5), "int64"))
     assert sums([zeros, unpooled]) == [
@@ -247,13 +247,13 @@ def test_adaptive_windows_have_a_block_a_plane() -> None:
 def test_windows_as_columns_and_back() -> None:
     x, columns = ((2, 6, 12, 12), F32), ((2, 54, 16), F32)
     kernels = window("im2col", columns, {}, self=x)
-    # each of two samples: 864 elements, in four instructions
+    # for each of two samples: 864 elements, four instructions each
     assert sums(kernels) == [("copy", 0, 3456, 3456, 3456)] * 2
     (whole,) = window("im2col", ((54, 16), F32), {}, self=((6, 12, 12), F32))
     assert whole.write_bytes == 3456
     assert window("im2col", ((2, 0, 16), F32), {}, self=((2, 0, 12, 12), F32)) == ()
     (back,) = window("col2im", x, {}, self=columns)
-    # 1,728 columns of 1,728 pixels
+    # 1,728 columns for 1,728 pixels
     assert sums([back]) == [("pool", 1728, 6912, 6912, 1728 * 6)]
 
 

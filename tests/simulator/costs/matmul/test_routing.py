@@ -1,4 +1,4 @@
-"""Rows spread over groups at random, against random draws."""
+"""The expected spread of rows over random groups, against random draws."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ GAPS = Tensor((2, 16, 8, 8), "float16", (2048, 1, 256, 32))
 
 def test_an_empty_cache_counts_as_a_tensor_that_is_not_contiguous() -> None:
     (work,) = launched(sig("aten.cat.default", HEADS, args={"dim": -2}, tensors=[EMPTY, HEADS]))
-    # CatArrayBatchedCopy: 2 · 3 divisions of 18 slots and 17 more for each of 98,304 elements
+    # CatArrayBatchedCopy: 2 · 3 divisions of 18 instructions, and 17 more, for each of 98,304
+    # elements
     assert (work.family, work.dims["contiguous"], work.dims["vectorized"]) == (
         "concat",
         False,
@@ -39,7 +40,8 @@ def test_each_element_of_a_transposed_matrix_lies_in_another_sector() -> None:
         call = sig("aten.cat.default", out, args={"dim": 1}, tensors=[turned, zeros])
         return dict(launched(call)[0].dims)
 
-    # 2 divisions of 18 slots and 17 more per element, and 250 per element of the turned matrix
+    # 2 divisions of 18 instructions and 17 more per element, and 250 per element of the transposed
+    # matrix
     wide = dims(64, 100, 1)
     assert wide["offset_slots"] == 64 * 108 * (17 + 2 * 18) + 64 * 100 * 250
     assert (wide["turned"], wide["row_lines_bytes"]) == (6400, 100 * 128)
@@ -58,7 +60,7 @@ def test_a_single_tensor_is_copied() -> None:
 def test_pictures_with_channels_last_are_contiguous_but_never_vectorized() -> None:
     out = Tensor((2, 32, 8, 8), "float16", (2048, 1, 256, 32))
     (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=[PICTURE, PICTURE]))
-    # CatArrayBatchedCopy_alignedK_contig; 16 channels of 2 bytes lie side by side
+    # CatArrayBatchedCopy_alignedK_contig; the 16 channels of 2 bytes are adjacent
     assert (work.dims["contiguous"], work.dims["vectorized"]) == (True, False)
     assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (32, 4096 * (17 + 3 * 18))
 
@@ -81,7 +83,7 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
     parts = [Tensor((1, n, 8, 8), "float32", (64 * n, 64, 8, 1)) for n in (256, 32, 32)]
     out = ((1, 320, 8, 8), "float32")
     (work,) = launched(sig("aten.cat.default", out, args={"dim": 1}, tensors=parts))
-    # 256·64·4 bytes are 32 blocks of 2 KiB, 32·64·4 are 4
+    # 256·64·4 bytes are 32 blocks of 2 KiB; 32·64·4 bytes are 4 blocks
     names = ("widest_blocks", "others", "other_blocks")
     assert [work.dims[name] for name in names] == [32, 2, 8]
 
@@ -91,9 +93,10 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
     [
         ((2, 16, 8, 8), (1024, 1, 128, 16), True),
         ((2, 16, 8, 8), (2048, 1, 256, 32), True),  # with gaps
-        ((2, 1, 4, 3), (16, 1, 4, 1), True),  # one channel, rows of 3 from rows of 4
+        ((2, 1, 4, 3), (16, 1, 4, 1), True),  # one channel; rows of 3 cut out of rows of 4
         ((2, 16, 8, 8), (1024, 64, 8, 1), False),
-        ((2, 16, 8, 8), (1024, 1, 16, 128), False),  # columns outside rows
+        # columns are the outer dimension, rows the inner
+        ((2, 16, 8, 8), (1024, 1, 16, 128), False),
         ((2, 16, 8, 8), (0, 0, 0, 0), False),
         ((2, 16, 0, 8), (0, 1, 128, 16), False),
         ((1, 1, 1, 2), (1, 1, 1, 2), False),

@@ -1,4 +1,4 @@
-"""Copies, fills and draws against sums by hand; a float32 [4, 6] is 96 bytes."""
+"""Copies, fills and draws against hand-computed sums; a float32 [4, 6] is 96 bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_a_cast_is_pointwise() -> None:
     assert not work.dims["widens"]
     back = one(sig("aten._to_copy.default", MAT, args={"dtype": "float32"}, self=half))
     assert back.dims["widens"]
-    # 2 slots for each of 24 elements, and 20 + 2 · 20 where each is converted by a switch
+    # 2 instructions for each of 24 elements, and 20 + 2 · 20 more where each is converted by a
+    # switch
     assert (work.instructions, back.instructions) == (2 * 24, 62 * 24)
 
 
@@ -88,7 +89,7 @@ def test_device_to_host_packs_first() -> None:
 
 def test_cat_is_one_launch() -> None:
     work = one(sig("aten.cat.default", ((10, 6), "float32"), tensors=[MAT, ((6, 6), "float32")]))
-    # 24·4 + 36·4 = 240 each way
+    # reads and writes 24·4 + 36·4 = 240 bytes
     assert (work.family, work.read_bytes, work.write_bytes) == ("concat", 240, 240)
 
 
@@ -113,7 +114,7 @@ def test_pad_fills_then_copies() -> None:
     fill, copy = launched(
         sig("aten.constant_pad_nd.default", ((4, 8), "float32"), args={"pad": [1, 1]}, self=MAT)
     )
-    # 4·8·4 filled; 96 read and written
+    # 4·8·4 bytes are filled; 96 are read and written
     assert (fill.family, fill.bytes) == ("fill", 128)
     assert (copy.read_bytes, copy.write_bytes) == (96, 96)
 
@@ -161,7 +162,7 @@ def test_dropout_writes_its_mask() -> None:
             input=MAT,
         )
     )
-    # 96 read; 96 and a mask of 24 written
+    # reads 96 bytes; writes 96 and a mask of 24
     assert (work.family, work.read_bytes, work.write_bytes) == ("random", 96, 120)
 
 

@@ -1,4 +1,4 @@
-"""Fills, draws, comparisons, cells and collectives, kernel by kernel, by hand."""
+"""Fills, draws, comparisons, cells and collectives: hand-computed figures of each kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_fills_and_ranges_take_nothing_on_the_host() -> None:
 
 
 def test_an_identity_is_zeros_and_then_ones() -> None:
-    # 6 × 4: a diagonal of 4
+    # a 6 × 4 matrix has a diagonal of 4
     assert sums(launched(sig("aten.eye.m", ((6, 4), F32)))) == [
         ("fill", 0, 0, 96, 24),
         ("fill", 0, 0, 16, 4),
@@ -40,7 +40,7 @@ def test_one_element_goes_to_the_host() -> None:
 
 
 def test_equality_of_tensors_is_waited_for() -> None:
-    # a difference of one slot, two loads and a store
+    # a comparison of one instruction, two loads and a store
     assert sums(launched(sig("aten.equal.default", (), self=X, other=X))) == [
         ("pointwise", 128, 1024, 128, 512),
         ("reduction", 128, 128, 1, 256),
@@ -71,7 +71,7 @@ def test_closeness_is_thirteen_kernels_a_reduction_and_a_copy() -> None:
 @pytest.mark.parametrize(
     ("name", "flops", "slots", "read"),
     [
-        # a quarter of 80 instructions, and 2, or 20 for a logarithm and a root
+        # a quarter of 80 instructions, plus 2, or plus 20 for a logarithm and a root
         ("uniform_.default", 1, 22, 0),
         ("randn.default", 3, 40, 0),
         ("exponential_.default", 3, 40, 0),
@@ -130,7 +130,7 @@ def test_cells_of_recurrent_layers() -> None:
     lstm: dict[str, Any] = {"input_gates": gates, "hidden_gates": gates, "cx": state}
     name = "aten._thnn_fused_lstm_cell.default"
     (work,) = launched(sig(name, [state, state, gates], None, {}, **lstm))
-    # 40 states: 13 FLOPs of which five take 10 instructions; three inputs and a store
+    # 40 states, each with 13 FLOPs, of which five take 10 instructions; three inputs and a store
     assert sums([work]) == [("pointwise", 520, 1440, 960, 40 * (13 + 45 + 4))]
     bias = ((40,), F32)
     (biased,) = launched(
@@ -201,7 +201,7 @@ def test_slices_are_written_into_zeros() -> None:
     zeros, copied = launched(
         sig("aten.select_backward.default", X, None, {"dim": 1}, grad_output=column)
     )
-    # one column: elements that are 4 bytes apart are written 32 bytes apart
+    # one column: elements 4 bytes apart are written 32 bytes apart
     assert copied.dims["step_bytes"] == 4 and copied.write_bytes == 64
     none = launched(sig("aten.slice_backward.default", X, None, {"dim": 1}, grad_output=EMPTY))
     assert sums(none) == [("fill", 0, 0, 512, 128)]

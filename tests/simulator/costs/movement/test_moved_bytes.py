@@ -35,10 +35,10 @@ def test_copies_between_devices() -> None:
     half = Tensor((4, 6), "float16", (6, 1))
     assert move(HOST, HOST) == ()
     assert move(Tensor((0, 6), "float32", (6, 1)), Tensor((0, 6), "float32", (6, 1))) == ()
-    # the host casts before it sends, and after it has received
+    # the host casts before it sends and after it receives
     assert moved(HOST, half) == Moved(["memcpy"], [0], [48])
     assert moved(half, HOST) == Moved(["memcpy"], [48], [0])
-    # the GPU packs what is stored in another order
+    # the GPU packs a tensor that is stored in another order
     assert moved(TURNED, HOST) == Moved(["copy", "memcpy"], [96, 96], [96, 0])
     assert moved(HOST, TURNED) == Moved(["memcpy"], [0], [96])
 
@@ -51,7 +51,7 @@ def test_copies_on_the_gpu() -> None:
     (widened,) = move(half, GPU)
     (integers,) = move(GPU, Tensor((4, 6), "int32", (6, 1)))
     assert [w.dims["widens"] for w in (narrowed, widened, integers)] == [False, True, True]
-    # a load and a store; casts that are not vectorized convert each element besides
+    # a load and a store; casts that are not vectorized also convert each element
     assert narrowed.instructions == 2 * 24
     assert widened.instructions == integers.instructions > 2 * 24
     assert (narrowed.read_bytes, narrowed.write_bytes, narrowed.flops) == (96, 48, 0)
@@ -111,7 +111,7 @@ def test_padding_by_nothing_or_less_is_a_copy() -> None:
     name = "aten.constant_pad_nd.default"
     (cut,) = launched(sig(name, ((4, 5), "float32"), None, {"pad": [-1, 0]}, self=MAT))
     assert (cut.family, cut.read_bytes, cut.write_bytes) == ("copy", 80, 80)
-    # one column less before, two more after: 4·7 elements filled, 4·5 copied
+    # one column is cut off on the left, two are added on the right: 4·7 elements filled, 4·5 copied
     fill, inside = launched(sig(name, ((4, 7), "float32"), None, {"pad": [-1, 2]}, self=MAT))
     assert (fill.write_bytes, inside.read_bytes, inside.write_bytes) == (112, 80, 80)
     fill, inside = launched(sig(name, ((7, 6), "float32"), None, {"pad": [0, 0, 3, 0]}, self=MAT))

@@ -1,4 +1,4 @@
-"""Kernels of batch norms and softmaxes with their blocks and steps, by hand."""
+"""Kernels of batch norms and softmaxes with hand-computed blocks and steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.records import Tensor
 from tests.simulator.costs.conftest import launched, sig, sums
 
 F32, F64, HALF = "float32", "float64", "bfloat16"
-X = ((8, 40, 10, 10), F32)  # 32,000 elements, 128,000 bytes; 800 of each of 40 channels
+X = ((8, 40, 10, 10), F32)  # 32,000 elements, 128,000 bytes; 40 channels of 800 elements
 LAST = Tensor((8, 40, 10, 10), F32, (4000, 1, 400, 40))
 C = ((40,), F32)  # 160 bytes
 NONE = ((0,), F32)
@@ -31,11 +31,12 @@ def test_training_is_moments_an_update_and_the_application() -> None:
         ("norm_apply", 4 * 32000, 128000 + 640, 128000, 5 * 32000),
     ]
     shape = {"rows": 40, "cols": 800, "inner": 1, "runs": 320, "itemsize": 4}
-    # planes of 100 take 128 threads of 512: four images at a time, twice
+    # planes of 100 take 128 of 512 threads, so four images at a time, in two rounds
     assert moments.dims == {
         **shape, "variant": "planes", "blocks": 40, "threads": 512, "steps": 2,
     }  # fmt: skip
-    # a quarter of a plane takes 32 threads, but 64 are used; each of 100 in two loads
+    # a quarter of a plane needs 32 threads, but the minimum is 64; two loads cover each plane of
+    # 100
     assert apply.dims == {
         **shape, "variant": "planes", "steps": 2, "threads": 64, "again": True,
     }  # fmt: skip
@@ -56,7 +57,7 @@ def test_inference_copies_the_mean_and_inverts_the_root() -> None:
         sig("aten._native_batch_norm_legit_no_training.default", [x, NONE, NONE], None, {},
             input=x, **half)
     )  # fmt: skip
-    # 80 bytes become the 160 of single precision, by a kernel
+    # a kernel casts 80 bytes to 160 bytes of single precision
     assert sums([cast, root]) == [("pointwise", 0, 80, 160, 80), ("norm", 80, 80, 160, 400)]
     assert cast.dims == {"elements": 40, "inputs": 1, "contiguous": True}
     assert len(native(X, "_batch_norm_with_update")) == 3
@@ -67,7 +68,8 @@ def test_inference_copies_the_mean_and_inverts_the_root() -> None:
 def test_channels_last_are_reduced_in_tiles() -> None:
     moments, _, apply = native(LAST, training=True)
     shape = {"rows": 40, "cols": 800, "inner": 40, "runs": 1, "itemsize": 4}
-    # tiles of 32 channels and 16 threads: 800 pixels are 4 tiles of 16·16, below 8; 800 / (4·16)
+    # tiles of 32 channels and 16 threads: 800 pixels are 4 tiles of 16·16, below the limit of 8;
+    # 800 / (4·16) steps
     assert moments.dims == {
         **shape, "variant": "last", "blocks": 2, "threads": 512, "steps": 13, "shared": False,
     }  # fmt: skip
@@ -80,13 +82,13 @@ def test_channels_last_are_reduced_in_tiles() -> None:
 @pytest.mark.parametrize(
     ("channels", "images", "blocks", "steps", "semaphores"),
     [
-        # 32 × 16 threads of 16 pixels: 2,048 pixels are 8 tiles, which share 2 columns of channels
+        # 32 × 16 threads of 16 pixels: 2,048 pixels are 8 tiles, with 2 columns of channels
         (64, 2048, 16, 4, 2),
         (65, 2048, 24, 4, 3),
         (64, 1792, 2, 28, 0),
-        # 8 channels: 64 threads down; 8,192 pixels are 8 tiles of 1,024
+        # 8 channels: 64 threads along the pixels; 8,192 pixels are 8 tiles of 1,024
         (8, 8192, 8, 4, 1),
-        # at most 128 tiles down
+        # at most 128 tiles along the pixels
         (64, 10**6, 256, 123, 2),
     ],
 )
@@ -120,7 +122,8 @@ def backward(x: Any, grad: Any, mask: list[bool]) -> tuple[Work, ...]:
 def test_gradients() -> None:
     every = [True, True, True]
     (work,) = backward(X, X, every)
-    # two tensors, mean, root and weight; the gradient, and those of weight and bias
+    # reads two tensors, mean, root and weight; writes the gradients of the input, the weight and
+    # the bias
     assert sums([work]) == [
         ("batch_norm_backward", 11 * 32000, 256000 + 480, 128000 + 320, 14 * 32000)
     ]
@@ -164,7 +167,7 @@ def test_cudnn_reads_a_channel_once_if_it_fits() -> None:
     ("images", "once"), [(28672, (True, False)), (14336, (True, True)), (28673, (False, False))]
 )
 def test_a_channel_of_112_kilobytes_is_kept(images: int, once: tuple[bool, bool]) -> None:
-    # one pixel more would not fit: 28,672·4 = 114,688; a gradient reads two tensors
+    # one more pixel would not fit: 28,672·4 = 114,688 bytes; a gradient reads two tensors
     x, c = ((images, 4, 1, 1), F32), ((4,), F32)
     (forward,) = launched(
         sig("aten.cudnn_batch_norm.default", [x, c, c, NONE], None, {"training": True}, input=x,
@@ -176,7 +179,7 @@ def test_a_channel_of_112_kilobytes_is_kept(images: int, once: tuple[bool, bool]
     )  # fmt: skip
     assert (forward.dims["once"], back.dims["once"]) == once
     n = 4 * images
-    # running values are not read
+    # running statistics are not read
     assert sums([back]) == [("batch_norm_backward", 11 * n, 8 * n + 48, 4 * n + 32, 14 * n)]
     # one pixel per image: the channels are adjacent
     assert (forward.dims["inner"], forward.dims["runs"]) == (4, 1)
@@ -199,7 +202,7 @@ def test_statistics_of_double_precision_are_doubles() -> None:
         (33, 16, 2, 64),
         (64, 8, 1, 64),
         (129, 2, 1, 64),
-        (257, 3, 3, 64),  # a plane of 257 takes all 512; its quarter, of 64, takes 64
+        (257, 3, 3, 64),  # a plane of 257 takes all 512 threads; a quarter of it takes 64
         (260, 3, 3, 128),
         (1025, 2, 6, 256),
     ],

@@ -1,4 +1,4 @@
-"""Batch normalization against sums by hand."""
+"""Batch normalization against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def test_cudnn_training_writes_the_running_values() -> None:
             running_var=C,
         )
     )
-    # 2·4·9·4 = 288 and four vectors of 16; out, two saved, two running
+    # reads 2·4·9·4 = 288 bytes and four vectors of 16; writes the output, two saved and two running
+    # vectors
     assert (work.read_bytes, work.write_bytes) == (352, 352)
     # 4 channels of 2 images are 8 runs of 9 pixels
     shape = {"rows": 4, "cols": 18, "inner": 1, "runs": 8, "variant": "cudnn_planes"}
@@ -70,7 +71,7 @@ def native_training(x: Any, channel: Any) -> tuple[Work, ...]:
 def test_native_batch_norm_training_is_three_launches() -> None:
     half = ((2, 4, 3, 3), "bfloat16")
     kernels = native_training(half, C)
-    # 144 bytes of x for the moments; 16·4 for the update; x, mean, rstd, weight and bias to apply
+    # 144 bytes of x for the moments; 16·4 for the update; to apply: x, mean, rstd, weight and bias
     assert [w.read_bytes for w in kernels] == [144, 64, 144 + 64]
     assert [w.write_bytes for w in kernels] == [32, 48, 144]
 
@@ -99,16 +100,17 @@ def test_native_backward_fuses_unless_channels_last() -> None:
             **inputs,
         )
     )
-    # 18 pixels of 4 channels are one block's, which meets no other
+    # 18 pixels of 4 channels fit in one block, so no second block adds to them
     assert [w.family for w in kernels] == ["batch_norm_backward", "norm_apply"]
 
 
 @pytest.mark.parametrize(
     ("batch", "channels", "side", "blocks", "steps", "shared"),
     [
-        # tiles of 32 channels × 16 threads of 16 pixels: 972 pixels are 4 blocks high, below 8
+        # tiles of 32 channels × 16 threads of 16 pixels: 972 pixels are 4 blocks, below the limit
+        # of 8
         (12, 260, 9, 9, 16, False),
-        (255, 16, 21, 128, 7, True),  # 16 × 32 threads; 112,455 pixels, at most 128 blocks high
+        (255, 16, 21, 128, 7, True),  # 16 × 32 threads; 112,455 pixels, in at most 128 blocks
     ],
 )
 def test_channels_last_blocks_meet_where_there_are_eight(

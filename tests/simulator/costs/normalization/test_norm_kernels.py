@@ -1,4 +1,4 @@
-"""Kernels of layer, RMS, group and weight norms with their blocks and steps, by hand."""
+"""Kernels of layer, RMS, group and weight norms with hand-computed blocks and steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def forward(x: Any, w: Any, name: str = "native_layer_norm", **more: Any) -> tup
 
 def test_a_layer_norm_of_vectors_is_one_kernel() -> None:
     (work,) = forward(X, W, weight=W, bias=W)
-    # 8 FLOPs; 13 instructions of the moments, 6 of the application, and one
+    # 8 FLOPs; 13 instructions for the moments, 6 to apply them, and one more
     assert sums([work]) == [("norm", 8 * 30000, 124800, 120400, 20 * 30000)]
     # 128 threads of four elements: two rounds
     assert work.dims == {
@@ -35,7 +35,7 @@ def test_a_layer_norm_of_vectors_is_one_kernel() -> None:
     (plain,) = forward(X, W)
     assert (plain.flops, plain.instructions) == (6 * 30000, 18 * 30000)
     (rms,) = forward(X, W, "_fused_rms_norm", weight=W)
-    # a square and its sum; a product by the root and one by the weight, in 4 instructions
+    # a square and its sum; multiplied by the root and by the weight; 4 instructions
     assert sums([rms]) == [("norm", 4 * 30000, 122400, 120200, 6 * 30000)]
     assert (rms.dims["variant"], rms.dims["rms"]) == ("fused_rms", True)
     assert forward(((0, 600), F32), W) == ()
@@ -48,7 +48,7 @@ def test_other_rows_take_two_kernels() -> None:
         ("norm", 4 * 30050, 120200, 400, 13 * 30050),
         ("norm", 4 * 30050, 120200 + 400 + 4808, 120200, 6 * 30050),
     ]
-    # 512 threads, then 256
+    # 512 threads for the moments, then 256
     assert (moments.dims["variant"], moments.dims["steps"]) == ("moments", 2)
     assert (apply.dims["variant"], apply.dims["steps"]) == ("scaling", 3)
     assert len(forward(((50, 600), F64), ((600,), F64))) == 2
@@ -72,14 +72,14 @@ def test_gradients_of_a_layer_norm() -> None:
     of_input, of_weight = backward(50, 600, [True, True, True])
     assert sums([of_input, of_weight]) == [
         ("norm", 11 * 30000, 240000 + 400 + 2400, 120000, 14 * 30000),
-        # x̂ of two, a product and a sum, and the bias's sum
+        # x̂ takes two FLOPs, then a product and a sum, and the bias's sum
         ("weight_gradient", 5 * 30000, 240400, 4800, 6 * 30000),
     ]
     assert of_input.dims == {
         "variant": "input_gradient", "rows": 50, "cols": 600, "inner": 1, "runs": 50, "steps": 2,
         "itemsize": 4, "rms": False, "vectorized": True,
     }  # fmt: skip
-    # one warp of 8 rows at a time, 19 blocks of 32 columns
+    # one warp covers 8 rows at a time, in 19 blocks of 32 columns
     assert of_weight.dims == {
         "outputs": 600, "cols": 50, "itemsize": 4, "affine": 2, "steps": 7, "blocks": 19,
         "threads": 64,
@@ -110,7 +110,7 @@ def test_many_rows_of_few_columns_are_summed_twice(rows: int, cols: int, familie
     kernels = backward(rows, cols, [False, True, True])
     assert len(kernels) == families
     if families == 3:
-        # 2,049 parts of 32 rows, 64 blocks of 32 columns; weight and bias
+        # 2,049 parts of 32 rows, 64 blocks of 32 columns; for weight and bias
         assert kernels[0].dims["runs"] == 2049 * 64
         assert kernels[0].write_bytes == 2 * 2049 * 2047 * 4
         assert (
@@ -138,7 +138,7 @@ def test_a_group_norm() -> None:
     kernels = launched(sig(name, outs, None, GROUPS, input=IMAGE, weight=CHANNELS, bias=CHANNELS))
     assert sums(kernels) == [
         ("group_moments", 4 * 14400, 57600, 96, 13 * 14400),
-        ("norm", 3 * 24, 96 + 48, 192, 5 * 24),  # a factor and a shift of 24 channels
+        ("norm", 3 * 24, 96 + 48, 192, 5 * 24),  # a scale and a shift for each of 24 channels
         ("norm_apply", 2 * 14400, 57600 + 192, 57600, 3 * 14400),
     ]
     assert kernels[0].dims == {
@@ -154,7 +154,7 @@ def test_a_group_norm() -> None:
     flat, args = ((4, 6), F32), {**GROUPS, "HxW": 1}
     single = launched(sig(name, outs, None, args, input=flat, weight=CHANNELS, bias=CHANNELS))
     assert len(single) == 2
-    # groups of two: 32 threads
+    # groups of two elements use 32 threads
     assert (single[0].dims["threads"], single[0].dims["steps"]) == (32, 1)
     none = ((0, 6, 10, 60), F32)
     assert launched(sig(name, outs, None, {**GROUPS, "N": 0}, input=none)) == ()
@@ -181,7 +181,7 @@ def group_gradient(mask: list[bool], n: int = 4, **weight: Any) -> tuple[Work, .
 def test_gradients_of_a_group_norm() -> None:
     kernels = group_gradient([True, True, True], weight=CHANNELS)
     assert sums(kernels) == [
-        ("group_moments", 3 * 14400, 115200, 192, 3 * 14400),  # two sums of 24 channels
+        ("group_moments", 3 * 14400, 115200, 192, 3 * 14400),  # two sums for each of 24 channels
         ("norm", 24, 48 + 24, 96, 4 * 24),
         ("norm", 6 * 24, 192 + 96 + 24, 96, 8 * 24),
         ("norm_apply", 4 * 14400, 115200 + 96 + 96, 57600, 5 * 14400),
@@ -202,9 +202,11 @@ def test_gradients_of_a_group_norm() -> None:
     sums_alone = group_gradient([False, True, True], weight=CHANNELS)
     assert len(sums_alone) == 2
     assert (sums_alone[1].dims["since"], sums_alone[1].write_bytes) == (0, 48)
-    for wanted in ([False, True, False], [False, False, True]):  # of the weight or the bias alone
+    # the gradient of the weight alone, or of the bias alone
+    for wanted in ([False, True, False], [False, False, True]):
         one = group_gradient(wanted, weight=CHANNELS)
-        assert [kernel.write_bytes for kernel in one] == [192, 24]  # two sums; 6 channels · 4
+        # two sums; 6 channels of 4 bytes
+        assert [kernel.write_bytes for kernel in one] == [192, 24]
 
 
 @pytest.mark.parametrize(("n", "columnwise", "steps"), [(128, True, 128), (129, False, 5)])

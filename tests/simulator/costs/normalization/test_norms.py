@@ -1,4 +1,4 @@
-"""Normalisation against sums by hand."""
+"""Normalisation against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_layer_norm_is_one_launch() -> None:
     )
     # reads x of 3·8·4 = 96 bytes, weight and bias of 32 each; writes 96, mean and rstd of 12 each
     assert (work.read_bytes, work.write_bytes) == (160, 120)
-    # per element 4 for the moments and 4 to apply them
+    # per element, 4 FLOPs for the moments and 4 to apply them
     assert work.flops == 8 * 24
     assert work.dims == {
         "variant": "fused",
@@ -89,7 +89,7 @@ def test_tall_gradients_of_weight_and_bias_take_a_second_pass() -> None:
     w = ((96,), "float32")
     kernels = layer_norm_backward(x, s, w)
     assert [w.family for w in kernels] == ["norm", "weight_gradient", "reduction", "reduction"]
-    # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes, of weight and bias
+    # a warp sums 32 rows of 32 columns: 2,188 partial rows of 96·4 bytes each for weight and bias
     assert kernels[1].dims["runs"] == 3 * 2188
     assert (kernels[1].write_bytes, kernels[2].read_bytes) == (2 * 2188 * 384, 2188 * 384)
 
@@ -149,7 +149,7 @@ def test_weight_norm_along_the_last_dimension_has_few_blocks() -> None:
     (work,) = launched(
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 2}, v=v, g=g)
     )
-    # 128 norms, 16 per block; 768·48 = 36,864 elements of each by 64 threads, twice
+    # 128 norms, 16 per block; 64 threads handle 768·48 = 36,864 elements of each norm, twice
     assert (work.dims["blocks"], work.dims["steps"]) == (8, 1152)
     (whole,) = launched(
         sig("aten._weight_norm_interface.default", [v, g], args={"dim": 0}, v=v, g=g)

@@ -1,5 +1,5 @@
-"""Ops over lists of tensors, and rare pointwise ops, against sums by hand: a float32 [4, 6] has 24
-elements, 96 bytes."""
+"""Ops over lists of tensors, and rare pointwise ops, against hand-computed sums. A float32 [4, 6]
+has 24 elements, 96 bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_scalar_for_each_tensor_is_no_list_of_tensors() -> None:
 def test_powers_take_what_their_exponent_takes() -> None:
     (square,) = foreach("pow.Scalar", {"exponent": 2}, self=PAIR)
     (other,) = foreach("pow.Scalar", {"exponent": 2.7}, self=PAIR)
-    # one multiplication, against 40 instructions; and a load and a store
+    # one multiplication, or 40 instructions; and a load and a store
     assert (square.instructions, other.instructions) == (32 * (1 + 2), 32 * (40 + 2))
     (roots,) = foreach("pow.List", self=PAIR, exponent=PAIR)
     assert roots.instructions == 32 * (40 + 3)
@@ -68,7 +68,7 @@ def test_zeros_are_written_alone_and_copies_read_their_source_alone() -> None:
     assert (zero.read_bytes, zero.write_bytes, zero.dims["lists"]) == (0, 128, 1)
     (copied,) = foreach("copy_.default", self=PAIR, src=PAIR)
     assert (copied.read_bytes, copied.write_bytes, copied.dims["lists"]) == (128, 128, 2)
-    # a source of another dtype keeps the single launch
+    # a source of another dtype still takes a single launch
     doubles: list[Spec] = [((4, 6), "float64"), ((8,), "float64")]
     (cast,) = foreach("copy_.default", self=PAIR, src=doubles)
     assert (cast.family, cast.read_bytes, cast.write_bytes) == ("foreach", 256, 128)
@@ -105,8 +105,8 @@ def test_no_elements_launch_nothing() -> None:
 
 @pytest.mark.parametrize(("dtype", "wide"), [("float32", 4), ("float16", 4), ("float64", 8)])
 def test_norms_have_a_partial_result_for_each_chunk(dtype: str, wide: int) -> None:
-    """Chunks of 65,536 elements: 200,000 have four, 65,536 one. The results of the longest tensor's
-    chunks are cleared and summed for every tensor: 2 · 4."""
+    """Chunks of 65,536 elements: 200,000 elements have four, 65,536 have one. The results for the
+    chunks of the longest tensor are cleared and summed for every tensor: 2 · 4."""
     tensors: list[Spec] = [((200_000,), dtype), ((65_536,), dtype)]
     outs: list[Spec] = [((), dtype), ((), dtype)]
     op = sig("aten._foreach_norm.Scalar", outs, None, {"ord": 2}, self=tensors)

@@ -24,7 +24,7 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
         ([1] * 111, 1, 2),
         # empty tensors take no place
         ([0, 1] * 110, 1, 1),
-        # depth 4: 36 a launch: 300 are ceil(300 / 36) = 9
+        # depth 4: 36 tensors per launch, so 300 take ceil(300 / 36) = 9 launches
         ([1] * 300, 4, 9),
         # one tensor of 320 chunks fills the blocks; one more element needs a second launch
         ([320 * CHUNK], 2, 1),
@@ -32,9 +32,11 @@ A, B = ((4, 6), "float32"), ((10,), "float32")
         # 1000 chunks: ceil(1000 / 320) = 4
         ([1000 * CHUNK], 2, 4),
         ([2241 * CHUNK], 2, 8),
-        # 319 chunks, then 2: blocks fill in the second, whose other chunk starts a launch
+        # 319 chunks, then 2: the blocks are full during the second tensor, whose other chunk starts
+        # a new launch
         ([319 * CHUNK, 2 * CHUNK], 3, 2),
-        # 29 small, then 291 chunks fill 320 blocks in the 30th of depth 5: one launch, not two
+        # 29 small tensors; the 30th has 291 chunks and exactly fills 320 blocks and depth 5: one
+        # launch, not two
         ([1] * 29 + [291 * CHUNK], 5, 1),
         # the 30th tensor is unfinished after 320 blocks and begins the next launch, which 29 more
         # tensors fill: 1 + 1, and one tensor is left
@@ -48,8 +50,8 @@ def test_launches(numels: list[int], depth: int, launches: int) -> None:
 
 
 def test_tensors_of_each_launch() -> None:
-    # 319 whole chunks and one of two fill 320 blocks; the other, of 5 elements, is alone. The
-    # second tensor is not a multiple of 4
+    # 319 whole chunks and one of the second tensor's two fill 320 blocks; its other chunk, of 5
+    # elements, is alone. The second tensor's size is not a multiple of 4
     assert multi_tensor_launches([319 * CHUNK, CHUNK + 5], 3) == [
         (320 * CHUNK, 320, CHUNK, CHUNK),
         (5, 1, 5, 5),
@@ -76,7 +78,7 @@ def test_addcdiv_in_place() -> None:
             tensor2=[A, B],
         )
     )
-    # 3·(24 + 10)·4 read, one list written; value·t1 / t2 + self is 3 FLOPs
+    # reads 3·(24 + 10)·4 bytes, writes one list; value·t1 / t2 + self is 3 FLOPs
     assert (work.read_bytes, work.write_bytes, work.flops) == (408, 136, 102)
     assert work.dims == {
         "tensors": 2,
@@ -103,7 +105,7 @@ def test_zero_and_copy_read_no_target() -> None:
     (zero,) = launched(sig("aten._foreach_zero_.default", (), self=[A, B]))
     assert (zero.read_bytes, zero.write_bytes) == (0, 136)
     (clone,) = launched(sig("aten._foreach_clone.default", [A, B], self=[A, B]))
-    # a load or a store of each list and one more for each of 24 + 10 numbers
+    # a load or a store for each list and one more instruction, for each of 24 + 10 numbers
     assert (clone.flops, clone.instructions) == (0, (clone.dims["lists"] + 1) * 34)
     (copy,) = launched(sig("aten._foreach_copy_.default", (), self=[A, B], src=[A, B]))
     assert (copy.read_bytes, copy.write_bytes) == (136, 136)
@@ -139,7 +141,8 @@ def test_fused_adamw_is_one_pass() -> None:
             state_steps=[step, step],
         )
     )
-    # 4·136 and two steps of 4 read; parameters and two moments written; 15 FLOPs for each of 34
+    # reads 4·136 bytes and two step counters of 4; writes parameters and two moments; 15 FLOPs for
+    # each of 34
     assert (work.read_bytes, work.write_bytes, work.flops) == (552, 408, 510)
     assert (work.dims["lists"], work.dims["elements"]) == (4, 34)
 
@@ -159,10 +162,10 @@ def test_lists_of_one_dtype_and_layout_run_in_one_launch() -> None:
     single, half = (Tensor((4, 6), dtype, (6, 1)) for dtype in ("float32", "float16"))
     turned = Tensor((4, 6), "float32", (1, 4))
     assert _fast([[single, single], [single, single]], mixed=False)
-    # tensors of equal index share a layout; those of one list may differ in it
+    # tensors with the same index share a layout; layouts may differ within a list
     assert _fast([[single, turned], [single, turned]], mixed=False)
     assert not _fast([[single, single], [single, turned]], mixed=False)
-    # where dtypes may differ by list, each list has one
+    # where dtypes may differ between lists, each list has a single one
     assert not _fast([[single, single], [half, half]], mixed=False)
     assert _fast([[single, single], [half, half]], mixed=True)
     assert not _fast([[single, half], [single, half]], mixed=True)

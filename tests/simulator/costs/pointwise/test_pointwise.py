@@ -1,4 +1,4 @@
-"""Pointwise costs against sums by hand: a float32 [4, 6] is 4·6·4 = 96 bytes."""
+"""Pointwise costs against hand-computed sums: a float32 [4, 6] is 4·6·4 = 96 bytes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def one(op: Signature) -> Work:
 
 def test_add_reads_both_and_writes_the_result() -> None:
     work = one(sig("aten.add.Tensor", MAT, self=MAT, other=MAT))
-    # 2·4·6·4 read, 4·6·4 written, one addition per element
+    # reads 2·4·6·4 bytes, writes 4·6·4; one addition per element
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
-    # a thread of 4-byte operands has 4 elements of 4 instructions
+    # a thread handles 4 elements of 4 bytes, with 4 instructions each
     assert work.dims == {
         "elements": 24,
         "inputs": 2,
@@ -83,7 +83,7 @@ def test_comparison_writes_a_byte_an_element() -> None:
 def test_operands_that_are_converted_while_they_are_read() -> None:
     half, flags = ((4, 6), "bfloat16"), ((4, 6), "bool")
     added = one(sig("aten.add.Tensor", MAT, self=MAT, other=half))
-    # a switch over dtypes in each of three operands: 20 and 3·20 more
+    # a switch over the dtypes of each of three operands: 20 + 3·20 more instructions
     assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
     assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
@@ -95,7 +95,7 @@ def test_operands_that_are_converted_while_they_are_read() -> None:
 
 def test_offsets_cost_instructions_along_each_axis() -> None:
     work = one(sig("aten.add.Tensor", MAT, self=MAT, other=((6,), "float32")))
-    # 4 of an addition and 20 + 2·(4 + 3); 2 elements per thread
+    # 4 instructions of an addition and 20 + 2·(4 + 3) for the index; 2 elements per thread
     assert (work.instructions, work.dims["axes"], work.dims["steps"]) == (24 * 38, 2, 76)
 
 
@@ -120,7 +120,7 @@ def test_an_empty_result_launches_nothing() -> None:
 
 def test_addcmul() -> None:
     work = one(sig("aten.addcmul_.default", MAT, (0, 1, 2, 0), self=MAT, tensor1=MAT, tensor2=MAT))
-    # 3 lists of 96 read; value·t1·t2 + self is 3 FLOPs
+    # reads 3 lists of 96 bytes; value·t1·t2 + self is 3 FLOPs
     assert (work.read_bytes, work.write_bytes, work.flops) == (288, 96, 72)
 
 
@@ -187,7 +187,7 @@ def test_the_tables_are_registered_in_each_form() -> None:
 def test_the_modulus_of_complex_numbers_is_a_complex_result_and_its_real_part() -> None:
     numbers = ((4, 6), "complex64")
     modulus, part = launched(sig("aten.abs.default", MAT, self=numbers))
-    # 4·6 numbers of 8 bytes read, as many written; then 4·6 real parts of 4 bytes
+    # reads 4·6 numbers of 8 bytes and writes as many; then 4·6 real parts of 4 bytes
     assert (modulus.read_bytes, modulus.write_bytes) == (192, 192)
     assert (part.family, part.write_bytes) == ("copy", 96)
     assert len(launched(sig("aten.abs.default", MAT, self=MAT))) == 1

@@ -1,4 +1,4 @@
-"""Recurrent layers against sums by hand."""
+"""Recurrent layers against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_product_and_a_recurrence_for_each_layer() -> None:
     ]
     # 2·(64·16)·(4·48)·32 = 12,582,912
     assert (first.flops, first.dims["k"]) == (12582912, 32)
-    # 2·1024·192·48 = 18,874,368, and as much for the recurrence h·W_hh
+    # 2·1024·192·48 = 18,874,368, and the same for the recurrence h·W_hh
     assert second.flops == low.flops == high.flops == 18874368
     # x [1024, 32], W [192, 32] and two biases of 192, in 2 bytes: 65,536 + 12,288 + 768
     assert (first.read_bytes, first.write_bytes) == (78592, 1024 * 192 * 2)
@@ -63,7 +63,7 @@ def test_the_recurrence_keeps_gates_and_cells_for_training() -> None:
     _, training, *_ = lstm(train=True)
     # reads 1024·192·2 = 393,216 of gates and 192·48·2 = 18,432 of W_hh
     assert inference.read_bytes == 411648
-    # h of 1024·48·2 = 98,304; training writes the gates and c too
+    # writes h, 1024·48·2 = 98,304 bytes; training also writes the gates and c
     assert inference.write_bytes == 98304
     assert training.write_bytes == 98304 + 393216 + 98304
 
@@ -71,7 +71,7 @@ def test_the_recurrence_keeps_gates_and_cells_for_training() -> None:
 def test_both_directions() -> None:
     works = lstm(bidirectional=True)
     assert [w.dims["reverse"] for w in works if w.family == "rnn"] == [False, True] * 2
-    # the second layer reads both directions' 48
+    # the second layer reads the 48 outputs of both directions
     assert [w.dims["k"] for w in works if w.family == "rnn_input"] == [32, 32, 96, 96]
 
 
@@ -105,7 +105,8 @@ def test_backward_runs_last_layer_first() -> None:
     assert [w.family for w in works] == ["fill"] * 2 + inputs + biases + weights
     rnn, dx = works[4:6]
     assert (rnn.dims["direction"], rnn.dims["input"]) == ("bwd", 32)
-    # dX [1024, 32] of 192; dW_ih [192, 32] of 1,024; dW_hh [192, 48] of 16 and of 1,008
+    # dX [1024, 32] with a depth of 192; dW_ih [192, 32] with a depth of 1,024; dW_hh [192, 48] with
+    # depths of 16 and of 1,008
     dw, first, others = works[-3:]
     assert [dx.flops, dw.flops] == [12582912, 12582912]
     assert [first.flops, others.flops] == [294912, 18579456]
@@ -137,7 +138,7 @@ def test_lstm_cell() -> None:
     (work,) = launched(op)
     # 16·48·13 = 9,984
     assert work.flops == 9984
-    # 2·16·192·4 + 16·48·4 = 27,648 and 2·3,072 + 12,288 = 18,432
+    # reads 2·16·192·4 + 16·48·4 = 27,648 bytes, writes 2·3,072 + 12,288 = 18,432
     assert (work.read_bytes, work.write_bytes) == (27648, 18432)
 
 
@@ -156,7 +157,7 @@ def test_cell_backwards_sum_their_biases() -> None:
     )
     main, bias = launched(lstm_op)
     assert main.write_bytes == 12288 + 3072
-    # 16·192·4 to 192·4
+    # reads 16·192·4 bytes, writes 192·4
     assert (bias.read_bytes, bias.write_bytes) == (12288, 768)
 
 

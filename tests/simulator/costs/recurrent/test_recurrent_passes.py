@@ -1,4 +1,4 @@
-"""Both directions, projections, dropout and layouts of recurrent layers against sums by hand."""
+"""Directions, projections, dropout and layouts of recurrent layers, against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_defaults_are_one_layer_in_one_direction_with_biases() -> None:
     assert (product.family, recurrence.family) == ("rnn_input", "rnn")
     # x [60, 20], W [48, 20], two biases of 48, 2 bytes each
     assert product.read_bytes == 2 * (60 * 20 + 48 * 20 + 2 * 48)
-    # two matrices and no biases
+    # two weight matrices and no biases
     unbiased, _ = rnn(weight_stride0=2)
     assert unbiased.read_bytes == 2 * (60 * 20 + 48 * 20)
     assert [w.family for w in rnn(back=True, weight_stride0=2)].count("reduction") == 0
@@ -50,12 +50,12 @@ def test_each_gate_takes_an_exponential(mode: int, kind: str, gates: int) -> Non
     assert product.dims["n"] == gates * 12
     # h [60, 12] @ [12, gates·12]
     assert recurrence.flops == 2 * 60 * 12 * gates * 12
-    # 10 a row and unit, for each gate and one more
+    # 10 instructions per row and unit, for each gate and once more
     assert recurrence.instructions == 10 * 60 * 12 * (gates + 1)
-    # training writes h, the gates, and an LSTM's c
+    # training writes h, the gates, and c for an LSTM
     assert recurrence.write_bytes == 2 * 60 * (12 + gates * 12 + (12 if kind == "lstm" else 0))
     backward = next(w for w in rnn(back=True, mode=mode) if w.family == "rnn")
-    # reads those, the gradient of h, and W_hh; writes the gates' gradients
+    # reads the above, the gradient of h, and W_hh; writes the gradients of the gates
     assert backward.read_bytes == 2 * (
         60 * (gates * 12 + (12 if kind == "lstm" else 0) + 12) + gates * 12 * 12
     )
@@ -68,7 +68,7 @@ def test_a_projection_narrows_the_state() -> None:
     assert first.dims["projection"] == 8
     # (48·8 + 12·8) = 480 weights, each multiplied for each of 60 rows
     assert first.flops == 2 * 60 * 480
-    # gates of 60·48 and 480 weights; h of 60·8
+    # 60·48 gates and 480 weights; writes 60·8 of h
     assert (first.read_bytes, first.write_bytes) == (2 * (60 * 48 + 480), 2 * 60 * 8)
     # the second layer's inputs are 8 wide
     assert (second.dims["m"], second.dims["n"], second.dims["k"]) == (60, 48, 8)
@@ -78,8 +78,9 @@ def test_a_projection_narrows_the_state() -> None:
 
 
 def test_the_backward_pass_of_both_directions_adds_their_input_gradients() -> None:
-    """Two layers, the last one first; in each the reversed direction first, and after the forward
-    one the sum of both gradients: 60·24 elements in the second layer, 60·20 in the first."""
+    """Two layers, the last one first; in each layer the reversed direction first, and after the
+    forward direction the sum of both gradients: 60·24 elements in the second layer, 60·20 in the
+    first."""
     works = rnn(back=True, num_layers=2, bidirectional=True, grad_output=((10, 6, 24), "float16"))
     # zeros for the missing gradients of h and c: 2·6·12 elements of 2 bytes
     assert [w.write_bytes for w in works[:2]] == [288, 288]
@@ -123,10 +124,10 @@ def test_dropout_covers_both_directions_between_layers() -> None:
     layer = ["rnn_input", "rnn"] * 2
     assert families == [*layer, "pointwise", *layer, "pointwise", *layer]
     for dropped in (w for w in works if w.family == "pointwise"):
-        # a comparison and a product an element
+        # a comparison and a product per element
         assert (dropped.read_bytes, dropped.write_bytes, dropped.flops) == (2880, 2880, 2 * 1440)
     back = rnn(back=True, num_layers=3, dropout=0.25)
-    # before the recurrences of the second and the first layer
+    # these kernels precede the recurrences of the second and the first layer
     assert [w.family for w in back[2:10]] == [
         "rnn", "rnn_input", "pointwise", "rnn", "rnn_input", "pointwise", "rnn", "rnn_input",
     ]  # fmt: skip
@@ -141,9 +142,9 @@ def test_float64_computes_on_vector_lanes_and_float32_in_tf32() -> None:
 
 
 def test_products_are_aligned_by_the_rows_of_their_operands() -> None:
-    """x and W_ih have rows of 20 elements, 40 bytes: 8. The gates have 48, 96 bytes: 16. W_ih
-    read by the gradient of the inputs has 20 again, read by the gradient of W_ih the gates' 48 and
-    x's 20. A state of 12 is 24 bytes: 8."""
+    """x and W_ih have rows of 20 elements, 40 bytes, which are aligned to 8. The gates have rows of
+    48, 96 bytes, aligned to 16. The gradient of the inputs reads rows of W_ih, again 20 elements;
+    the gradient of W_ih reads the gates' 48 and x's 20. A state of 12 is 24 bytes, aligned to 8."""
     product, _ = rnn()
     assert product.dims["align_bytes"] == gcd(16, 40, 96) == 8
     assert (product.dims["transa"], product.dims["transb"]) == (False, True)
@@ -163,7 +164,7 @@ def test_a_single_step_has_no_others_in_the_gradient_of_its_weights() -> None:
 
 def test_biases_are_summed_over_all_steps() -> None:
     (work,) = [w for w in rnn(back=True) if w.family == "reduction"]
-    # 60 rows of 48 gates' gradients; both biases get the sum
+    # 60 rows of 48 gate gradients; both biases get the sum
     assert (work.read_bytes, work.write_bytes) == (2 * 60 * 48, 2 * 2 * 48)
     assert work.dims == {
         "variant": "recurrent", "elements": 48, "steps": 60, "gates": 4, "item_bytes": 2,
@@ -175,7 +176,8 @@ def batch_first(x: Tensor, back: bool = False) -> list[str]:
 
 
 def test_only_batches_whose_steps_do_not_come_first_in_memory_are_copied() -> None:
-    # [6, 10, 20]: contiguous by batch; by step, it is a transposed view of the wanted layout
+    # [6, 10, 20] is contiguous by batch; stored by step, it is a transposed view of the layout that
+    # cuDNN requires
     assert batch_first(Tensor((6, 10, 20), "float16", (200, 20, 1))) == ["copy"]
     assert batch_first(Tensor((6, 10, 20), "float16", (20, 120, 1))) == []
     assert batch_first(Tensor((1, 10, 20), "float16", (200, 20, 1))) == []

@@ -1,4 +1,4 @@
-"""Distances and segments, kernel by kernel, by hand."""
+"""Distances and segments, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_distances_of_many_points_are_one_product() -> None:
     x, y, out = ((3, 30, 6), F32), ((3, 20, 6), F32), ((3, 30, 20), F32)
     kernels = launched(sig("aten._cdist_forward.default", out, None, {"p": 2.0}, x1=x, x2=y))
     launches = sums(kernels)
-    # 540 coordinates of 90 points, squared and summed; a one for each point
+    # 540 coordinates of 90 points are squared and summed; a one is appended for each point
     assert launches[:3] == [
         ("pointwise", 540, 2160, 2160, 1620),
         ("reduction", 540, 2160, 360, 1080),
         ("fill", 0, 0, 360, 180),
     ]
-    # 90 rows of 6 + 2 are put together
+    # 90 rows of 6 + 2 numbers are concatenated
     assert launches[3][:4] == ("copy", 0, 2880, 2880)
     assert [one[1] for one in launches[4:7]] == [360, 360, 0]
     assert launches[8] == ("gemm", 28800, 3 * 50 * 8 * 4, 7200, 14400)  # 2·3·30·20·8
@@ -68,7 +68,7 @@ def test_pairs_of_points_are_counted_once() -> None:
     kernels = launched(
         sig("aten._pdist_backward.default", x, None, {}, grad=pairs, self=x, pdist=pairs)
     )
-    # each pair twice, to sum the rows of 20 points: 20·20·6·4 = 9,600 bytes
+    # each pair counts twice, to sum the rows of 20 points: 20·20·6·4 = 9,600 bytes
     assert sums(kernels) == [
         ("pointwise", 190 * 24, 2000, 9600, 190 * 6 * 6),
         ("reduction", 2400, 9600, 480, 4800),
@@ -87,7 +87,7 @@ def test_a_distance_of_two_tensors() -> None:
 def test_euclidean_distances_are_one_product_two_deeper() -> None:
     x, y, out = ((3, 30, 6), F32), ((3, 20, 6), F32), ((3, 30, 20), F32)
     kernels = launched(sig("aten._euclidean_dist.default", out, x1=x, x2=y))
-    # of each side: squares, their sums, ones, and rows of 6 + 2
+    # for each side: squares, their sums, ones, and rows of 6 + 2
     sides = [
         side
         for points in (90, 60)
@@ -111,7 +111,7 @@ def test_segments_are_read_by_a_thread_each() -> None:
     x, out, lengths = ((100, 8), F32), ((5, 8), F32), ((5,), I64)
     name = "aten.segment_reduce.default"
     (work,) = launched(sig(name, out, None, {"axis": 0}, data=x, lengths=lengths))
-    # 40 results; 100 rows in 5 segments are 20, and one more for the rest
+    # 40 results; 100 rows in 5 segments are 20 each, and one more step per segment
     assert sums([work]) == [("reduction", 40 * 21, 3240, 160, 40 * 42)]
     assert work.dims == {"rows": 40, "cols": 21, "inner": 1, "steps": 21}
     (back,) = launched(

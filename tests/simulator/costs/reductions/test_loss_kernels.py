@@ -1,4 +1,4 @@
-"""Losses, kernel by kernel, by hand."""
+"""Losses, kernel by kernel, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def loss(
 TOTAL = ("reduction", 128, 512, 4, 256)
 UNARY = ("pointwise", 128, 512, 512, 3 * 128)
 BINARY = ("pointwise", 128, 1024, 512, 4 * 128)
-EXPONENTIAL = ("pointwise", 128, 512, 512, 12 * 128)  # one FLOP in 10 instructions
+EXPONENTIAL = ("pointwise", 128, 512, 512, 12 * 128)  # one FLOP that takes 10 instructions
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_elementwise_loss_is_its_terms_and_their_sum(name: str, flops: int) -
 
 def test_binary_cross_entropy_has_two_logarithms() -> None:
     name = "binary_cross_entropy.default"
-    # 9 FLOPs, of which two take 10 instructions: 27, two loads and a store
+    # 9 FLOPs, of which two take 10 instructions: 27, plus two loads and a store
     terms = ("pointwise", 9 * 128, 1024, 512, 30 * 128)
     weighing = ("pointwise", 128, 1024, 512, 4 * 128)
     assert loss(name, self=X, target=X) == [terms, TOTAL]
@@ -98,10 +98,10 @@ def test_one_value_a_row_is_picked() -> None:
     x, target, weight = ((300, 1000), F32), ((300,), I64), ((1000,), F32)
     name = "nll_loss_forward.default"
     inputs = {"self": x, "target": target}
-    # 300 values of 4 bytes and targets of 8
+    # 300 values of 4 bytes and 300 targets of 8
     (work,) = launched(sig(f"aten.{name}", [SCALAR, SCALAR], None, {}, **inputs))
     assert sums([work]) == [("nll", 600, 3600, 8, 2400)]
-    # 300 / 16 = 18.75 is nearer to 16 than to 32 by its logarithm of 4.23; at least a warp
+    # log2(300 / 16 = 18.75) = 4.23 is nearer to that of 16 than of 32; at least one warp
     assert work.dims == {
         "variant": "forward", "picks": 300, "rows": 1, "width": 1000, "steps": 10, "threads": 32,
         "itemsize": 4,
@@ -116,7 +116,8 @@ def test_one_value_a_row_is_picked() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "threads", "steps"),
-    # a thread per 16 rows, rounded to a power of two: 44.8 is 2^5.49 and 45.9 is 2^5.52
+    # a thread for every 16 rows, rounded to the nearest power of two by logarithm: 44.8 is 2^5.49
+    # and 45.9 is 2^5.52
     [(1, 32, 1), (716, 32, 23), (734, 64, 12), (16384, 1024, 16), (10**6, 1024, 977)],
 )
 def test_a_reduced_loss_is_one_block(rows: int, threads: int, steps: int) -> None:
@@ -132,7 +133,7 @@ def test_the_gradient_of_picked_values_is_zero_but_there() -> None:
     name = "nll_loss_backward.default"
     inputs = {"grad_output": SCALAR, "self": x, "target": target}
     zeros = ("fill", 0, 0, 12000, 6000)
-    # the gradient and the sum of the weights, 4 bytes each, and 300 targets
+    # reads the gradient and the sum of the weights, 4 bytes each, and 300 targets
     assert loss(name, x, {}, **inputs) == [zeros, ("nll", 600, 2408, 1200, 2400)]
     assert loss(name, x, {}, **inputs, weight=weight)[1][2] == 3608
     scattered = ("scatter", 300, 2408, 1200, 2100)
@@ -174,12 +175,12 @@ def test_connectionist_losses_scan_their_steps() -> None:
     name = "_ctc_loss.default"
     sent = ("memcpy", 0, 0, 32, 0)
     inputs = {"log_probs": probabilities, "targets": targets}
-    # 4·50·21 = 4,200 cells; three exponentials and a logarithm are 36 instructions more
+    # 4·50·21 = 4,200 cells; three exponentials and a logarithm take 36 more instructions
     main = ("scan", 42000, 16800 + 320, 16800 + 16, 4200 * 46)
     kernels = launched(sig(f"aten.{name}", out, None, {"target_lengths": [10, 3]}, **inputs))
     assert sums(kernels) == [sent, sent, sent, main]
     assert kernels[3].dims == {"rows": 4, "cols": 50, "inner": 21}
-    # without lengths, those of the targets
+    # without lengths, the lengths of the targets count
     assert loss(name, out, {}, **inputs)[3] == main
     alpha = ((4, 50, 21), F32)
     kernels = launched(
@@ -193,7 +194,8 @@ def test_connectionist_losses_scan_their_steps() -> None:
         ("fill", 0, 0, 16000, 8000),
         ("fill", 0, 0, 16800, 8400),
         ("scan", 42000, 17120, 16800, 4200 * 46),
-        # 4 FLOPs, two of them of 10 instructions; 49,600 / 16,000 are three operands
+        # 4 FLOPs, two of them of 10 instructions; 49,600 bytes read are about three operands of
+        # 16,000
         ("pointwise", 16000, 16000 + 2 * 16800, 16000, 4000 * 26),
     ]
     assert kernels[5].dims == {"rows": 4, "cols": 50, "inner": 21}

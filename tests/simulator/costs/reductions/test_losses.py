@@ -1,4 +1,4 @@
-"""Losses and distances against sums by hand."""
+"""Losses and distances against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def families(works: tuple[Work, ...]) -> list[str]:
 @pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss"])
 def test_a_reduced_loss_is_its_terms_and_their_sum(name: str) -> None:
     terms, total = run(name, ONE, {"reduction": MEAN}, self=X, target=X)
-    # 1,600·4 = 6,400 for each of x, y and the terms
+    # 1,600·4 = 6,400 bytes for each of x, y and the terms
     assert (terms.read_bytes, terms.write_bytes) == (12800, 6400)
     assert (total.family, total.read_bytes, total.write_bytes) == ("reduction", 6400, 4)
     assert (total.dims["rows"], total.dims["cols"], total.dims["vector"]) == (1, 1600, 4)
@@ -47,7 +47,8 @@ def test_mse_flops_and_backward() -> None:
 def test_nll_reads_one_value_a_row() -> None:
     target = ((16,), I64)
     (work,) = run("nll_loss_forward", [ONE, ONE], {"reduction": MEAN}, self=X, target=target)
-    # 16·4 + 16·8 = 192 whatever the classes; the loss and the weights' sum
+    # reads 16·4 + 16·8 = 192 bytes, independent of the number of classes; writes the loss and the
+    # weights' sum
     assert (work.read_bytes, work.write_bytes) == (192, 8)
     clear, put = run(
         "nll_loss_backward",
@@ -59,7 +60,7 @@ def test_nll_reads_one_value_a_row() -> None:
         total_weight=ONE,
     )
     assert (clear.write_bytes, put.write_bytes) == (6400, 64)
-    # the gradient, 16 targets, the weights' sum
+    # reads the gradient, 16 targets and the weights' sum
     assert put.read_bytes == 4 + 128 + 4
 
 
@@ -67,7 +68,7 @@ def test_nll_reads_one_value_a_row() -> None:
     ("rows", "threads", "steps"),
     [
         (16, 32, 1),
-        (5371, 256, 21),  # 5371 / 16 = 335.7, nearer 2^8 than 2^9 on a logarithmic scale
+        (5371, 256, 21),  # 5371 / 16 = 335.7 is nearer to 2^8 than to 2^9 on a logarithmic scale
         (100_000, 1024, 98),
     ],
 )
@@ -82,7 +83,7 @@ def test_nll_of_images_clears_and_averages() -> None:
     name = "nll_loss2d_forward"
     works = run(name, [ONE, ONE], {"reduction": MEAN}, self=x, target=target)
     assert families(works) == ["fill", "fill", "reduction", "pointwise"]
-    # 128·4 + 128·8
+    # reads 128·4 + 128·8 bytes
     assert works[2].read_bytes == 1536
     assert len(run(name, [ONE, ONE], {"reduction": SUM}, self=x, target=target)) == 3
 
@@ -97,7 +98,7 @@ def test_binary_cross_entropy() -> None:
     back = run(
         "binary_cross_entropy_backward", X, {"reduction": SUM}, grad_output=X, self=X, target=X
     )
-    # three tensors of 6,400, and no division by n
+    # three tensors of 6,400 bytes; no division by n
     assert [(w.read_bytes, w.write_bytes) for w in back] == [(19200, 6400)]
 
 
@@ -114,7 +115,7 @@ def test_soft_margin_loss() -> None:
 
 def test_margin_loss_is_a_row_each_and_their_sum() -> None:
     rows, total = run("multi_margin_loss", ONE, {}, self=X, target=((16,), I64))
-    # 6,400 + 16·8 to 16·4
+    # reads 6,400 + 16·8 bytes, writes 16·4
     assert (rows.read_bytes, rows.write_bytes, total.read_bytes) == (6528, 64, 64)
 
 
@@ -136,13 +137,13 @@ def cdist(p: int, r: int, norm: float) -> tuple[Work, ...]:
 
 def test_few_distances_are_one_kernel() -> None:
     (work,) = cdist(20, 25, 2.0)
-    # 500 pairs of 3·8
+    # 500 pairs of 8 coordinates with 3 FLOPs each
     assert (work.flops, work.write_bytes) == (12000, 2000)
 
 
 def test_many_euclidean_distances_are_a_product() -> None:
     works = cdist(30, 40, 2.0)
     assert families(works).count("gemm") == 1
-    # 2·30·40·(8 + 2)
+    # 2·30·40·(8 + 2) FLOPs
     assert next(w for w in works if w.family == "gemm").flops == 24000
     assert len(cdist(30, 40, 1.0)) == 1

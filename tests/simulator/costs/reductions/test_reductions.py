@@ -1,4 +1,4 @@
-"""Reductions and softmax against sums by hand."""
+"""Reductions and softmax against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_shape(dim: Any, shape: tuple[int, ...], dims: dict[str, int]) -> None:
     args = {} if dim is None else {"dim": dim}
     (work,) = launched(sig("aten.sum.dim_IntList", (shape, "float32"), args=args, self=CUBE))
     assert {name: work.dims[name] for name in dims} == dims
-    # 2·4·6·4 = 192 read, 4 for each output; 48 additions
+    # reads 2·4·6·4 = 192 bytes, writes 4 per output; 48 additions
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 4 * dims["rows"], 48)
 
 
@@ -64,7 +64,7 @@ def test_max_of_a_dimension_writes_values_and_indices() -> None:
 def test_norm_of_an_expanded_tensor() -> None:
     row = Tensor((4, 6), "float32", (0, 1))
     (work,) = launched(sig("aten.linalg_vector_norm.default", ((), "float32"), self=row))
-    # squares and additions of 24, one root; 6·4 bytes stored
+    # 24 squares and additions, one root; 6·4 bytes are stored
     assert (work.flops, work.read_bytes) == (49, 24)
 
 

@@ -1,4 +1,4 @@
-"""Softmax against sums by hand, and the kernels of recordings on an H200."""
+"""Softmax against hand-computed sums, and the kernels of recordings on an H200."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ CUBE = ((2, 4, 6), "float32")
 def test_softmax() -> None:
     (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": -1}, self=CUBE))
     assert (work.family, work.flops, work.bytes) == ("softmax", 5 * 48, 2 * 192)
-    # 8 rows of 6, each padded to 8 lanes: per lane 22 instructions for its element, 21 for the
-    # division (padded lanes take part), two reductions of 3 halvings of 2 instructions, and 16
+    # 8 rows of 6, each padded to 8 lanes. Instructions per lane: 22 for its element, 21 for the
+    # division (padded lanes take part), two reductions of 3 halvings with 2 instructions each, and
+    # 16
     assert (work.dims["rows"], work.dims["cols"]) == (8, 6)
     assert work.instructions == 8 * 8 * (22 + 21 + 12 + 16)
 
@@ -29,7 +30,7 @@ def test_a_logarithm_does_not_divide_and_a_long_row_keeps_others_out() -> None:
         return work.instructions
 
     frame = 32 * (2 * 2 * 5 + 16)
-    # rows of 96, padded to 128: 22 instructions per place, 21 per number
+    # rows of 96, padded to 128: 22 instructions per padded place, 21 per number
     assert slots("_softmax", 96) == 22 * 128 + 21 * 96 + frame
     assert slots("_log_softmax", 96) == 22 * 128 + 9 * 96 + frame + 10
     # 40 elements per lane, padded to 64
@@ -50,14 +51,14 @@ def forward_variant(cols: int) -> str:
 def test_a_row_across_memory_has_as_many_threads_as_elements() -> None:
     x = ((1, 64, 2), "float32")
     (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
-    # 2 rows of 64 threads, each of which counts as two, and three visits of one element
+    # 2 rows of 64 threads, each counted twice; three passes over one element
     assert (work.dims["blocks"], work.dims["threads"], work.dims["steps"]) == (1, 256, 3)
 
 
 def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
     x = ((8, 6), "float32")
     works = launched(sig("aten._safe_softmax.default", x, args={"dim": -1}, self=x))
-    # 5 FLOPs for each of 48 numbers, as for a softmax; then a test of each and a choice
+    # 5 FLOPs for each of 48 numbers, as for a softmax; then a test and a selection for each
     assert works[0].family == "softmax" and works[0].flops == 5 * 48
     (every,) = (w for w in works if w.dims.get("kind") == "truth")
     assert (every.read_bytes, every.write_bytes, every.instructions) == (48, 8, 3 * 48)
@@ -66,7 +67,7 @@ def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
 def test_softmax_from_half_to_float() -> None:
     half = ((2, 4, 6), "float16")
     (work,) = launched(sig("aten._softmax.default", CUBE, args={"dim": 1}, self=half))
-    # 48·2 read, 48·4 written
+    # reads 48·2 bytes, writes 48·4
     assert (work.read_bytes, work.write_bytes, work.dims["inner"]) == (96, 192, 6)
 
 
@@ -98,12 +99,12 @@ def test_zeros_wait_once_for_each_element_of_a_lane() -> None:
         (work,) = launched(sig("aten._softmax.default", x, args={"dim": -1}, self=x))
         return with_zero_exponentials(work, 64 * cols).dims["steps"] - work.dims["steps"]
 
-    # a lane has one of 32 elements, and two of 33
+    # rows of 32 have one element per lane, rows of 33 two
     assert more(33) == pytest.approx(2 * more(32), abs=1) and more(32) > 0
 
 
 def test_a_row_that_fills_more_of_its_lanes_takes_longer() -> None:
-    # rows of 65 to 128 have room for 4 elements per lane, and 3 or 4 are divided
+    # a lane has room for 4 elements of rows of 65 to 128, and 3 or 4 are divided
     assert chosen(65, "float16")["steps"] == chosen(96, "float16")["steps"]
     assert chosen(128, "float16")["steps"] > chosen(96, "float16")["steps"]
 
@@ -143,7 +144,7 @@ def test_forward_kernels(cols: int, dtype: str, variant: str) -> None:
         (1024, "float16", "warp_backward", None),
         (1227, "bfloat16", "block_backward", False),  # not a multiple of 8
         (1600, "bfloat16", "block_backward", True),
-        (21760, "float32", "block_backward", False),  # 87 KB do not fit
+        (21760, "float32", "block_backward", False),  # 87 KB do not fit in shared memory
     ],
 )
 def test_backward_kernels(cols: int, dtype: str, variant: str, shared: bool | None) -> None:
@@ -157,7 +158,7 @@ def test_across_a_thread_goes_down_each_column_three_times() -> None:
     assert (work.dims["blocks"], work.dims["steps"]) == (5, 3 * 292)
     x = ((12, 315, 33), "bfloat16")
     (work,) = launched(sig("aten._softmax.default", x, args={"dim": 1}, self=x))
-    # 33·16 = 528 threads fit in 1,024: 16 to a column, each with 20 of its elements
+    # 33·16 = 528 threads fit in 1,024: 16 per column, each with 20 of its elements
     assert (work.dims["blocks"], work.dims["steps"]) == (12, 3 * 20)
 
 

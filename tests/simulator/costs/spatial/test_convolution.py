@@ -1,4 +1,4 @@
-"""Convolutions against sums by hand."""
+"""Convolutions against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_forward() -> None:
     (work,) = launched(conv(f16(2, 3, 8, 8), f16(4, 3, 3, 3), f16(2, 4, 8, 8)))
     # 2·2·(8·8)·(4·3·3·3) = 27,648
     assert work.flops == 27648
-    # (2·3·64 + 4·3·9)·2 = 984 and 2·4·64·2 = 1,024
+    # reads (2·3·64 + 4·3·9)·2 = 984 bytes, writes 2·4·64·2 = 1,024
     assert (work.read_bytes, work.write_bytes) == (984, 1024)
     assert (work.engine, work.dtype) == ("tensor", "float16")
     assert work.dims == {
@@ -118,14 +118,14 @@ def backward(mask: list[bool], groups: int = 1) -> tuple[Work, ...]:
 
 def test_backward_is_one_launch_a_gradient() -> None:
     data, weight, bias = backward([True, True, True])
-    # 2·2·(8·8)·(16·8·9) = 294,912 each
+    # 2·2·(8·8)·(16·8·9) = 294,912 FLOPs each
     assert (data.flops, weight.flops) == (294912, 294912)
     assert (data.dims["direction"], weight.dims["direction"]) == ("dgrad", "wgrad")
-    # (2·16·64 + 16·8·9)·2 = 6,400 to 2·8·64·2 = 2,048
+    # reads (2·16·64 + 16·8·9)·2 = 6,400 bytes, writes 2·8·64·2 = 2,048
     assert (data.read_bytes, data.write_bytes) == (6400, 2048)
-    # (2·16·64 + 2·8·64)·2 = 6,144 to 16·8·9·2 = 2,304
+    # reads (2·16·64 + 2·8·64)·2 = 6,144 bytes, writes 16·8·9·2 = 2,304
     assert (weight.read_bytes, weight.write_bytes) == (6144, 2304)
-    # 2·16·64·2 = 4,096 to 16·2 = 32
+    # reads 2·16·64·2 = 4,096 bytes, writes 16·2 = 32
     assert (bias.family, bias.flops, bias.read_bytes, bias.write_bytes) == (
         "reduction",
         2048,
@@ -186,7 +186,8 @@ def test_depthwise_overloads_without_groups_have_one_group_for_each_input_channe
         weight=((64, 1, 3, 3), "float32"),
     )
     (work,) = launched(op)
-    assert work.flops == 2 * 120 * 64 * 9  # not of all channels into each
+    # each channel has its own filter: no products with other channels
+    assert work.flops == 2 * 120 * 64 * 9
     assert work.dims["groups"] == 64
 
 

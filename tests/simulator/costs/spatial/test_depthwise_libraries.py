@@ -1,5 +1,5 @@
 """Which library runs a depthwise convolution, and special overloads: ATen's choice in
-Convolution.cpp (`use_cudnn_depthwise`), one bound at a time."""
+Convolution.cpp (`use_cudnn_depthwise`), one threshold at a time."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def depthwise(
         (4, 64, 10, (3, 3, 3), {}, False),  # three dimensions
         (4, 64, 10, (3,), {}, True),
         (4, 64, 10, (3,), {"stride": [2]}, False),
-        # stride 2: one image, many channels, or wide images of many channels
+        # stride 2: a single image, many channels, or wide images with many channels
         (1, 64, 14, (3, 3), {"stride": [2, 2]}, True),
         (2, 511, 14, (3, 3), {"stride": [2, 2]}, False),
         (2, 512, 14, (3, 3), {"stride": [2, 2]}, True),
         (2, 256, 28, (3, 3), {"stride": [2, 2]}, True),
         (2, 255, 28, (3, 3), {"stride": [2, 2]}, False),
         (2, 256, 27, (3, 3), {"stride": [2, 2]}, False),
-        # stride 2 and single weights: one image up to 28 wide, or up to 16 images 7 wide
+        # stride 2 and 1 × 1 weights: a single image at most 28 wide, or at most 16 images 7 wide
         (1, 64, 28, (1, 1), {"stride": [2, 2]}, True),
         (1, 64, 29, (1, 1), {"stride": [2, 2]}, False),
         (16, 128, 7, (1, 1), {"stride": [2, 2]}, True),
@@ -73,7 +73,7 @@ def test_float16_images_run_in_cudnn_where_it_has_a_kernel(
 def test_other_dtypes_run_in_aten(dtype: str) -> None:
     work = depthwise(4, 64, 10, (3, 3), dtype)
     assert work.dims["native"]
-    # ATen sums in float32, in float64 if that is the dtype; a multiply-add is one instruction
+    # ATen sums in float32, or in float64 for that dtype; a multiply-add is one instruction
     assert (work.engine, work.dtype) == ("vector", "float64" if dtype == "float64" else "float32")
     assert (work.flops, work.instructions) == (2 * 4 * 100 * 64 * 9, 4 * 100 * 64 * 9)
 
@@ -98,7 +98,7 @@ def test_the_epilogue_reads_the_bias_and_the_residual() -> None:
     x, weight = ((1, 4, 8, 8), "float16"), ((6, 4, 3, 3), "float16")
     out, bias = ((1, 6, 8, 8), "float16"), ((6,), "float16")
     relu = run("aten.cudnn_convolution_relu.default", x, weight, out, bias=bias)
-    # (256 + 216 + 6)·2; 384·2
+    # reads (256 + 216 + 6)·2 bytes, writes 384·2
     assert (relu.read_bytes, relu.write_bytes) == (956, 768)
     added = run("aten.cudnn_convolution_add_relu.default", x, weight, out, bias=bias, z=out)
     assert added.read_bytes == 956 + 768
@@ -107,7 +107,7 @@ def test_the_epilogue_reads_the_bias_and_the_residual() -> None:
 
 
 def test_transposed_overloads_name_themselves() -> None:
-    """x [1, 6, 4, 4] to [1, 2, 7, 7] by weights [6, 2, 3, 3]: 2·16·6·2·9 = 3,456."""
+    """x [1, 6, 4, 4] becomes [1, 2, 7, 7] with weights [6, 2, 3, 3]: 2·16·6·2·9 = 3,456."""
     x, weight, out = ((1, 6, 4, 4), "float16"), ((6, 2, 3, 3), "float16"), ((1, 2, 7, 7), "float16")
     work = run("aten.cudnn_convolution_transpose.default", x, weight, out)
     assert (work.dims["direction"], work.dims["transposed"], work.flops) == ("dgrad", True, 3456)
@@ -143,7 +143,7 @@ def test_groups_of_several_channels_are_not_depthwise() -> None:
     one = run("aten.convolution.default", ((1, 1, 8, 8), "float16"), ((4, 1, 3, 3), "float16"),
               ((1, 4, 8, 8), "float16"))  # fmt: skip
     assert not one.dims["depthwise"]
-    # two results a channel are
+    # two results per channel
     wide = run("aten.convolution.default", x, ((16, 1, 3, 3), "float16"),
                ((1, 16, 8, 8), "float16"), args=geometry(groups=8))  # fmt: skip
     assert wide.dims["depthwise"]
@@ -169,9 +169,9 @@ def test_atens_backward_computes_the_weights_first() -> None:
     [
         ((256, 1, 32, 4), True),
         ((256, 64, 8, 1), False),  # contiguous
-        ((256, 1, 4, 32), False),  # columns outside of rows
-        ((1, 4, 128, 16), False),  # images innermost
-        ((4, 1, 32, 4), False),  # images that overlap
+        ((256, 1, 4, 32), False),  # columns are the outer dimension, rows the inner
+        ((1, 4, 128, 16), False),  # images are the innermost dimension
+        ((4, 1, 32, 4), False),  # images overlap in memory
         ((512, 2, 64, 8), True),  # with gaps
     ],
 )

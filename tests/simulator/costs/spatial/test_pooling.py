@@ -1,4 +1,4 @@
-"""Pooling and resampling against sums by hand."""
+"""Pooling and resampling against hand-computed sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.simulator.costs.conftest import Spec, launched, sig
 
 F32, I64 = "float32", "int64"
 BIG, SMALL = ((2, 8, 16, 16), F32), ((2, 8, 8, 8), F32)
-# 2·8·256·4 = 16,384 and 2·8·64·4 = 4,096
+# the large tensor has 2·8·256·4 = 16,384 bytes, the small one 2·8·64·4 = 4,096
 BIG_BYTES, SMALL_BYTES = 16384, 4096
 
 
@@ -24,9 +24,9 @@ def test_max_pool_writes_values_and_places() -> None:
     places = ((2, 8, 8, 8), I64)
     args = {"kernel_size": [3, 3], "stride": [2, 2]}
     (work,) = run("max_pool2d_with_indices", [SMALL, places], args, self=BIG)
-    # 1,024 outputs of 9
+    # 1,024 outputs, each of 9 inputs
     assert (work.family, work.flops) == ("pool", 9216)
-    # 4,096 and 1,024·8
+    # writes 4,096 bytes of values and 1,024·8 of indices
     assert (work.read_bytes, work.write_bytes) == (BIG_BYTES, 12288)
     assert work.dims == {
         "elements": 1024,
@@ -73,7 +73,7 @@ def test_avg_pool_backward_clears_in_three_dimensions(dims: int, launches: int) 
 def test_adaptive_pool_covers_its_input() -> None:
     one = ((2, 8, 1, 1), F32)
     (work,) = run("_adaptive_avg_pool2d", one, {"output_size": [1, 1]}, self=BIG)
-    # 2·8 outputs of 256
+    # 2·8 outputs, each of 256 inputs
     assert (work.flops, work.read_bytes, work.write_bytes) == (4096, BIG_BYTES, 64)
     assert len(run("_adaptive_avg_pool2d_backward", BIG, {}, grad_output=one, self=BIG)) == 2
 
@@ -86,7 +86,7 @@ def test_upsampling() -> None:
         BIG_BYTES,
     )
     (linear,) = run("upsample_bilinear2d", BIG, {"output_size": [16, 16]}, self=SMALL)
-    # 4,096 outputs of four multiply-adds
+    # 4,096 outputs, each of four multiply-adds
     assert linear.flops == 32768
 
 
@@ -96,9 +96,10 @@ def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
     clear, work = run("upsample_bilinear2d_backward", SMALL, {}, grad_output=BIG)
     assert clear.family == "fill"
     assert work.read_bytes == BIG_BYTES + SMALL_BYTES
-    # 4,096 gradients of four multiply-adds
+    # 4,096 gradients, each of four multiply-adds
     assert work.flops == 32768
-    # a thread for each element, except for bicubic gradients: 2·8 planes in turn at 16·16 places
+    # one thread per element, except for bicubic gradients: there a thread visits 2·8 planes in turn
+    # at each of 16·16 places
     assert "steps" not in work.dims
     _, cubic = run("upsample_bicubic2d_backward", SMALL, {}, grad_output=BIG)
     assert (cubic.dims["variant"], cubic.dims["steps"], cubic.dims["places"]) == (
@@ -110,7 +111,7 @@ def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
 
 def test_antialiasing_looks_at_more_when_it_shrinks() -> None:
     (work,) = run("_upsample_bilinear2d_aa", SMALL, {"output_size": [8, 8]}, self=BIG)
-    # four times the area: 16 neighbours, a multiply-add each
+    # four times the area: 16 neighbours, with a multiply-add each
     assert work.dims["taps"] == 32
 
 
@@ -141,7 +142,7 @@ def test_grid_sampler_reads_its_grid() -> None:
 def test_im2col_is_a_kernel_for_each_sample() -> None:
     columns = ((2, 8 * 9, 196), F32)
     works = run("im2col", columns, {"kernel_size": [3, 3]}, self=BIG)
-    # 8·9·196·4 = 56,448 each
+    # writes 8·9·196·4 = 56,448 bytes each
     assert [w.write_bytes for w in works] == [56448, 56448]
     (back,) = run("col2im", BIG, {"kernel_size": [3, 3]}, self=columns)
     assert (back.read_bytes, back.write_bytes) == (112896, BIG_BYTES)
@@ -150,7 +151,7 @@ def test_im2col_is_a_kernel_for_each_sample() -> None:
 def test_mirrored_padding() -> None:
     out = ((2, 8, 18, 18), F32)
     (work,) = run("reflection_pad2d", out, {"padding": [1] * 4}, self=BIG)
-    # 2·8·324·4 = 20,736
+    # writes 2·8·324·4 = 20,736 bytes
     assert (work.family, work.read_bytes, work.write_bytes) == ("copy", BIG_BYTES, 20736)
     works = run("reflection_pad2d_backward", BIG, {"padding": [1] * 4}, grad_output=out, self=BIG)
     assert [w.family for w in works] == ["fill", "scatter"]
@@ -159,17 +160,18 @@ def test_mirrored_padding() -> None:
 @pytest.mark.parametrize(("ratio", "places"), [(1, 1), (2, 4), (3, 9), (0, 4), (-1, 4)])
 def test_roi_align_looks_at_four_neighbours_of_each_place(ratio: int, places: int) -> None:
     out = ((5, 8, 7, 7), F32)
-    args = {"sampling_ratio": ratio}  # a ratio of 0 or less adapts, and counts as 2
+    # a ratio of 0 or less means adaptive sampling, which counts as 2
+    args = {"sampling_ratio": ratio}
     op = sig("torchvision.roi_align.default", out, None, args, input=BIG, rois=((5, 5), F32))
     (work,) = launched(op)
-    # 5·8·49 = 1,960 bins; for each place 4 multiply-adds
+    # 5·8·49 = 1,960 bins; 4 multiply-adds for each place
     assert work.flops == 1960 * places * 8
 
 
 def test_interpolation_takes_all_planes_one_after_the_other() -> None:
     args = {"output_size": [16, 16]}
     (serial,) = run("upsample_bilinear2d", BIG, args, self=SMALL)
-    # 2·8 planes at 16·16 places, a thread each: 16 steps, 256 places
+    # 2·8 planes of 16·16 places, one thread per place: 16 steps, 256 places
     assert (serial.dims["variant"], serial.dims["steps"], serial.dims["places"]) == (
         "serial",
         16,
@@ -206,7 +208,7 @@ def test_antialiased_interpolation_copies_channels_last_before_and_after() -> No
     small = Tensor((2, 8, 4, 4), "float32", (128, 1, 32, 8))
     big = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
     name, args = "_upsample_bicubic2d_aa", {"output_size": [8, 8]}
-    # 2·8·16·4 and 2·8·64·4
+    # 2·8·16·4 bytes and 2·8·64·4 bytes
     works = run(name, big, args, self=small)
     assert [(w.family, w.write_bytes) for w in works] == [
         ("copy", 1024),

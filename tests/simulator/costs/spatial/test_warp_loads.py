@@ -1,4 +1,4 @@
-"""The clocks of a warp's load, and interpolations whose threads visit plane after plane."""
+"""The clocks of a warp's load, and interpolations whose threads visit one plane after another."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.simulator.costs.conftest import launched, sig
 @pytest.mark.parametrize(
     ("step_bytes", "clocks"),
     [
-        (4, 4),  # 32 values of 4 bytes in 4 sectors: 2 + 0.42 · 4
-        (128, 38),  # 32 sectors of one slot: 2 + 1.15 · 31
-        (160, 15),  # 32 sectors over all four slots: 2 + 0.42 · 32
+        (4, 4),  # 32 values of 4 bytes are in 4 sectors: 2 + 0.42 · 4 clocks
+        (128, 38),  # 32 sectors in one slot: 2 + 1.15 · 31
+        (160, 15),  # 32 sectors spread over all four slots: 2 + 0.42 · 32
         (64, 19),  # 32 sectors in two slots: 2 + 1.15 · 15
     ],
 )
@@ -53,12 +53,14 @@ def bicubic_steps(channels: int, size: tuple[int, int], out: tuple[int, int], la
 
 def test_bicubic_steps_are_planes_by_their_clocks() -> None:
     """A full block takes 32 warps · 16 loads · 2 clocks = 1,024 for a plane."""
-    # 16 values in two sectors: 2 + 0.42 · 2 = 3 clocks; 2 · 8 planes · 32 · 16 · 3 / 1,024
+    # a load of 16 values in two sectors takes 2 + 0.42 · 2, or 3 whole clocks; the 2 · 8 planes
+    # take 2 · 8 · (32 · 16 · 3) / 1,024 = 24 steps
     assert bicubic_steps(8, (64, 64), (64, 128), last=False) == 24
-    # 128 places are 4 warps; 16 values in 16 sectors of one slot: 2 + 1.15 · 15 = 19 clocks;
-    # 2 · 32 planes · 4 · 16 · 19 / 1,024
+    # 128 places are 4 warps; a load of 16 values in 16 sectors of one slot takes 2 + 1.15 · 15, or
+    # 19 whole clocks; the 2 · 32 planes take 2 · 32 · (4 · 16 · 19) / 1,024 = 76 steps
     assert bicubic_steps(32, (8, 8), (16, 8), last=True) == 76
-    # the same size has one load: 32 sectors of one slot, 38 clocks; 2 · 32 planes · 32 · 38 / 1,024
+    # between equal sizes there is one load, of 32 sectors of one slot in 38 clocks; the 2 · 32
+    # planes take 2 · 32 · (32 · 38) / 1,024 = 76 steps
     assert bicubic_steps(32, (64, 64), (64, 64), last=True) == 76
-    # 32 · 4 clocks are shorter than the wait of 550: 2 · 8 planes · 550 / 1,024 = 8.6
+    # 32 · 4 clocks are less than the latency of 550: 2 · 8 planes · 550 / 1,024 = 8.6
     assert bicubic_steps(8, (64, 64), (64, 64), last=False) == 9

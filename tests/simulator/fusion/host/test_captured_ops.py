@@ -37,7 +37,7 @@ def op(name: str, inputs: tuple[Shape, ...], out: Shape, phase: Any = "forward",
     ("given", "why"),
     [
         (op("add.Tensor", (ROW, ROW), ROW), ""),
-        (op("add.Tensor", (ROW, HOST_SCALAR), ROW), ""),  # a kernel's argument
+        (op("add.Tensor", (ROW, HOST_SCALAR), ROW), ""),  # an argument of the kernel
         (op("add.Tensor", (ROW, HOST_ROW), ROW), "the CPU works"),
         (op("exp.default", (HOST_SCALAR,), HOST_SCALAR), "the CPU works"),
         (op("ones_like.default", (ROW,), ROW), ""),
@@ -65,7 +65,7 @@ def test_the_graphs_pool_has_what_graphs_create() -> None:
     assert created
     assert _pooled(plain, [0] * count, [99]) == created | {99}
     assert _pooled(plain, [-1] * count, []) == frozenset()
-    # what an op outside of graphs touches first is not a graph's
+    # storages that an op outside of graphs touches first belong to no graph
     first = set(plain.ops[0].storages)
     assert _pooled(plain, [-1, *[0] * (count - 1)], []) == created - first
 
@@ -74,7 +74,7 @@ def test_a_copied_storage_has_the_shape_that_the_eager_step_reads() -> None:
     plain = step()
     x = next(n for n, s in enumerate(plain.storages) if s.role == "input")
     assert _shape(plain, plain, x).shape == (4, 4)
-    # a storage of the compiled step alone is copied as whole numbers of 8 bytes
+    # a storage that only the compiled step has is copied as 8-byte integers
     more = [*plain.storages, Storage(100, 0, None, "activation")]
     wider = plain.with_ops(list(plain.ops), more, range(len(plain.ops) + 1))
     assert _shape(plain, wider, len(more) - 1) == Shape((12,), "int64", (1,))
@@ -107,7 +107,7 @@ def test_tensors_between_graphs_are_counted_once_for_each() -> None:
 
 
 def test_a_call_without_graphs_costs_what_a_compiled_call_costs() -> None:
-    """Without graphs the queue is the host's, and gradients and the backward call have their
+    """Without graphs, the queue belongs to the host, and gradients and the backward call have their
     compiled costs; with one graph they have those of a replayed call."""
     driver, card = host(), gpu("h200")
     free = dict.fromkeys((field.name for field in fields(HostCosts)), 0.0)

@@ -42,7 +42,7 @@ def test_a_library_call_takes_its_own_cost_and_no_python_of_the_module(
     costs = replace(FREE, reference_op_s=driver.seconds["op"], **{cost: each_s}, cold_s=2e-6)
     launched = plan.launches * driver.launch_s
     took = ops_s(plan, driver, costs) - launched
-    # The first of a kind is cold; the next ones directly follow one of their kind.
+    # the first op of a kind is cold; the next ones directly follow one of their kind
     assert took[plan.launches > 0].tolist() == pytest.approx([each_s + 2e-6, each_s, each_s])
 
 
@@ -53,7 +53,8 @@ class Sorted(nn.Module):
 
 @pytest.mark.parametrize("faster", [1.0, 4.0])
 def test_a_library_call_without_a_fitted_cost_takes_the_time_of_this_host(faster: float) -> None:
-    """The fitted costs are scaled from the reference host; a call by its counts is not."""
+    """The fitted costs are scaled from the reference host; the time of a call that is derived from
+    its counts is not scaled."""
     step = trace(Sorted(), (torch.empty(4, 64),), run="compiled")
     plan = issued(fused(step, gpu("h200"), "compiled", profile()).trace, gpu("h200"))
     driver = host()

@@ -43,7 +43,7 @@ class Block(nn.Module):
 
 
 class Cached(nn.Module):
-    """Writes into one of its inputs."""
+    """A module that writes into one of its inputs."""
 
     def forward(self, x: Tensor, cache: Tensor) -> Tensor:
         cache[:, :4] = x[:, :4]
@@ -111,13 +111,14 @@ def test_the_host_pays_the_call_the_copy_and_one_replay():
     launched, clock = replaying(
         issued(captured, H200), plan, driver, profile(), costs, ReplayCosts(10e-6, 1e-7, 0.0, 0.0)
     )
-    # The call 100, an input 1, four weights 2 each; the copy is an op and a launch
+    # 100 for the call, 1 for an input, 2 for each of four weights; the copy is an op and a launch
     first = 109e-6 + driver.seconds["op"] + driver.launch_s
     assert launched.host_s[0] == pytest.approx(first)
-    # a replay: the launch, 10, and a tenth for the copy
+    # a replay takes the launch, 10 µs for the graph and 0.1 µs for its input
     assert launched.host_s[1] == pytest.approx(profile().graph_launch_s + 10e-6 + 1e-7)
     assert launched.host_s[2:].tolist() == [0.0] * (len(launched.host_s) - 2)
-    count = len(launched.host_s)  # the copy and the graph's first node wait as kernels do
+    # the copy and the graph's first node take a place in the queue, as kernels do
+    count = len(launched.host_s)
     within = profile().graph_gap_s * (count - 2)
     assert clock.gap_s * count == pytest.approx(2 * profile().gap_s + within)
 

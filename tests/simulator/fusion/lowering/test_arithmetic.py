@@ -1,4 +1,4 @@
-"""Slots of ops in generated and in handwritten kernels, counted by hand."""
+"""Instructions of ops in generated and in hand-written kernels, counted by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def draw(**args: Any) -> Signature:
 
 
 def test_a_random_number_takes_80_slots_or_50_where_threads_share_rounds() -> None:
-    # and two to compare and store it
+    # two more instructions compare and store the number
     assert arithmetic(draw())[1] == 82 * 1000
     assert arithmetic(draw(), by_hand=True)[1] == 52 * 1000
 
@@ -48,7 +48,7 @@ def test_powers_and_divisions_by_numbers() -> None:
 
     assert power(2.0) == 1000  # one product
     assert power(2.5) == 81 * 1000
-    # a division by a number is a product with its reciprocal
+    # a division by a number is a multiplication by its reciprocal
     scalar = sig("aten.div.Scalar", X, None, {"other": 3.0}, self=X)
     assert arithmetic(scalar)[1] == 1000
     both = sig("aten.div.Tensor", X, self=X, other=X)
@@ -77,7 +77,7 @@ def test_a_row_beyond_the_registers_takes_other_slots(
     op = sig("aten._softmax.default", x, None, {"dim": -1}, self=x)
     short_slots, long_slots = ROWS["_softmax"]
     assert arithmetic(op, persistent)[1] == (long_slots if long else short_slots) * 10 * cols
-    # a handwritten kernel rescales its sums once for each part of a row
+    # a hand-written kernel rescales its sums once for each part of a row
     assert arithmetic(op, persistent, by_hand=True)[1] == short_slots * 10 * cols
 
 

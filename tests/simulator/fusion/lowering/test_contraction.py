@@ -1,6 +1,5 @@
-"""Products that become part of a sum: slots by hand, and measurements of repeated multiply-adds on
-an H200.
-"""
+"""Multiplications that become part of an addition: hand-computed instruction counts, and
+measurements of repeated multiply-adds on an H200."""
 
 import pytest
 
@@ -45,7 +44,7 @@ def test_repeated_multiply_adds_on_a_gpu(n: int) -> None:
 
 
 def test_they_leave_the_bandwidth_roof_near_fifty() -> None:
-    # 8 bytes per element at 4.37 TB/s take 1.83 ps; with 132 · 128 · 1.98e9 slots per second, 61
-    # pairs take as long, of which a kernel reaches three quarters or more
+    # 8 bytes per element at 4.37 TB/s take 1.83 ps; at 132 · 128 · 1.98e9 instructions per second,
+    # 61 pairs take as long, and a kernel reaches at least three quarters of that rate
     regimes = {n: _fused(n).kernels[0].compute_s > _fused(n).kernels[0].memory_s for n in (32, 64)}
     assert regimes == {32: False, 64: True}

@@ -19,11 +19,12 @@ from simulator.records import Tensor
         (768, 1024, False, 8),  # a part has 4 · 32 elements: 1024 / 128
         (3072, 2048, False, 16),
         (64, 1024, False, 8),
-        (64, 401_408, False, 1024),  # 1,056 blocks: 96 per thread, 98 divides; 401,408 / (4·98)
+        # 1,056 blocks: 96 elements per thread; the nearest divisor is 98; 401,408 / (4·98) parts
+        (64, 401_408, False, 1024),
         (512, 1568, False, 13),  # 1568 / 128 = 12.25
         (768, 100, False, 1),
         (1, 1024, True, 1),
-        (1024, 50_257, True, 1),  # more results than two per unit
+        (1024, 50_257, True, 1),  # more results than two per multiprocessor
         (1, 1 << 20, True, 128),  # 1,048,576 / (32·256)
     ],
 )
@@ -38,11 +39,11 @@ ROWS, COLUMNS = (Tensor((8, 64), "float32", stride) for stride in ((64, 1), (1, 
 @pytest.mark.parametrize(("tensor", "stored", "last", "across"), [
     # a value that leaves the graph has the layout of eager mode
     (COLUMNS, True, False, True), (ROWS, True, False, False),
-    # others have the order in which the compiler's loop writes them: that of the read
+    # others have the order in which the compiler's loop writes them, which is that of the read
     (COLUMNS, False, False, False),
-    # images in channels-last layout are read as they lie
+    # channels-last images are read in their own order
     (COLUMNS, True, True, False),
-    # a single column, or a line, is adjacent
+    # a single column or a single row is contiguous
     (Tensor((8, 1), "float32", (1, 8)), True, False, False),
     (Tensor((8,), "float32", (2,)), True, False, False),
 ])  # fmt: skip

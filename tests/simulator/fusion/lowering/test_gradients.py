@@ -22,7 +22,7 @@ def _copies(*layers: nn.Module) -> list[tuple[int, ...]]:
 def test_gradients_of_wide_kernels_are_copied() -> None:
     with torch.device("meta"):
         layers = nn.Conv2d(128, 128, 3), nn.Conv2d(128, 64, 1), nn.Conv2d(64, 64, 3)
-    # from the last to the first; one pixel has the same layout in both orders
+    # from the last layer to the first; with one pixel, both layouts have the same order
     assert _copies(*layers) == [(64, 64, 3, 3), (128, 128, 3, 3)]
 
 
@@ -57,5 +57,6 @@ def test_what_comes_of_lines_is_copied_for_a_convolution() -> None:
     step = trace(nn.Sequential(*layers), (torch.empty(2, 128, 16, 16),), phase="training")
     ops = fused(step, gpu("h200")).trace.ops
     copies = [op for op in ops if op.name == "aten.clone.default" and op.phase == "backward"]
-    # the norm's gradient, not that of the preceding convolution, which cuDNN computes
+    # only the norm's gradient is copied, not that of the preceding convolution, which cuDNN
+    # computes
     assert [op.outputs[0].shape for op in copies] == [(2, 128, 16, 16)]

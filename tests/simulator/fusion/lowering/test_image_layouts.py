@@ -36,7 +36,7 @@ def call(out: int, into: int, groups: int = 1, side: int = 3) -> Signature:
     [
         (call(128, 128), False, False, False, 0.823),
         (call(128, 2, 64), True, False, False, 1.358),
-        (call(128, 1, 128), False, False, False, 0.823),  # depthwise is not grouped
+        (call(128, 1, 128), False, False, False, 0.823),  # depthwise does not count as grouped
         (call(64, 64), False, False, True, 0.783),
         (call(65, 64), False, False, False, 0.823),
         (call(64, 65), False, False, False, 0.823),
@@ -68,7 +68,7 @@ def conv(into: int, out: int, groups: int = 1) -> nn.Conv2d:
     ("layers", "chosen"),
     [
         ([conv(128, 128)], True),
-        # one grouped or narrowing convolution is enough to keep the layout, and only small ones too
+        # one grouped or narrowing convolution, or only small ones, suffice to keep the layout
         ([conv(128, 128), conv(128, 128, 64)], False),
         ([conv(128, 128), conv(128, 128, 128)], True),
         ([conv(128, 128), conv(128, 64)], False),
@@ -83,9 +83,9 @@ def test_layouts_of_training(layers: list[nn.Module], chosen: bool) -> None:
 @pytest.mark.parametrize(
     ("layers", "chosen"),
     [
-        ([conv(64, 64)], True),  # 0.783 of its time
+        ([conv(64, 64)], True),  # channels last takes 0.783 of the time
         ([conv(128, 128, 64)], False),  # 1.358
-        # 1.358 of 2·2·9 and 0.823 of 128·128·9 for the same pixels
+        # for the same pixels, 1.358 · 2·2·9 and 0.823 · 128·128·9
         ([conv(128, 128, 64), conv(128, 128)], True),
     ],
 )
@@ -94,7 +94,7 @@ def test_layouts_of_inference_are_weighted_by_flops(layers: list[nn.Module], cho
 
 
 def test_graphs_with_300_nodes_for_each_convolution_keep_their_layout() -> None:
-    # x, weight and bias, the convolution, and a node for each ReLU
+    # x, weight and bias, the convolution, and one node for each ReLU
     relu = [nn.ReLU()]
     assert channels_last(step(conv(128, 128), *relu * 295, phase="inference"))
     assert not channels_last(step(conv(128, 128), *relu * 296, phase="inference"))
@@ -108,7 +108,7 @@ def test_tensors_in_channels_last_layout() -> None:
     assert needs_copy(image) and not needs_copy(to_channels_last(image))
     matrix = tensor(((3, 5), "float32"))
     assert to_channels_last(matrix) == matrix and not needs_copy(matrix)
-    # the strides of sides of one do not matter
+    # strides of dimensions of size 1 do not matter
     assert not needs_copy(Tensor((2, 3, 1, 1), "float32", (3, 1, 1, 1)))
     assert not needs_copy(Tensor((2, 1, 5, 7), "float32", (35, 35, 7, 1)))
     assert needs_copy(Tensor((2, 3, 1, 7), "float32", (21, 7, 7, 1)))

@@ -1,5 +1,5 @@
-"""The loop nests of ops that contain reductions, by counting elements and bytes: each first
-computes its statistics, then loops over its elements."""
+"""The loop nests of ops that contain reductions, checked by counting elements and bytes: each nest
+first computes its statistics, then loops over its elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def nests(function: Callable[..., Any], *args: Tensor) -> list[Node]:
 
 
 def outline(nodes: list[Node]) -> list[tuple[str, int, int, bool, int, int]]:
-    """Of each nest: kind, results, elements of a result, adjacency, bytes read and written."""
+    """For each nest: kind, number of results, elements of a result, adjacency, bytes read and
+    written."""
     return [
         (n.kind, n.rows, n.cols, n.inner, sum(n.reads.values()), sum(n.writes.values()))
         for n in nodes
@@ -35,7 +36,7 @@ def outline(nodes: list[Node]) -> list[tuple[str, int, int, bool, int, int]]:
 
 X = torch.zeros(64, 96)  # 6,144 elements, 24,576 bytes
 ALL, ROW, COLUMN = 24_576, 64 * 4, 96 * 4
-IMAGES = torch.zeros(4, 6, 8, 8)  # 1,536 elements, 6,144 bytes; 6 channels of 256
+IMAGES = torch.zeros(4, 6, 8, 8)  # 1,536 elements, 6,144 bytes; 6 channels of 256 elements
 
 
 def test_a_layer_norm_has_moments_of_rows_and_a_loop() -> None:
@@ -132,7 +133,7 @@ def test_batch_norms_of_vectors_sum_across_rows() -> None:
 
 
 def test_a_loss_reads_the_looked_up_elements_alone() -> None:
-    """64 rows, of each of which one sector of 32 bytes is read: 2,048 of 24,576 bytes; and the 64
+    """64 rows, in each of which one sector of 32 bytes is read: 2,048 of 24,576 bytes; and the 64
     labels of 8 bytes."""
     labels = torch.zeros(64, dtype=torch.int64)
     node, *_ = nests(lambda _, x, t: F.nll_loss(x, t), X, labels)
@@ -141,7 +142,7 @@ def test_a_loss_reads_the_looked_up_elements_alone() -> None:
 
 
 def test_a_split_sum_has_parts_and_their_sum() -> None:
-    """2²⁰ elements in parts of 32 · 256: 128 parts of 8,192, summed in float32."""
+    """2²⁰ elements are split into 128 parts of 32 · 256 = 8,192, which are summed in float32."""
     first, last = nests(lambda _, x: x.sum(), torch.zeros(1 << 20))
     assert outline([first, last]) == [
         ("reduction", 128, 8192, True, 4 << 20, 512),
@@ -153,7 +154,8 @@ def test_a_split_sum_has_parts_and_their_sum() -> None:
 
 
 def test_split_moments_carry_three_numbers() -> None:
-    """One row of 2²⁰ elements: 128 parts of 8,192, each with a mean, a sum of squares, a count."""
+    """One row of 2²⁰ elements: 128 parts of 8,192, each with a mean, a sum of squares and a
+    count."""
     row = torch.zeros(1, 1 << 20)
     first, last, loop = nests(lambda _, x: F.layer_norm(x, (1 << 20,)), row)
     assert outline([first]) == [("reduction", 128, 8192, True, 4 << 20, 3 * 512)]
@@ -167,7 +169,8 @@ def test_split_moments_carry_three_numbers() -> None:
 @pytest.mark.parametrize(("cols", "target", "distance", "divisor"), [
     (96, 48, 5, 48), (96, 47, 5, 48), (96, 49, 5, 48), (96, 60, 5, 60), (97, 50, 5, 50),
     (96, 31, 5, 32), (40, 3, 9, 32), (1009, 500, 50, 500),
-    # the nearer one, below before above; 64 and 96 are 20 and 12 from 84
+    # the nearer of two split sizes, the smaller before the larger; 64 and 96 are 20 and 12 away
+    # from 84
     (192, 80, 17, 64), (192, 84, 13, 96), (192, 84, 12, 84),
     (64, 2, 9, 32),
 ])  # fmt: skip

@@ -1,6 +1,5 @@
-"""Sums along and across the same rows, in one kernel if L2 does not hold them; and the number of
-results with which a reduction is not split.
-"""
+"""Sums along and across the same rows share a kernel if L2 does not hold the rows; and the number
+of results from which a reduction is not split."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def test_which_sums_share_a_kernel(rows: int, cols: int, holds: bool) -> None:
 
 @pytest.mark.parametrize(("rows", "left"), [(8192, 512), (33792, 1056), (400_000, 3125)])
 def test_parts_that_such_a_kernel_leaves(rows: int, left: int) -> None:
-    # 16 rows each; 33792 / (8 · 132) = 32; at most 128
+    # 16 rows per part; 33792 / (8 · 132) = 32; at most 128
     assert mixed_parts(rows, H200) == left
 
 
@@ -84,7 +83,7 @@ def test_in_full_precision_the_sums_are_the_gradients() -> None:
 
 def test_few_rows_are_summed_apart() -> None:
     names = [op.name for op in backward_of_the_norm(4096, torch.bfloat16)]
-    # the sum along rows; partial sums across; the total for each weight
+    # the sum along rows; partial sums across rows; the total of each of two weights
     assert names == ["fused.reduction.default"] * 4
 
 
@@ -115,5 +114,5 @@ def test_a_sum_goes_across_memory_if_half_of_its_reads_do_of_one_byte_too(
 
     args = torch.zeros(4096, 512, dtype=dtype), torch.zeros(512, 4096)
     kernels = fused(trace(Turned(), args), H200).trace.ops
-    # 512 sums of 4096 across memory are cut into 32 parts of 128; those along it would not be
+    # 512 sums of 4096 across rows are cut into 32 parts of 128; sums along rows would not be
     assert [op.signature.args["cols"] for op in kernels] == [128, 32]

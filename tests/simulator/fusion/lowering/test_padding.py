@@ -1,4 +1,5 @@
-"""Padded products: their shapes, the copies that are timed, and the border from which they pay."""
+"""Padded products: their shapes, the copies that are timed, and the size from which padding pays
+off."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def mm(m: int, k: int, n: int, dtype: str = "bfloat16", turned: bool = False) ->
 
 
 def timed(whole: float, wide: float, copy: float) -> tuple[Seconds, list[str]]:
-    """A timer of given seconds for the product, the padded one and a copy, and what it timed."""
+    """A timer with given seconds for the product, the padded product and a copy, and the list of
+    what it timed."""
     seen: list[str] = []
 
     def seconds(op: Signature) -> float:
@@ -35,7 +37,7 @@ BUSY = (False, False)
 
 @pytest.mark.parametrize(("whole", "pays"), [(1.1 * 14.0, False), (1.1 * 14.0 + 1e-9, True)])
 def test_padding_pays_if_it_saves_a_tenth_with_its_copies(whole: float, pays: bool) -> None:
-    # the padded product takes 10, and each of two copies 2
+    # the padded product takes 10, and each of two copies takes 2
     seconds, _ = timed(whole, 10.0, 2.0)
     assert (padded(mm(60, 33, 100), BUSY, seconds) is not None) is pays
 
@@ -44,9 +46,9 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
     seconds, seen = timed(99.0, 10.0, 2.0)
     wide = padded(mm(60, 33, 96), BUSY, seconds)
     assert wide is not None
-    # in steps of 16 bytes, 8 numbers of bfloat16
+    # sizes grow in steps of 16 bytes, which are 8 numbers of bfloat16
     assert [t.shape for t in (*wide.inputs, wide.out)] == [(64, 40), (40, 96), (64, 96)]
-    # of both operands the first dimension that grows is padded by zeros, as in the benchmark
+    # in both operands, the first dimension that grows is padded with zeros, as in the benchmark
     assert [one for one in seen if one.startswith("cat")] == [
         "cat [[60, 33], [4, 33], [64, 33]]",
         "cat [[33, 96], [7, 96], [40, 96]]",
@@ -60,12 +62,13 @@ def test_only_operands_that_grow_and_are_not_free_are_copied() -> None:
 
 
 def each(seconds: Callable[[Signature], float]) -> Seconds:
-    """The timer of ops whose times are those of a function."""
+    """A timer of ops whose times a function returns."""
     return lambda ops: [seconds(op) for op in ops]
 
 
 def past_multiple_of_8(ops: Sequence[Signature]) -> list[float]:
-    """Times that are 0 for rows of a multiple of 8 elements, and else grow with the rest."""
+    """Times that are 0 for rows with a multiple of 8 elements, and otherwise grow with the
+    remainder."""
     return [float(op.inputs[0].shape[1] % 8) for op in ops]
 
 

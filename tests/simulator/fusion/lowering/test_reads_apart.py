@@ -19,7 +19,7 @@ H200 = gpu("h200")
 
 
 class Thirds(nn.Module):
-    """Three thirds of a product's rows, each read by one loop."""
+    """Three thirds of a product's rows, each read by its own loop."""
 
     def __init__(self, same: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Indexed(nn.Module):
 
 
 class Windows(nn.Module):
-    """Windows of 7 by 7 patches before a product, as in Swin."""
+    """Windows of 7 by 7 patches as the operand of a product, as in Swin."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ def test_rows_looked_up_in_half_precision_are_summed_in_full() -> None:
     step = trace(Looked(), (torch.zeros(32, dtype=torch.int64),), phase="training")
     writes = [op.signature.write_bytes for op in ops(step) if op.phase == "backward"]
     assert 1000 * 64 * 4 in writes  # zeros
-    assert 32 * 64 * 4 in writes  # the rows' gradients, added
+    assert 32 * 64 * 4 in writes  # the sum of the gradients of the rows
     assert 1000 * 64 * 2 in writes  # the table's gradient, computed from the sums
 
 
@@ -196,7 +196,7 @@ def test_a_read_keeps_whose_it_is() -> None:
 
 
 class Corners(nn.Module):
-    """Two by two elements of a loop's result, adjacent in a row that is summed."""
+    """The four corners of each 2 × 2 block of a loop's result, adjacent in a row that is summed."""
 
     def forward(self, x: Tensor) -> Tensor:
         x = torch.exp(x)
@@ -207,7 +207,8 @@ class Corners(nn.Module):
 def test_what_is_computed_on_the_way_is_read_from_each_place() -> None:
     step = trace(Corners(), (torch.zeros(2, 8, 8, 16),))
     (launch,) = fused(step, H200).trace.ops
-    assert [t.nbytes for t in launch.inputs] == [2 * 4 * 4 * 16 * 4] * 4  # a quarter each
+    # a quarter of the tensor each
+    assert [t.nbytes for t in launch.inputs] == [2 * 4 * 4 * 16 * 4] * 4
 
 
 IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
@@ -216,10 +217,11 @@ IMAGE = Shape((2, 6, 4, 4), "float32", (96, 1, 24, 6))  # channels last
 @pytest.mark.parametrize(
     ("source", "shape", "stride", "wanted"),
     [
-        # the channels of a pixel have a stride of 16, with the images between them
+        # the channels of a pixel have a stride of 16, and the images are between them
         (IMAGE, (32, 6), (6, 1), True),
         (IMAGE, (6, 32), (1, 6), True),
-        (IMAGE, (2, 16, 6), (96, 6, 1), False),  # each dimension is one of the buffer's, or two
+        # each dimension combines one or two dimensions of the buffer
+        (IMAGE, (2, 16, 6), (96, 6, 1), False),
         (IMAGE, (2, 4, 4, 6), (96, 24, 6, 1), False),
         (Shape((2, 4, 4, 6), "float32", (96, 24, 6, 1)), (32, 6), (6, 1), False),
         (IMAGE, (16, 6), (6, 1), False),  # a part of it

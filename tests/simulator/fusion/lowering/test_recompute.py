@@ -1,4 +1,4 @@
-"""The values that a generated kernel recomputes where it reads them, slot by slot."""
+"""The values that a generated kernel recomputes where it reads them, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_bias_computed_in_place_is_computed_for_every_batch() -> None:
 
     with torch.device("meta"):
         op = _signature(biased, torch.empty(10, 8, 8), torch.empty(8, 8))
-    # an exponential of 9 and a sum of 1, two loads and a store, for 10·8·8 elements
+    # 9 instructions for an exponential, 1 for a sum, two loads and a store, for 10·8·8 elements
     assert op.args["instructions"] == (9 + 1 + 3) * 640
 
 
@@ -42,7 +42,7 @@ def test_a_part_computes_only_its_own_elements() -> None:
 
     with torch.device("meta"):
         op = _signature(first, torch.empty(8, 64))
-    # 9 of the exponential, 1 of the sum, a load and a store, for two rows of 64
+    # 9 instructions for the exponential, 1 for the sum, a load and a store, for two rows of 64
     assert op.args["instructions"] == (9 + 1 + 2) * 128
 
 
@@ -51,7 +51,7 @@ def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
     for looped, times in ((False, 1), (True, 2)):
         sums = Node("reduction", 4, 1024, instructions=100, recomputed=value, looped=looped)
         after = Node("pointwise", 4096, instructions=50, recomputed=value)
-        # each node's own instructions, and 3 slots to recompute each element
+        # each node's own instructions, and 3 to recompute each element
         assert instructions([sums, after]) == 100 + 50 + times * 3 * 4096
 
 
@@ -61,7 +61,7 @@ def test_values_that_are_equal_along_a_row_are_computed_once_per_row() -> None:
         value = {0: Recomputed(8 * torch.Size(shape).numel(), shape)}
         after = Node("pointwise", 64 * 256, recomputed=value)
         assert instructions([sums, after]) == slots
-    # outside a reduction's kernel each element computes it: 8 · 64 · 256
+    # outside a reduction's kernel, it is computed for each element: 8 · 64 · 256
     assert (
         instructions([Node("pointwise", 64 * 256, recomputed={0: Recomputed(8 * 64, (64, 1))})])
         == 131072
@@ -99,11 +99,11 @@ def test_a_division_by_a_constant_is_a_product() -> None:
 
 def test_a_value_next_to_a_reduction_is_computed_once_per_distinct_value() -> None:
     rows = Node("reduction", 100, 8)
-    # 2 slots for each of 100 rows, and 1 for each of 8 columns
+    # 2 instructions for each of 100 rows, and 1 for each of 8 columns
     assert _spread(Recomputed(200, (100,)), 800, rows) == 200
     assert _spread(Recomputed(200, (100, 1)), 800, rows) == 200
     assert _spread(Recomputed(8, (8,)), 800, rows) == 8
-    # a loop whose elements are not those of the reduction
+    # the elements of the loop are not those of the reduction
     assert _spread(Recomputed(8, (8,)), 400, rows) == 400
     # rows of one element do not count as rows: the value is computed for each element
     assert _spread(Recomputed(7, ()), 100, Node("reduction", 100, 1)) == 700

@@ -17,7 +17,7 @@ CARDS = {"h200": 132, "a100_sxm_80": 108}
 
 @pytest.fixture(params=CARDS)
 def card(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A card whose number of units torch reads as that of its device."""
+    """A card whose number of multiprocessors torch reads as that of its device."""
     properties = SimpleNamespace(
         multi_processor_count=CARDS[request.param],
         warp_size_or_default=32,
@@ -44,8 +44,8 @@ def sizes(units: int) -> list[tuple[int, int]]:
         (round(2 ** chance.uniform(0, 13)), round(2 ** chance.uniform(4, 24))) for _ in range(250)
     ]
     smooth = [(2 ** chance.randint(0, 9), 3 * 5 * 2 ** chance.randint(4, 20)) for _ in range(100)]
-    # The thresholds: results and elements from which a reduction is split, and 32 and 512 elements
-    # for each of 2,048 threads of a unit.
+    # The thresholds: the numbers of results and elements from which a reduction is split, and 32
+    # and 512 elements for each of the 2,048 threads of a multiprocessor.
     rows = [(n, 2**20) for n in (2 * units - 1, 2 * units, 64 * units - 1, 64 * units)]
     cols = [(n, size) for n in (1, 7, 4 * units) for size in (31, 32, 33, 8191, 8192, 8193)]
     threads = [
@@ -54,7 +54,7 @@ def sizes(units: int) -> list[tuple[int, int]]:
         for each in (32, 512)
         for more in (-1, 0, 1)
     ]
-    # 16 elements per thread, and no divisor but 1 near them: 32
+    # 16 elements per thread; the only divisor near that is 1, so 32
     prime = [(1280, 6763)]
     return drawn + smooth + rows + cols + threads + prime
 

@@ -21,7 +21,7 @@ class Classifier(nn.Module):
 
 
 def sums_of_the_loss(rows: int) -> list[tuple[int, int, int]]:
-    """FLOPs, results and the largest read in bytes, of each kernel that sums the loss."""
+    """FLOPs, number of results and largest read in bytes of each kernel that sums the loss."""
     inputs = (torch.zeros(rows, 16), torch.zeros(rows, dtype=torch.int64))
     traced = trace(Classifier(), inputs, phase="training", optimizer=None)
     return [

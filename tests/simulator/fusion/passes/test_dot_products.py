@@ -38,7 +38,7 @@ def kernels(mode: str, rows: int = 1, gpu: str = "h200") -> list[Kernel]:
 def test_one_kernel_reads_the_weights_once_in_8_bits() -> None:
     (only,) = kernels(AUTO)
     assert only.name == "fused.reduction.default"
-    # reads weights of 1 byte, an input and scales of 2 bytes; writes outputs of 2 bytes
+    # reads the weights, an input and scales of 2 bytes; writes outputs of 2 bytes
     assert only.read_bytes == WEIGHTS + 2 * INPUTS + 2 * OUTPUTS
     assert only.write_bytes == 2 * OUTPUTS
 
@@ -69,7 +69,7 @@ def test_products_of_one_row_read_each_operand_once() -> None:
         tensors = [torch.empty(s) for s in ((1, 64), (64, 32), (32, 64), (4, 64, 32))]
     launched = predict(Rows(), tuple(tensors), gpu="h200", mode=AUTO).kernels
     assert all(k.name == "fused.reduction.default" for k in launched)
-    # 3 products, maybe fused as siblings that read x: each matrix once, of four bytes
+    # 3 products, perhaps fused because all read x: each matrix is read once, 4 bytes per element
     read = sum(k.read_bytes for k in launched)
     assert 4 * (2 * 64 * 32 + 4 * 64 * 32 + 64) <= read <= 4 * (2048 * 6 + 3 * 64)
     assert sum(k.write_bytes for k in launched) == 4 * (32 + 32 + 4 * 32)

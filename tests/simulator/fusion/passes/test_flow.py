@@ -1,4 +1,4 @@
-"""The minimum cut against scipy's maximum flow and counts by hand."""
+"""The minimum cut against scipy's maximum flow and hand-computed cuts."""
 
 import random
 from types import SimpleNamespace
@@ -27,7 +27,8 @@ def by_scipy(edges: Edges, nodes: int) -> set[int]:
 
 
 def test_a_chain_is_cut_at_its_last_smallest_edge() -> None:
-    chain: Edges = {(0, 2): 5, (2, 3): 3, (3, 4): 3, (4, 1): 4}  # two edges of 3: the later one
+    # two edges of 3: the later one is cut
+    chain: Edges = {(0, 2): 5, (2, 3): 3, (3, 4): 3, (4, 1): 4}
     assert behind(chain, 5, 0, 1) == {4, 1}
 
 
@@ -57,10 +58,10 @@ def test_it_agrees_with_scipy(seed: int) -> None:
 @pytest.mark.parametrize(
     ("op", "distance", "fuses", "weight"),
     [
-        (-1, 0, True, 1100),  # an input exists in any case
+        (-1, 0, True, 1100),  # an input is stored in any case
         (0, 0, True, 2200),  # the first op's result would stay within a kernel
         (0, 0, False, 1100),
-        (3, 2, False, 1210),  # 1.1 for each step from the backward pass
+        (3, 2, False, 1210),  # a factor of 1.1 for each step of distance from the backward pass
         (3, 2, True, 2420),
         (3, 1000, False, int(1000 * 1.1**100)),
     ],

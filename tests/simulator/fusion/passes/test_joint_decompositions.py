@@ -83,7 +83,7 @@ def test_a_batch_norm_of_row_major_images_is_a_kernel_in_each_pass() -> None:
         1024,
     ]
     assert not launches(row, "backward", "hardtanh")  # it is comparisons and a selection
-    # stored: the clamped image, x, two moments of 8, and the loss in bf16
+    # stored: the clamped image, x, two moments of 8 channels, and the loss in bf16
     assert carried_bytes(fused(row, H200).trace) == 2 * half + 2 * moment + 2
 
 
@@ -109,11 +109,11 @@ def test_a_pool_keeps_a_byte_for_each_place_and_its_backward_adds_atomically() -
     row = step(Pooled(2), torch.zeros(4, 8, 16, 16))
     whole, quarter = ELEMENTS * 4, ELEMENTS  # a quarter of the elements, 4 bytes each
     (pool,) = launches(row, "forward", "max_pool2d_with_indices")
-    # the ReLU's result is computed in the windows, which read only the convolution's result
+    # the ReLU's result is computed again for the windows, which read only the convolution's result
     assert sizes(pool) == ([whole], [quarter, quarter // 4])
     zeros, added = launches(row, "backward", "max_pool2d_with_indices_backward")
     assert sizes(zeros) == ([], [whole])
-    # reads a gradient, an index and the previous value; writes as many
+    # reads a gradient, an index and the previous value; writes the new value
     assert sizes(added) == ([quarter, quarter // 4, quarter], [quarter])
 
 
@@ -130,7 +130,7 @@ def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
     assert sizes(zeros) == ([], [logits])
     (gradient,) = launches(row, "backward", "_log_softmax_backward_data")
     assert "add" in gradient.signature.args["ops"].split(", ")
-    assert sizes(gradient)[0].count(logits) == 2  # the logits, and zeros
+    assert sizes(gradient)[0].count(logits) == 2  # the logits and a tensor of zeros
     alone = step(Classifier(False).bfloat16(), *args)
     assert not launches(alone, "backward", "aten.zeros.default")
     (gradient,) = launches(alone, "backward", "_log_softmax_backward_data")
@@ -138,7 +138,7 @@ def test_the_gradient_of_returned_logits_is_zeros_that_are_added() -> None:
 
 
 class Halves(nn.Module):
-    """Two batch norms of one gradient, in half precision."""
+    """Two batch norms that share a gradient, in half precision."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,6 +166,6 @@ def test_a_clamp_in_place_of_the_first_ops_result_becomes_one_out_of_place() -> 
     assert [op.name for op in row.ops] == ["aten.mul.Tensor", "aten.relu_.default"]
     plain = functional(row)
     assert [op.name for op in plain.ops] == ["aten.mul.Tensor", "aten.relu.default"]
-    # an input stays in place, since the caller sees it
+    # an input is written in place, since the caller sees it
     own = trace(Calls(lambda _, x: x.relu_() + 1), (torch.zeros(100),))
     assert functional(own) is own

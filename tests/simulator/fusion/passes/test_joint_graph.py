@@ -49,7 +49,7 @@ class Rectified(nn.Module):
 
 
 class Weighing(nn.Module):
-    """A product of a softmax in full precision."""
+    """A product whose operand is a softmax in full precision."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,8 +75,8 @@ def generated(p: Prediction, phase: str, part: str) -> list[Op]:
 def test_the_logits_are_stored_instead_of_their_log_softmax():
     module = Classifier().bfloat16()
     p = compiled(module, torch.zeros(ROWS, WIDTH).bfloat16(), torch.zeros(ROWS, dtype=torch.int64))
-    # stored: the logits in bf16, 64·1024·2 = 131,072; the largest and the logarithm of the sum of
-    # each row, 2·64·4 = 512; the loss and the sum of weights, 4 each. In eager mode the
+    # stored: the logits in bf16, 64·1024·2 = 131,072; the maximum and the logarithm of the sum of
+    # each row, 2·64·4 = 512; the loss and the sum of weights, 4 each. Eager mode stores the
     # log-softmax, 64·1024·4 = 262,144
     assert carried_bytes(p.trace) == 131_072 + 512 + 8
     (sums,) = generated(p, "forward", "amax")
@@ -91,7 +91,7 @@ def test_the_scores_are_stored_instead_of_their_softmax():
     p = compiled(Weighing().bfloat16(), scores, torch.zeros(ROWS, 64, WIDTH).bfloat16())
     wide = ROWS * 64 * 64 * 4
     (kernel,) = generated(p, "forward", "amax")
-    # in half precision for the product, with the largest and the sum of each row
+    # in half precision for the product, with the maximum and the sum of each row
     assert sorted(t.nbytes for t in kernel.outputs) == [ROWS * 64 * 4, ROWS * 64 * 4, wide // 2]
     (again,) = generated(p, "backward", "_softmax_backward_data")
     assert "exp" in again.signature.args["ops"]
@@ -100,8 +100,8 @@ def test_the_scores_are_stored_instead_of_their_softmax():
 
 def test_the_mask_of_a_relu_is_stored_if_nothing_else_reads_its_result():
     p = compiled(Rectified(), torch.zeros(ROWS, WIDTH))
-    # stored: the ReLU's result times x, which the second layer's gradient reads; where the ReLU is
-    # zero, a byte an element; y; the loss
+    # stored: the ReLU's result times x, which the second layer's gradient reads; a byte per element
+    # for the zeros of the ReLU; y; the loss
     assert carried_bytes(p.trace) == 2 * ONE + ROWS * WIDTH + 4
 
 
@@ -134,15 +134,14 @@ def test_kernels_name_the_ops_of_the_eager_step():
 
 
 def test_a_generated_kernel_has_the_bytes_of_the_summed_parts():
-    """A backward pass of a norm by rows: the kernel has the bytes of the eager op, although torch
-    sums its parts.
-    """
+    """The backward pass of a row-wise norm: the kernel has the bytes of the eager op, although
+    torch sums its parts."""
     module, args = build("gpt2", layers=1), (torch.zeros(16, 1024, dtype=torch.long),)
     report = explain(predict_trace(trace(module, args, phase="training"), mode="compiled"))
     reasons = {left.op: left.reason for left in report.unfused}
     assert reasons["sum"] == "torch adds up the partial sums of a generated kernel's blocks"
     norms = [m for m in report.merged if "native_layer_norm_backward" in m.ops]
-    # two tensors read, one written
+    # two tensors are read, one is written
     assert min(m.bytes_before / m.count for m in norms) > 3 * 16 * 1024 * 768 * 4
 
 

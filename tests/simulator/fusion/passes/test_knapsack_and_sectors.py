@@ -1,4 +1,4 @@
-"""The knapsack of the memory budget against torch's own, and sectors of memory by hand."""
+"""The knapsack of the memory budget against torch's own, and hand-counted memory sectors."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def test_what_is_left_out_is_what_torch_leaves_out(seed: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "values", "most", "left_out"),
     [
-        # of 0.5 the second and third, worth 5, rather than the first, worth 4
+        # with a limit of 0.5, the second and third, worth 5, are taken rather than the first, worth
+        # 4
         ([0.5, 0.25, 0.25], [4, 3, 2], 0.5, [0]),
         ([0.5, 0.25, 0.25], [6, 3, 2], 0.5, [2, 1]),
         ([0.5, 0.5], [1, 1], 1.0, []),  # they fill it exactly
         ([0.5, 0.5001], [1, 1], 1.0, [1]),
         ([0.3], [7], 0.2999, [0]),
-        # In single precision, 2²⁵ + 1 is 2²⁵: the item of 1 is left out despite the room for it.
+        # In single precision, 2²⁵ + 1 equals 2²⁵: the item worth 1 is left out, although there is
+        # room for it.
         ([0.2, 0.3], [2**25, 1], 1.0, [1]),
         ([0.2, 0.3], [2**23, 1], 1.0, []),
     ],
@@ -54,9 +56,9 @@ def test_the_most_valuable_set(
     ((8, 100), "float32", (200, 1), 3200),  # packed rows
     ((8, 100), "float32", (200, 2), 6400),  # every other element: 8 bytes for 4
     ((8, 100), "float32", (800, 8), 25_600),  # one element of each sector of 32 bytes
-    ((8, 100), "float32", (1600, 16), 25_600),  # still one sector for each element
+    ((8, 100), "float32", (1600, 16), 25_600),  # still one sector per element
     ((8, 100), "bfloat16", (1600, 16), 25_600), ((8, 100), "bfloat16", (800, 8), 12_800),
-    ((8, 100), "float32", (2, 16), 6400),  # by the smallest stride
+    ((8, 100), "float32", (2, 16), 6400),  # the smallest stride decides
     ((8, 1), "float32", (1, 9), 32),  # the stride of a dimension of size 1 does not count
     ((8, 1), "float32", (3, 1), 96), ((8, 100), "float32", (2, 0), 64),
     ((1, 1), "float32", (9, 9), 4),

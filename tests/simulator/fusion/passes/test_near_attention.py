@@ -1,5 +1,5 @@
-"""Ops that resemble attention and lie outside of the patterns that a call replaces: each differs
-from a match in one op."""
+"""Ops that resemble attention but match none of the patterns that are replaced by a call: each
+differs from a match in one op."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ def weights_are_read(q: Tensor, k: Tensor, v: Tensor) -> object:
 
 
 @pytest.mark.parametrize("function", [
-    lambda q, k, v: (q @ k.mT / 8.0).softmax(-2) @ v,  # over the queries
+    # softmax over the queries instead of the keys
+    lambda q, k, v: (q @ k.mT / 8.0).softmax(-2) @ v,
     lambda q, k, v: (q @ k.mT / 8.0 / 2.0).softmax(-1) @ v,  # two scales
     lambda q, k, v: (q @ k.mT).tanh().softmax(-1) @ v,
     lambda q, k, v: (q @ k.mT / 8.0).tanh().softmax(-1) @ v,
     lambda q, k, v: (q @ k.mT / 8.0).softmax(-1).tanh() @ v,
-    lambda q, k, v: v.mT @ (q @ k.mT / 8.0).softmax(-1),  # weights on the right
+    lambda q, k, v: v.mT @ (q @ k.mT / 8.0).softmax(-1),  # the weights are the right operand
     lambda q, k, v: (q @ k.mT / 8.0).double().softmax(-1).to(v.dtype) @ v,
     lambda q, k, v: (q @ k.mT / 8.0).softmax(-1).float() @ v.float(),
     first_differs, weights_are_read,
@@ -65,8 +66,10 @@ def test_one_other_op_is_no_match(function: Attend) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda q, k, v, m: (q @ k.mT * 0.125 + m).softmax(-1) @ v,  # multiplied, and a mask
-        lambda q, k, v, m: ((q @ k.mT + m) / 8.0).softmax(-1) @ v,  # the mask before the scale
+        # scaled by multiplication, with a mask
+        lambda q, k, v, m: (q @ k.mT * 0.125 + m).softmax(-1) @ v,
+        # the mask is added before the scale
+        lambda q, k, v, m: ((q @ k.mT + m) / 8.0).softmax(-1) @ v,
         lambda q, k, v, m: (q @ k.mT / 8.0 + m + m).softmax(-1) @ v,
         lambda q, k, v, m: (m + q @ k.mT / m).softmax(-1) @ v,  # scaled by a tensor
     ],

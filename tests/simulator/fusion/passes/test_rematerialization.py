@@ -1,4 +1,5 @@
-"""The minimum cut: by hand, against torch's own partitioner, and properties of any network."""
+"""The minimum cut: hand-computed cases, torch's own partitioner as an oracle, and properties of any
+network."""
 
 from __future__ import annotations
 
@@ -88,9 +89,8 @@ def stepped(module: nn.Module, *args: Tensor) -> Trace:
 
 
 def cut(traced: Trace, budget: float = 1.0) -> tuple[int, Trace, list[str]]:
-    """The stored bytes (without the 4 of the loss), the new trace, and the recomputed ops without
-    views.
-    """
+    """The stored bytes (without the 4 bytes of the loss), the new trace, and the recomputed ops
+    without views."""
     joint = Joint(traced)
     saved = saved_within(joint, budget)
     values = {joint.tensors[t].value for t in saved}
@@ -108,7 +108,7 @@ def _computing(traced: Trace) -> list[str]:
     return [op.name for op in traced.ops if not is_view(op)]
 
 
-# -- by hand ---------------------------------------------------------------------------------------
+# -- compared with results worked out by hand ------------------------------------------------------
 
 
 def sin_cos_exp(x: Tensor) -> Tensor:
@@ -123,14 +123,14 @@ def test_between_two_products_the_pointwise_results_are_computed_again():
 
 
 def test_without_the_second_gradient_only_the_products_are_stored():
-    # nothing reads exp but what fuses with it: sin, cos and exp from the product
+    # every reader of exp fuses with it: sin, cos and exp are computed from the product
     saved, _, ran = cut(stepped(Between(sin_cos_exp, last=False)))
     assert (saved, ran) == (2 * ONE, ["cos", "exp", "sin"])
 
 
 def test_the_narrow_side_of_a_cast_is_stored():
-    # in bf16 the product has half the bytes of its fp32 results: 64·32·2 = 4096; and y.float()²
-    # needs only y in bf16
+    # in bf16 the product has half the bytes of its fp32 results: 64·32·2 = 4096; y.float()² needs
+    # only y in bf16
     def wide(x: Tensor) -> Tensor:
         return torch.sin(torch.cos(x.float())).bfloat16()
 
@@ -141,8 +141,9 @@ def test_the_narrow_side_of_a_cast_is_stored():
 
 
 def test_a_reduction_is_stored_and_the_scaled_tensor_is_not():
-    # the mean of each row is 32 times smaller than the row: it, or a result of it, is stored, 64·4
-    # = 256. Also stored are the first product and y; x·rsqrt, which sin' reads, is not
+    # the mean of each row is 32 times smaller than the row: the mean, or a result computed from it,
+    # is stored, 64·4 = 256. Also stored are the first product and y; x·rsqrt, which sin' reads, is
+    # not
     def scaled(x: Tensor) -> Tensor:
         return torch.sin(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True)))
 
@@ -203,9 +204,8 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
 
 
 def _recomputable_of_a_fresh_process() -> set[str]:
-    """torch's list in a new process, because the list grows with other imports, such as Inductor's
-    decompositions.
-    """
+    """torch's list, read in a new process, because other imports, such as Inductor's
+    decompositions, extend it."""
     code = (
         "from torch._functorch.partitioners import get_default_op_list\n"
         "for each in get_default_op_list().recomputable_ops: print(each)"
@@ -249,7 +249,7 @@ def test_only_recomputed_ops_are_new(name: str, budget: float):
     assert memory(after).bytes_at[0] <= memory(before).bytes_at[0]
     old = iter(before.ops)
     expected = next(old)
-    for op in after.ops:  # all original ops are still there, in their order
+    for op in after.ops:  # all original ops remain, in their order
         if op.signature is expected.signature and op.phase == expected.phase:
             expected = next(old, expected)
     assert next(old, None) is None

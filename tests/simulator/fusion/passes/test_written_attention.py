@@ -1,6 +1,6 @@
-"""Attention written out in ops, in a compiled step. Each expectation is the result of the real
-Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled --exact`).
-"""
+"""Attention that is written as separate ops, in a compiled step. Each expectation is the result of
+the real Inductor of torch 2.13 for the same module on an H200 (`predict --mode compiled
+--exact`)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_scaled_queries_and_float32_are_not_replaced() -> None:
 
 
 class Activated(Attention):
-    """The weighed values pass an activation, token by token, before they are joined."""
+    """An activation is applied to the weighted values of each token before the heads are joined."""
 
     def forward(self, x: Tensor) -> Tensor:
         b, s, w = x.shape
@@ -151,8 +151,8 @@ def test_the_kernel_is_that_of_the_card() -> None:
 
 
 def test_the_call_does_the_same_products_and_moves_less() -> None:
-    """Two products of 4·4·128·128·64 multiply-adds; q, k, v are read and the result written once,
-    4·128·256 elements of 2 bytes each."""
+    """Two products of 4·4·128·128·64 multiply-adds; q, k and v are read once and the result is
+    written once, each with 4·128·256 elements of 2 bytes."""
     origin = step(with_zero_exponentials)
     compiled = fused(origin, gpu("h200")).trace
     call = next(op for op in compiled.ops if CALL in op.name)
@@ -178,7 +178,7 @@ def test_pytorchs_own_attention_is_left_alone() -> None:
     assert launches(trace(Own(), (q,))) == [CALL]
 
 
-# [4, 128, 256] seen as 4 heads of 64: 128·256 to the next sample, 64 to the next head
+# [4, 128, 256] viewed as 4 heads of 64: strides of 128·256 between samples and 64 between heads
 VIEWED, COPIED = (32768, 64, 256, 1), (32768, 8192, 64, 1)
 COPIES, SCORES = 4 * 128 * 256 * 2, 4 * 4 * 128 * 128 * 2  # bytes
 
@@ -186,11 +186,11 @@ COPIES, SCORES = 4 * 128 * 256 * 2, 4 * 4 * 128 * 128 * 2  # bytes
 @pytest.mark.parametrize(
     ("weigh", "strides", "replaced", "gone"),
     [
-        # three copies, two products, the scale, the softmax and a copy, whose result stays
+        # three copies, two products, the scale, the softmax, and a copy of its result, which stays
         (with_zero_exponentials, VIEWED, 8, 4 * COPIES + 3 * SCORES),
         (multiplied, COPIED, 4, 3 * SCORES),  # two products, the scale and the softmax
         (masked, VIEWED, 9, 4 * COPIES + 4 * SCORES),
-        # and a cast to float32, a softmax as wide, and a cast back
+        # as above, with a cast to float32, a softmax of twice the width, and a cast back
         (in_float32, VIEWED, 10, 4 * COPIES + (1 + 1 + 2 + 2 + 1) * SCORES),
     ],
 )
@@ -207,12 +207,12 @@ def test_the_call_reads_and_writes_what_is_left_of_the_replaced_ops(
     ] * 4
     assert call.signature.names[:3] == ("query", "key", "value")
     assert len(members) == replaced
-    # in the place of the product with the values
+    # replaces the product with the values
     products = [index for index in members if before.ops[index].name == "aten.bmm.default"]
     assert products[1:] == [graph.source[place]]
     bytes_before, bytes_after = (sum(s.nbytes for s in t.storages) for t in (before, graph.trace))
     assert bytes_before - bytes_after == gone
-    # each operand lives until the call has read it, and the result begins with the call
+    # each operand lives until the call has read it; the result's life begins with the call
     storages = [graph.trace.storages[number] for number in call.storages]
     assert all(s.freed is None or s.freed > place for s in storages)
     assert storages[-1].born == place

@@ -30,7 +30,7 @@ def _detached(x: Tensor) -> Tensor:
 
 
 DECOMPOSED = {aten.transpose.int: _transposed, aten.detach.default: _detached}
-"""Inductor has no transpose and no detach in its graphs either."""
+"""Inductor has no transpose and no detach in its graphs."""
 
 
 def torch_keeps(module: nn.Module, args: tuple[Tensor, ...]) -> int:

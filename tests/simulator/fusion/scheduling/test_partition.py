@@ -1,6 +1,5 @@
-"""Groups of the fused trace: literal sums on small modules, counts of a real compiler, and
-properties of every network.
-"""
+"""Groups of the fused trace: literal sums on small modules, kernel counts of the real compiler, and
+properties of every network."""
 
 from __future__ import annotations
 
@@ -161,7 +160,7 @@ def test_properties_of_every_partition(name: str, training: bool) -> None:
                 written_before |= set(node.writes)
         ops = {op for node in nodes for op in node.ops}
         assert ops <= eager_ops
-        dead = eager_ops - ops  # only tensors without a reader
+        dead = eager_ops - ops  # all of them are tensors without a reader
         assert all(
             not lowering.flow.users.get(value) or _is_dead(lowering, value, dead)
             for op in dead
@@ -187,9 +186,8 @@ def test_fusing_moves_no_more_bytes(name: str) -> None:
 
 
 def test_kernels_that_wait_for_nothing_run_in_the_order_of_the_program() -> None:
-    """The order does not depend on the addresses of the groups, by which a set of them is
-    ordered.
-    """
+    """The order does not depend on the addresses of the groups, although a set of groups is ordered
+    by them."""
     earlier = [Group([Node("library", 1)], place, place) for place in range(40)]
     last = Group([Node("library", 1)], 40, 40, set(earlier))
     assert [each.first for each in ordered([last, *earlier])] == list(range(41))

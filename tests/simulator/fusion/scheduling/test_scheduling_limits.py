@@ -1,4 +1,5 @@
-"""Limits of Inductor's scheduler with loop nests made by hand: the last nest on each side."""
+"""Limits of Inductor's scheduler, with hand-made loop nests: the last nest on each side of each
+limit."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def total(reads: dict[Any, int], writes: dict[Any, int], rows: int, cols: int, *
 
 
 def joined(*nodes: Node, **how: Any) -> list[list[int]]:
-    """The places of the nodes of each kernel."""
+    """The positions of the nodes of each kernel."""
     places = {id(node): place for place, node in enumerate(nodes)}
     return [[places[id(node)] for node in group.nodes] for group in groups(list(nodes), [0], **how)]
 
@@ -61,7 +62,7 @@ def test_the_pair_that_shares_most_fuses_first() -> None:
     assert joined(*apart, reader) == [[0, 2], [1]]
     reader = loop({A: 40, C: 50}, {E: 256}, 32)
     assert joined(*apart, reader) == [[0], [1, 2]]
-    # of equals, the later one
+    # of two equal ones, the later one
     reader = loop({A: 50, C: 50}, {E: 256}, 32)
     assert joined(*apart, reader) == [[0], [1, 2]]
 
@@ -86,7 +87,7 @@ def test_nests_that_stand_alone_and_other_graphs_are_apart() -> None:
 
 def test_loops_after_a_sum_can_be_kept_apart() -> None:
     row_sums = total({A: 4096}, {B: 64}, 16, 64)
-    for rows in (16, 16 * 64):  # an element for each sum, or for each summand
+    for rows in (16, 16 * 64):  # one element for each sum, or for each summand
         after = loop({B: 64, A: 4096}, {C: 4 * rows}, rows)
         assert joined(row_sums, after) == [[0, 1]]
         assert joined(row_sums, after, after=False) == [[0], [1]]
@@ -101,7 +102,8 @@ def test_loops_after_a_sum_can_be_kept_apart() -> None:
         (total({}, {}, 16, 64), total({}, {}, 16, 32), False),
         (total({}, {}, 16, 64), total({}, {}, 8, 64), False),
         (total({}, {}, 16, 64), total({}, {}, 16, 64, inner=False), False),
-        # one element for each sum, after it; or one for each summand, on either side
+        # a loop with one element per sum fuses after it; one with an element per summand, on either
+        # side
         (total({}, {}, 16, 64), loop({}, {}, 16), True),
         (loop({}, {}, 16), total({}, {}, 16, 64), False),
         (total({}, {}, 16, 64), loop({}, {}, 1024), True),
@@ -110,7 +112,7 @@ def test_loops_after_a_sum_can_be_kept_apart() -> None:
         # the first step of a split sum has no results yet
         (total({}, {}, 16, 64, partial=True), loop({}, {}, 16), False),
         (total({}, {}, 16, 64, partial=True), loop({}, {}, 1024), False),
-        # what is added to in pieces is complete only after the kernel
+        # a tensor to which a kernel adds atomically is complete only after that kernel
         (loop({}, {A: 8}, atomic=True), loop({A: 8}, {}), False),
         (loop({}, {A: 8}, atomic=True), loop({B: 8}, {}), True),
         (loop({}, {A: 8}), loop({}, {A: 8}, atomic=True), False),
@@ -123,7 +125,7 @@ def test_nests_that_can_be_one_kernel(one: Node, other: Node, can: bool) -> None
 
 def test_shared_bytes_are_what_both_touch() -> None:
     group = Group([loop({A: 100}, {B: 64}), loop({B: 64}, {C: 32})], 0, 1)
-    # of A the less of 100 and 80, of B 64, of C 32
+    # of A, the smaller of 100 and 80 bytes; of B 64; of C 32
     assert shared_bytes(group, loop({A: 80, B: 64}, {C: 99, D: 7})) == 80 + 64 + 32
     assert shared_bytes(group, loop({D: 9}, {E: 9})) == 0
 
@@ -136,7 +138,7 @@ def test_kernels_run_after_those_that_they_need() -> None:
     one, other = kernel(1, 1), kernel(2, 2)
     third = kernel(3, 3, one)
     wide = kernel(0, 4, third, other)  # begins first and ends last
-    # of those that it needs, the one that begins first is visited first
+    # of the kernels that it needs, the one that begins first is visited first
     assert ordered([wide, one, other, third]) == [other, one, third, wide]
     assert ordered([other, one]) == [other, one]
     assert [reaches(wide, each) for each in (one, other, third, wide)] == [True] * 4

@@ -48,7 +48,7 @@ def test_a_value_written_in_pieces_is_written_by_one_kernel() -> None:
     onto = Node("pointwise", 32, reads={"x": 128}, writes={"w": 128}, ops=(0,), atomic=True)
     assert len(groups([fill, onto], ["forward"])) == 2
     assert len(groups([onto, loop(32, {"w": 128}, "z")], ["forward"])) == 2
-    # without pieces, two loops over the same elements write them one after the other
+    # without separate pieces, two loops over the same elements write them one after the other
     assert len(groups([fill, loop(32, {"x": 128}, "w")], ["forward"])) == 1
 
 
@@ -89,7 +89,7 @@ def test_a_bias_goes_to_loops_and_not_to_sums(how: str, product: str) -> None:
 
 
 class Kept(Activated):
-    """A module whose backward pass reads the product."""
+    """A module in which the backward pass reads the product."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.gelu(self.linear(x)).mean()
@@ -102,7 +102,8 @@ def test_a_product_that_leaves_the_graph_keeps_its_bias() -> None:
 
 
 class Padded(nn.Module):
-    """A product whose 4,099 columns no fast kernel loads, and gradients of the same width."""
+    """A product with 4,099 columns, which no fast kernel can load, and gradients of the same
+    width."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +120,7 @@ def test_the_operand_of_two_padded_products_is_written_with_zeros() -> None:
     backward = [op for op in compiled.ops if op.phase == "backward"]
     gradient, wide = 4096 * 4099 * 2, 4096 * 4104 * 2
     (kernel,) = [op for op in backward if "tanh_backward" in op.signature.args.get("ops", "")]
-    # for the gradients of x and of the weight, by one loop; no kernel copies them
+    # one loop computes the gradients of x and of the weight; no kernel copies them
     assert [t.nbytes for t in kernel.outputs] == [gradient, gradient]
     zeros = [op for op in backward if not op.inputs and op.name == "fused.pointwise.default"]
     assert [op.outputs[0].nbytes for op in zeros] == [wide - gradient] * 2  # 5 columns each

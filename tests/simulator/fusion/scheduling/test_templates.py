@@ -65,7 +65,7 @@ def test_a_template_is_one_kernel_whatever_the_library_launches():
     op = next(op for op in compiled.ops if op.name == "fused.product.default")
     (work,) = launches(op.signature, H200) or ()
     assert curve(work) == "gemm_tensor_half"
-    # 2·m·n·k of the product, and the FLOPs of the ReLU after it
+    # 2·m·n·k for the product, and the FLOPs of the ReLU after it
     assert work.flops >= 2 * 65536 * 512 * 512
     # the rows, the weight, the bias and the result, of two bytes each
     assert work.bytes == 2 * (65536 * 512 + 512 * 512 + 512 + 65536 * 512)

@@ -11,8 +11,8 @@ from tests.simulator.fusion.small_steps.modules import Step, zeros
 
 
 def parts_of_one_size() -> Step:
-    """Concatenations of ten computed parts: one of values that no other loop reads, read by a loop;
-    one of values that loops read too."""
+    """Two concatenations of ten computed parts: one whose values only its own reader uses, and one
+    whose values loops read too."""
 
     def function(_: Step, x: Tensor, y: Tensor) -> Any:
         ten = torch.cat([(x * (i + 1)).cos() for i in range(10)], 1)
@@ -44,7 +44,7 @@ def parts_of_kernels() -> Step:
 
 
 def written_slices() -> Step:
-    """Loops that overwrite parts of computed values, of which other loops read the whole."""
+    """Loops that overwrite parts of computed values, which other loops read as a whole."""
 
     def function(m: Step, x: Tensor, y: Tensor, z: Tensor) -> Any:
         h = y.sin()

@@ -1,4 +1,5 @@
-"""Small modules, each for some rules of Inductor's; `record` compiles them, and a test compares."""
+"""Small modules, each of which exercises some of Inductor's rules; `record` compiles them, and a
+test compares."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def turned_sums() -> Step:
 
 
 def one_number() -> Step:
-    """Sums of everything, in one step and in two."""
+    """Sums over all elements, in one step and in two."""
 
     def function(_: Step, x: Tensor, y: Tensor) -> Any:
         return (x * x).sum(), y.mean(), (y.float() - 1).pow(2).mean(), x.amax()
@@ -169,7 +170,8 @@ def resized() -> Step:
 
 
 def with_heads() -> Step:
-    """Attention in ops: with a mask for each pair of tokens, and with weights that are returned."""
+    """Attention as separate ops: with a mask for each pair of tokens, and with weights that are
+    returned."""
 
     def function(_: Step, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
         one = ((q @ k.transpose(-2, -1)) / 8.0 + mask).softmax(-1) @ v
@@ -181,7 +183,7 @@ def with_heads() -> Step:
 
 
 def without_heads() -> Step:
-    """Attention in ops with one head, and with a softmax across the queries."""
+    """Attention as separate ops with one head, and with a softmax across the queries."""
 
     def function(_: Step, q: Tensor, k: Tensor, v: Tensor) -> Any:
         one = ((q @ k.transpose(-2, -1)) / 8.0).softmax(-1) @ v
@@ -208,7 +210,7 @@ def image_norms() -> Step:
 
 
 def looked_up() -> Step:
-    """Rows of a table, and elements of a parameter at given places."""
+    """Rows of a table, and elements of a parameter at given positions."""
 
     def function(m: Step, ids: Tensor, x: Tensor) -> Tensor:
         return (m.layers[0](ids) * x + m.w[ids]).float().pow(2).mean()

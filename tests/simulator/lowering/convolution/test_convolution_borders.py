@@ -1,5 +1,4 @@
-"""Thresholds of cuDNN's choices as observed: the last convolution on each side of each
-threshold."""
+"""Thresholds of cuDNN's choices as observed: the last convolution on each side of each one."""
 
 from __future__ import annotations
 
@@ -17,11 +16,12 @@ from tests.simulator.lowering.convolution.convolution_calls import one_way
 
 
 @pytest.mark.parametrize(("given", "split"), [
-    # a forward on Hopper whose depth exceeds 1,000 for each tile
+    # a forward pass on Hopper, with a depth above 1,000 per tile
     (dict(depth=4000, blocks=4), False), (dict(depth=4001, blocks=4), True),
     (dict(depth=4001, blocks=4, hopper=False), False),
     (dict(direction="dgrad", depth=9000, blocks=4), False),
-    # a gradient of weights: 500 for each tile in half precision, 40 in TF32, 2,048 for few channels
+    # a gradient of weights: above 500 per tile in half precision, 40 in TF32, 2,048 for few
+    # channels
     (dict(direction="wgrad", depth=2000, blocks=4), False),
     (dict(direction="wgrad", depth=2001, blocks=4), True),
     (dict(direction="wgrad", depth=160, blocks=4, dtype="tf32"), False),
@@ -73,17 +73,19 @@ def test_the_kernel_for_images(changed: dict[str, Any], image: bool) -> None:
 @pytest.mark.parametrize(
     ("given", "pads"),
     [
-        # half precision: patches of 64 numbers, 5e8 multiply-adds, and 64 outputs or bfloat16
+        # half precision pads from patches of 64 numbers, 5e8 multiply-adds and 64 outputs on;
+        # bfloat16 with any number of outputs
         (dict(cin=3, depth=64, adds=5e8, columns=64), True),
         (dict(cin=2, depth=64, adds=5e8, columns=64), False),
         (dict(cin=3, depth=63, adds=5e8, columns=64), False),
         (dict(cin=3, depth=64, adds=5e8 - 1, columns=64), False),
         (dict(cin=3, depth=64, adds=5e8, columns=63), False),
         (dict(cin=3, depth=64, adds=5e8, columns=63, dtype="bfloat16"), True),
-        # ... patches that do not overlap: 512 outputs
+        # ... and if patches do not overlap, from 512 outputs on
         (dict(cin=3, stride=(3, 3), columns=511, adds=9e9), False),
         (dict(cin=3, stride=(3, 3), columns=512, adds=1e6), True),
-        # TF32: 64 outputs, weights of 3,000 numbers, 1.5e9 or for patches 2e9
+        # TF32 pads from 64 outputs, weights of 3,000 numbers and 1.5e9 multiply-adds on, or 2e9 if
+        # patches do not overlap
         (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9), True),
         (dict(cin=3, dtype="tf32", columns=100, depth=30, adds=1.5e9 - 1), False),
         (dict(cin=3, dtype="tf32", columns=100, depth=29, adds=1.5e9), False),
@@ -106,7 +108,7 @@ def test_few_channels_that_are_worth_padding(given: dict[str, Any], pads: bool) 
         (dict(cin=3, cout=128, dtype="bfloat16", adds=1e9), True),
         (dict(cin=3, cout=64, dtype="float16", adds=1e9), False),
         (FIRST, True),
-        # TF32: more than four channels, 2.4e7
+        # TF32: more than four channels and 2.4e7 multiply-adds
         (dict(cin=5, dtype="tf32", adds=2.4e7), True),
         (dict(cin=5, dtype="tf32", adds=2.4e7 - 1), False),
         (dict(cin=4, dtype="tf32", adds=2.4e7), False),
@@ -156,7 +158,8 @@ def test_shallow_patches_in_half_precision(given: dict[str, Any], shallow: bool)
 @pytest.mark.parametrize(
     ("given", "small"),
     [
-        # of a weight: up to 200 deep, or 800 with fewer than 3e7; fewer than 9e7 in any case
+        # gradient of a weight: depth up to 200, or up to 800 with fewer than 3e7 multiply-adds;
+        # always fewer than 9e7
         (dict(direction="wgrad", depth=200, adds=9e7 - 1), True),
         (dict(direction="wgrad", depth=200, adds=9e7), False),
         (dict(direction="wgrad", depth=201, adds=3e7), False),
@@ -165,10 +168,10 @@ def test_shallow_patches_in_half_precision(given: dict[str, Any], shallow: bool)
         (dict(direction="wgrad", depth=801, adds=3e7 - 1), False),
         (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=128), True),
         (dict(direction="wgrad", depth=9999, adds=9e9, few=True, columns=129), False),
-        # of an input of 1×1: fewer than 2e8
+        # gradient of a 1×1 convolution's input: fewer than 2e8 multiply-adds
         (dict(direction="dgrad", kernel=(1, 1), adds=2e8 - 1), True),
         (dict(direction="dgrad", kernel=(1, 1), adds=2e8), False),
-        # of another input: fewer than 9e7 and 8,000 rows, from 32 columns on
+        # gradient of another input: fewer than 9e7 multiply-adds and 8,000 rows, over 32 columns
         (dict(direction="dgrad", adds=9e7 - 1, rows=7999, columns=33), True),
         (dict(direction="dgrad", adds=9e7, rows=7999, columns=33), False),
         (dict(direction="dgrad", adds=9e7 - 1, rows=8000, columns=33), False),
@@ -190,17 +193,17 @@ SUMMED = ["layout", "layout", "fill", "conv"]
 @pytest.mark.parametrize(
     ("given", "families"),
     [
-        # 1×1: on lanes from 3,000 pixels or up to a depth of 64, for 128 rows or more
+        # 1×1: vector lanes from 3,000 pixels on, or up to a depth of 64 with 128 rows or more
         (dict(kernel=(1, 1), spatial_in=(50, 60), depth=65, rows=128), DIRECT),
         (dict(kernel=(1, 1), spatial_in=(2999, 1), depth=65, rows=128), THERE_AND_BACK),
         (dict(kernel=(1, 1), depth=64, rows=128), DIRECT),
         (dict(kernel=(1, 1), depth=64, rows=127), THERE_AND_BACK),
-        # others: on lanes below 2e6, and below 5e7 up to a depth of 300
+        # others: vector lanes below 2e6 multiply-adds, and below 5e7 up to a depth of 300
         (dict(adds=2e6 - 1, depth=301), DIRECT),
         (dict(adds=2e6, depth=301), WRITTEN),
         (dict(adds=5e7 - 1, depth=300), DIRECT),
         (dict(adds=5e7, depth=300), WRITTEN),
-        # the parts of a depth over 2,000 are added to zeros
+        # above a depth of 2,000, the parts are added to zeros
         (dict(adds=1e8, depth=2000), WRITTEN),
         (dict(adds=1e8, depth=2001), SUMMED),
     ],
@@ -209,7 +212,7 @@ def test_small_forwards_in_tf32(given: dict[str, Any], families: list[str]) -> N
     works = list(convolution._small_tf32(one_way(dtype="tf32", **given)))
     assert [work.family for work in works] == families
     if families == SUMMED:
-        assert works[2].write_bytes == 2 * 128 * 14 * 14 * 4  # the target's numbers
+        assert works[2].write_bytes == 2 * 128 * 14 * 14 * 4  # the size of the target
     if families in (WRITTEN, SUMMED):
         assert works[-1].dims["back"] is True
 

@@ -1,4 +1,4 @@
-"""Depthwise kernels by name, against recordings on an H200 and sums by hand."""
+"""Depthwise kernels by name, against recordings on an H200 and hand-computed sums."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def test_kernels_by_size_and_layout(op: Signature, variant: str) -> None:
 
 def test_a_weights_gradient_in_nhwc_sums_a_part_of_each_image() -> None:
     conv, total = kernels(depthwise("bfloat16", 32, 64, 14, 3, direction="wgrad"))
-    # 64·9 = 576 weights of 4 bytes of 32 images
+    # 64·9 = 576 weights of 4 bytes for each of 32 images
     assert (total.family, total.read_bytes) == ("reduction", 4 * 576 * 32) == ("reduction", 73_728)
-    # in float32 onto zeros, which are 576·4 bytes; the direct kernel sums alone
+    # float32: the parts are added to zeros, 576·4 bytes; the direct kernel needs no parts
     first, *_ = kernels(depthwise("float32", 32, 64, 14, 3, direction="wgrad"))
     assert (first.family, first.write_bytes) == ("fill", 2_304)
     assert len(kernels(depthwise("float32", 32, 64, 14, 7, direction="wgrad"))) == 1
@@ -123,11 +123,11 @@ def test_atens_own_are_compiled_for_a_few_sizes(kernel: int, generic: bool) -> N
 
 
 def test_steps_of_atens_weight_gradient() -> None:
-    # a block for each of 128·9 = 1,152 weights, 8 warps of 32 threads each: a unit holds 2,048 /
-    # 256 = 8, all units 132·8 = 1,056, so that there are 2 turns; 11 images on 8 warps are 2
+    # a block for each of 128·9 = 1,152 weights, with 8 warps of 32 threads: a multiprocessor holds
+    # 2,048 / 256 = 8 blocks, all 132 hold 1,056, so there are 2 turns; 11 images on 8 warps are 2
     # rounds of 18·18 / 32 = 11 steps
     work = main(depthwise("bfloat16", 11, 128, 18, 3, last=False, direction="wgrad"))
     assert work.dims["steps"] == 2 * 2 * 11 == 44
-    # one image: blocks of one warp, 64 per unit, one turn
+    # one image: blocks of one warp, 64 per multiprocessor, one turn
     work = main(depthwise("bfloat16", 1, 128, 18, 3, last=False, direction="wgrad"))
     assert work.dims["steps"] == 11

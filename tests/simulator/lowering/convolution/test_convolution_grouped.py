@@ -20,7 +20,8 @@ def run(dtype: str, n: int, width: int, groups: int, side: int, last: bool = Tru
         dtype, (n, channels, side, side), (channels, width, 3, 3), side, groups=groups, last=last
     )
     names = (f"{k.family} {k.dims.get('variant', '')}".strip() for k in kernels(op))
-    return Counter(name for name in names if name != "copy")  # of the weight to channels last
+    # the copy of the weight to channels last
+    return Counter(name for name in names if name != "copy")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_row_major_convolution_converts_around_the_joined_kernel() -> None:
 
 
 def test_a_joined_kernel_multiplies_the_channels_of_neighbouring_groups() -> None:
-    """8 groups of 8 channels are one product of 64 channels by 64: [400, 576] by [576, 64], for
+    """8 groups of 8 channels are one product of 64 by 64 channels: [400, 576] by [576, 64], for
     each of the 4 such blocks of 256 channels."""
     op = conv("bfloat16", (4, 256, 10, 10), (256, 8, 3, 3), 10, groups=32, last=True)
     kernel = kernels(op)[-1]

@@ -1,4 +1,5 @@
-"""The numbers of a convolution's kernels, by hand, where `test_convolution` counts the kernels."""
+"""The figures of a convolution's kernels against hand-computed ones; `test_convolution` counts the
+kernels."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def test_copies_between_layouts() -> None:
     assert (to.dims["back"], back.dims["back"]) == (False, True)
     assert (to.dims["channels"], to.dims["pixels"]) == (100, 784)
     assert sums([layout_copy(IMAGE)]) == [("copy", 0, 5017600, 5017600, 5017600)]
-    # 100 channels become 104, 16 bytes at a time
+    # 100 channels become 104, a multiple of 16 bytes
     assert sums([padded_zeros(IMAGE)]) == [("fill", 0, 0, 5218304, 2609152)]
     assert padded_zeros(IMAGE).dims == {"elements": 1304576}
     assert sums([padding_copy(IMAGE)]) == [("padding", 0, 5017600, 5017600, 4 * 2508800)]
@@ -58,7 +59,7 @@ def test_both_sides_of_a_weight_are_whole_loads() -> None:
     even = tensor(((128, 104, 3, 3), F16))
     assert not needs_padding(even, True, 1)
     assert needs_padding(tensor(((100, 104, 3, 3), F16)), True, 1)
-    # an image's batch may be odd; of 13 groups of 8 channels each is one load
+    # an odd batch needs no padding; each of the 13 groups has 8 channels, which are one load
     assert not needs_padding(tensor(((3, 104, 28, 28), F16)), False, 13)
     assert needs_padding(tensor(((3, 104, 28, 28), F16)), False, 26)
     assert not needs_padding(tensor(((3, 100, 28, 28), F32)), False, 1)
@@ -67,19 +68,19 @@ def test_both_sides_of_a_weight_are_whole_loads() -> None:
 @pytest.mark.parametrize(
     ("op", "expected"),
     [
-        # 32·28·28 positions, 128·9 deep; 196 tiles of 128 × 128
+        # 32·28·28 positions, depth 128·9; 196 tiles of 128 × 128
         (
             conv(F16, (32, 128, 28, 28), (128, 128, 3, 3), 28),
             {"positions": 25088, "columns": 128, "depth": 1152, "blocks": 196,
              "channel_align": 64},
         ),
-        # the depth is loaded in steps of 32 channels: 100 channels take 4 steps, 128
+        # the depth is loaded in steps of 32 channels: 100 channels take 4 steps, as 128 would
         (
             conv(F16, (32, 100, 28, 28), (128, 100, 3, 3), 28),
             {"variant": "fwd_uneven", "positions": 25088, "columns": 128, "depth": 1152,
              "blocks": 196, "channel_align": 4},
         ),
-        # the first layer's own kernel takes 4 channels a tap: 7·7·4
+        # the first layer's own kernel takes 4 channels per tap: 7·7·4
         (
             conv(F16, (32, 3, 224, 224), (64, 3, 7, 7), 112, stride=2),
             {"variant": "fwd_image", "positions": 401408, "columns": 64, "depth": 196,
@@ -110,7 +111,7 @@ def test_sizes_of_the_implicit_product(op: Signature, expected: dict[str, Any]) 
 
 def test_tiles_are_scaled_to_the_units() -> None:
     op = conv(F16, (32, 128, 28, 28), (128, 128, 3, 3), 28)
-    # the rules were observed on 132 units; an A100 has 108: 196·132 / 108 = 240
+    # the rules were observed on 132 multiprocessors; an A100 has 108: 196·132 / 108 = 240
     assert main(op, "a100").dims["blocks"] == 240
 
 
@@ -135,7 +136,7 @@ def test_the_gradient_of_a_first_layers_weight_has_whole_loads_of_channels() -> 
 @pytest.mark.parametrize(
     ("x", "w", "direct"),
     [
-        # 20·20 = 400 pixels of depth; 64·576·400 = 1.5e7 multiply-adds
+        # the depth is 20·20 = 400 pixels; 64·576·400 = 1.5e7 multiply-adds
         ((1, 64, 20, 20), (64, 64, 3, 3), True),
         # 192·576·400 = 4.4e7 are too many for that depth, but not for 14·14 = 196
         ((1, 64, 20, 20), (192, 64, 3, 3), False),
@@ -160,12 +161,12 @@ def test_gradients_are_converted_there_and_back() -> None:
     assert sizes(of_input) == {
         "positions": 25088, "columns": 128, "depth": 1152, "blocks": 196, "channel_align": 64,
     }  # fmt: skip
-    # 9 tiles sum over all pixels
+    # 9 tiles; each sums over all pixels
     assert sizes(of_weight) == {
         "positions": 128, "columns": 1152, "depth": 25088, "blocks": 9, "channel_align": 64,
     }  # fmt: skip
     (parts,) = (work for work in works if work.family == "reduction")
-    # 132 / 9 tiles are 15 parts, of 147,456 numbers
+    # 132 / 9 multiprocessors per tile give 15 parts of 147,456 numbers
     assert sums([parts]) == [("reduction", 15 * 147456, 60 * 147456, 2 * 147456, 15 * 147456)]
     (counter,) = (work for work in works if work.family == "fill")
     assert counter.write_bytes == 4

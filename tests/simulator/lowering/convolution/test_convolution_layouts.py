@@ -36,7 +36,7 @@ def test_one_group_has_its_part_of_everything() -> None:
 
 
 def test_gradient_with_gaps_is_copied_for_each_direction() -> None:
-    # the first 640 channels of a concatenation's gradient, 1280 · 32 · 32 to the next image
+    # the first 640 channels of a concatenation's gradient; images are 1280 · 32 · 32 apart
     slice_ = Tensor((2, 640, 32, 32), "bfloat16", (1280 * 32 * 32, 32 * 32, 32, 1))
     op = backward("bfloat16", (2, 640, 32, 32), (640, 640, 1, 1), 32, slice_)
     assert families(op) == ["copy", "conv", "copy", "conv", "reduction"]
@@ -54,7 +54,7 @@ def test_no_tensor_core_for_the_dtype_needs_no_conversion() -> None:
     assert (main.engine, main.dtype) == ("vector", "float32")
     # a fused multiply-add is 2 FLOPs and 1 instruction: 32·56·56 · 64 · 64
     assert main.instructions == main.flops // 2 == 411_041_792
-    # float16 has these kernels, but no counter, which only Hopper has; they write NCHW
+    # float16 also has these kernels, which write NCHW, but without a counter, which only Hopper has
     half = conv("float16", (32, 64, 56, 56), (64, 64, 3, 3), 56)
     assert families(half, V100) == ["layout", "layout", "conv"]
 
@@ -63,7 +63,8 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
     op = conv("float32", (32, 64, 56, 56), (64, 64, 3, 3), 56)
     image, weights, main, result = kernels(op, V100)
     assert {k.engine for k in (image, weights, main, result)} == {"vector"}
-    # 32·56·56 · 64 · 576 multiply-adds, of which 36 for 144 are done: 14·14 patches, 4 for 4
+    # 36 of the 144 multiply-adds of each patch are done, out of 32·56·56 · 64 · 576: 14·14 patches
+    # of 4 by 4
     assert main.flops == 2 * 3_699_376_128
     assert main.instructions == 3_699_376_128 // 4
     # 36 products for each of 32·14·14 = 6,272 patches and of 64·64 filters, 4 bytes each
@@ -74,9 +75,9 @@ def test_winograd_keeps_the_flops_of_the_convolution() -> None:
 
 
 def test_winograd_does_not_pay_where_its_transformations_move_more_than_it_saves() -> None:
-    # 1·56·56 positions of 8 to 32 channels: 14·14 = 196 patches, padded to 256. Of 32·3136·72
-    # multiply-adds 32·36·256·8 are done, and so 4.87e6 saved: 0.7 µs of a V100's 14e12 FLOP/s.
-    # 36·(196·8 + 8·32 + 196·32) numbers are written and read, 2.3 MB: 2.6 µs.
+    # 1·56·56 positions, 8 to 32 channels: 14·14 = 196 patches, padded to 256. Of 32·3136·72
+    # multiply-adds, 32·36·256·8 are done, which saves 4.87e6: 0.7 µs at a V100's 14e12 FLOP/s.
+    # 36·(196·8 + 8·32 + 196·32) numbers, 2.3 MB, are written and read: 2.6 µs.
     (direct,) = kernels(conv("float32", (1, 8, 56, 56), (32, 8, 3, 3), 56), V100)
     assert (direct.family, direct.dims["variant"]) == ("conv", "vector")
     assert direct.instructions == 32 * 3136 * 72
@@ -90,12 +91,12 @@ def test_float64_runs_on_vectors() -> None:
 def test_groups_of_a_few_channels_run_one_by_one() -> None:
     op = conv("float16", (8, 64, 8, 8), (64, 2, 7, 7), 8, groups=32)
     rows = kernels(op)
-    # 2 · 8·8·8 · 64 · 2·49 in all
+    # 2 · 8·8·8 · 64 · 2·49 FLOPs in total
     assert len(rows) == 32 and sum(k.flops for k in rows) == 6_422_528
 
 
 def test_contiguous_conv1d_of_a_transposed_input_is_copied() -> None:
-    # Mamba-2: [batch, channels, steps] seen through a transposition
+    # Mamba-2: [batch, channels, steps], a transposed view
     x = Tensor((2, 1792, 512), "bfloat16", (512 * 1792, 1, 1792))
     weight = tensor(((1792, 1, 4), "bfloat16"))
     args = {"stride": [1], "padding": [3], "dilation": [1], "groups": 1792, "transposed": False}
@@ -107,7 +108,7 @@ def test_contiguous_conv1d_of_a_transposed_input_is_copied() -> None:
     ("kernel", "variants"),
     [
         (5, [None, None, None]),  # 25 taps
-        (7, ["fwd_wide", None, "wgrad_wide"]),  # 49, more than the 32 of a mask
+        (7, ["fwd_wide", None, "wgrad_wide"]),  # 49 taps, more than the 32 bits of a mask
     ],
 )
 def test_kernels_of_many_taps_are_older_ones(kernel: int, variants: list[str | None]) -> None:
@@ -127,7 +128,7 @@ def test_channels_divide_a_tile_or_not() -> None:
 
 def test_a_plain_weights_gradient_sums_a_part_of_each_image() -> None:
     *_, total = kernels(backward("bfloat16", (32, 128, 28, 28), (512, 128, 1, 1), 28))
-    # 512·128 weights of 4 bytes of 32 images
+    # 512·128 weights of 4 bytes for each of 32 images
     assert total.read_bytes == 4 * 65_536 * 32 == 8_388_608
 
 

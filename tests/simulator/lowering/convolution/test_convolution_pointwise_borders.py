@@ -26,7 +26,7 @@ def test_small_images_on_lanes(given: dict[str, Any], lanes: bool) -> None:
 
 
 @pytest.mark.parametrize(("given", "weights", "activations", "converts"), [
-    # TF32: few channels of many pixels, or 1.6 times as many weights as activations
+    # TF32: few channels and many pixels, or 1.6 times as many weights as activations
     (dict(cin=32, depth=20_001), 1, 9, True), (dict(cin=33, depth=20_001), 1, 9, False),
     (dict(cin=32, depth=20_000), 1, 9, False), (dict(cin=32, depth=20_001, dims=3), 1, 9, False),
     (dict(adds=3e8), 160, 100, True), (dict(adds=3e8), 159, 100, False),
@@ -40,7 +40,8 @@ def test_weight_gradients_of_tf32_in_nhwc(
 
 
 @pytest.mark.parametrize(("given", "weights", "activations", "converts"), [
-    # narrowing from 1e8 on, else 1.5e9 or a million weights; always more weights than activations
+    # fewer outputs than inputs: from 1e8 multiply-adds on; otherwise from 1.5e9 on, or with a
+    # million weights; in either case with more weights than activations
     (dict(cin=256, adds=1e8), 101, 100, True), (dict(cin=256, adds=1e8 - 1), 101, 100, False),
     (dict(cin=256, adds=1e8), 100, 100, False), (dict(adds=1.5e9), 101, 100, True),
     (dict(adds=1.5e9 - 1), 101, 100, False), (dict(adds=1), 1_000_000, 100, True),
@@ -62,15 +63,16 @@ CONVERTED, PLAIN = ["layout", "conv", "layout"], ["conv"]
 
 
 @pytest.mark.parametrize(("given", "families"), [
-    # an odd number of pixels: from 1e8 on in half precision, 1e9 in TF32
+    # an odd number of pixels: converted from 1e8 multiply-adds on in half precision, from 1e9 in
+    # TF32
     (dict(adds=1e8), CONVERTED), (dict(adds=1e8 - 1), PLAIN),
     (dict(adds=1e9, dtype="tf32"), CONVERTED), (dict(adds=1e9 - 1, dtype="tf32"), PLAIN),
-    # ... and gradients of the input from 1.5e9 and 4e8
+    # ... and gradients of the input from 1.5e9 and 4e8 on
     (dict(adds=1.5e9, direction="dgrad"), CONVERTED),
     (dict(adds=1.5e9 - 1, direction="dgrad"), PLAIN),
     (dict(adds=4e8, direction="dgrad", dtype="tf32"), CONVERTED),
     (dict(adds=4e8 - 1, direction="dgrad", dtype="tf32"), PLAIN),
-    # 256 · 256 = 65,536 weights, of channels that a load divides
+    # 256 · 256 = 65,536 weights, and numbers of channels that are multiples of a load
     (dict(adds=1e9, cout=248), PLAIN), (dict(adds=1e9, cout=264), CONVERTED),
     (dict(adds=1e9, cout=260), PLAIN), (dict(adds=1e9, cout=260, dtype="tf32"), CONVERTED),
     (dict(adds=1e9, cout=262, dtype="tf32"), PLAIN), (dict(adds=1e9, dims=1), PLAIN),
@@ -91,14 +93,15 @@ def test_1x1_convolutions_that_are_converted(given: dict[str, Any], families: li
 @pytest.mark.parametrize(
     ("given", "families"),
     [
-        # one image: 1,024 deep, up to 32 tiles of 64 × 64
+        # one image: depth 1,024, up to 32 tiles of 64 × 64
         (dict(depth=1024, rows=512, columns=256), ["conv", "reduction"]),
         (dict(depth=1023, rows=512, columns=256), ["conv"]),
         (dict(depth=1024, rows=513, columns=256), ["conv"]),
         (dict(depth=1024, rows=512, columns=257), ["conv"]),
         (dict(depth=1024, rows=512, columns=256, n=2), ["conv"]),
         (dict(depth=1024, rows=512, columns=256, direction="dgrad"), ["conv"]),
-        # a counter for deep products with many tiles: deeper than 256 and than the columns
+        # a counter for deep products with many tiles: the depth exceeds 256 and the number of
+        # columns
         (dict(depth=256, columns=256, blocks=400), ["fill", "conv"]),
         (dict(depth=255, columns=100, blocks=400), ["conv"]),
         (dict(depth=300, columns=301, blocks=400), ["conv"]),

@@ -16,7 +16,8 @@ def run(
     images, weights = (n, into * groups, side, side), (out * groups, into, kernel, kernel)
     op = conv(dtype, images, weights, side, groups=groups, last=last)
     names = (f"{k.family} {k.dims.get('variant', '')}".strip() for k in kernels(op))
-    return Counter(name for name in names if name != "copy")  # of the weight to channels last
+    # the copy of the weight to channels last
+    return Counter(name for name in names if name != "copy")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Convolutions that were drawn after the rules for them were written, as an H100 ran them.
+"""Convolutions that were drawn at random after their rules had been written, as an H100 ran them.
 
 No fit uses them, and the profile is that of the H200.
 """
@@ -20,8 +20,8 @@ H100 = gpu("h100")
 
 @cache
 def drawn() -> dict[str, list[Swept]]:
-    """The calls by kind: images of one pixel, first layers in channels last, and thin, shallow
-    patches in half precision."""
+    """The calls by kind: images of one pixel; first layers in channels last; and shallow patches
+    with few columns, in half precision."""
     calls: dict[str, list[Swept]] = {"pixels": [], "first": [], "shallow": []}
     for each in of_file("drawn_layers", H100):
         params = each.point.params
@@ -37,8 +37,8 @@ def drawn() -> dict[str, list[Swept]]:
 def test_layers_run_as_many_kernels_and_take_as_long(
     kind: str, of: int, as_many: int, error: float
 ) -> None:
-    """Before the rules, 9, 18 and 16 of them ran as many kernels, and the median errors were 24, 22
-    and 35%."""
+    """Before the rules existed, 9, 18 and 16 of them had the right number of kernels, and the
+    median errors were 24, 22 and 35%."""
     calls = drawn()[kind]
     assert len(calls) == of
     assert sum(len(each.launches) == len(each.kernels) for each in calls) >= as_many

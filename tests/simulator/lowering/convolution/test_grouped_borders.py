@@ -26,7 +26,7 @@ def test_a_padded_group_has_a_power_of_two_of_channels(into: int, out: int, widt
     assert group_width(one_way(**groups(into, 4, out))) == width
 
 
-POSITIONS = 2 * 14 * 14  # 392, of `one_way`
+POSITIONS = 2 * 14 * 14  # 392 positions, as in `one_way`
 
 
 @pytest.mark.parametrize(("given", "joined"), [
@@ -38,7 +38,7 @@ POSITIONS = 2 * 14 * 14  # 392, of `one_way`
     (dict(kernel=(1, 1), direction="dgrad", n=1, spatial_out=(700, 1), **groups(17, 4)), True),
     (dict(kernel=(1, 1), direction="dgrad", n=1, spatial_out=(699, 1), **groups(17, 4)), False),
     (dict(kernel=(1, 1), direction="wgrad", n=1, spatial_out=(700, 1), **groups(16, 4)), False),
-    # TF32: any but long filters
+    # TF32: all except long filters
     (dict(dtype="tf32", kernel=(6, 6), **groups(64, 2)), True),
     (dict(dtype="tf32", kernel=(3, 7), **groups(64, 2)), False),
     # half precision, up to 8 channels: from 4 groups on; up to 16: from 8 on
@@ -50,7 +50,7 @@ POSITIONS = 2 * 14 * 14  # 392, of `one_way`
     (dict(direction="dgrad", **groups(32, 7)), False),
     (dict(n=1, spatial_out=(40_000, 1), **groups(32, 2)), True),
     (dict(n=1, spatial_out=(39_999, 1), **groups(32, 2)), False),
-    # wider: from 9,000 positions on; with padding from 1,500, in a gradient from 700
+    # wider: from 9,000 positions on; with padding from 1,500 on, in a gradient from 700 on
     (dict(n=1, spatial_out=(9_000, 1), **groups(64, 2)), True),
     (dict(n=1, spatial_out=(8_999, 1), **groups(64, 2)), False),
     (dict(n=3, spatial_out=(500, 1), **groups(33, 2)), True),
@@ -65,7 +65,7 @@ def test_groups_that_one_kernel_computes(given: dict[str, Any], joined: bool) ->
 @pytest.mark.parametrize(
     ("given", "sizes"),
     [
-        # 32 groups of 4 channels: two products of 64 channels; 9 taps of 64 are 576
+        # 32 groups of 4 channels: two products of 64 channels; the depth is 9 taps of 64 = 576
         (dict(**groups(4, 32)), (2, 392, 64, 576)),
         # 3 groups of 8 are 24 channels, less than a tile
         (dict(**groups(8, 3)), (1, 392, 24, 216)),
@@ -73,7 +73,7 @@ def test_groups_that_one_kernel_computes(given: dict[str, Any], joined: bool) ->
         (dict(dtype="tf32", **groups(8, 12)), (3, 392, 32, 288)),
         # one group is wider than a tile
         (dict(**groups(100, 2)), (2, 392, 128, 1152)),
-        # 80 channels in tiles of 64 are two
+        # 80 channels are two tiles of 64
         (dict(**groups(16, 5)), (2, 392, 64, 576)),
         # strides leave gaps in the gradient of the input
         (dict(direction="dgrad", stride=(2, 2), **groups(4, 32)), (2, 392, 64, 144)),
@@ -96,8 +96,9 @@ def test_a_joined_product(given: dict[str, Any], sizes: tuple[int, int, int, int
 
 
 def test_a_joined_product_has_tiles_of_its_own_sizes() -> None:
-    """32 groups of 4 channels, 392 rows: 32 · 4 tiles of 128 × 128, one for each group, become
-    2 · 4 · 1; half of the units, so the tiles count twice."""
+    """With 32 groups of 4 channels and 392 rows, 32 · 4 tiles of 128 × 128, one group each, become
+    2 · 4 tiles with several groups each. These fill half of the multiprocessors, so the tiles count
+    twice."""
     joined = _joined(one_way(rows=392, columns=4, blocks=2 * 32 * 4, **groups(4, 32)))
     assert joined.blocks == pytest.approx(2 * 2 * 4)
 
@@ -115,12 +116,12 @@ PLANAR = dict(channels_last=False, stride=(2, 2))
 
 @pytest.mark.parametrize(("given", "single", "grouped"), [
     ({}, False, False), ({}, True, False),
-    # one dimension, or other numbers of channels: not with the direct kernels, unless in float32
+    # one dimension, or other numbers of channels: not the direct kernels, except in float32
     (dict(dims=1, kernel=(4,), stride=(3,)), False, False),
     (dict(cout=128), False, False), (dict(cout=128), True, True),
     (dict(cout=128, channels_last=False), True, False),
     (dict(dilation=(2, 2)), False, True), (dict(dilation=(1, 2)), True, True),
-    # row-major: strides of 2, except tiled rows of 8 pixels of several images, forward
+    # row-major: stride 2, except forward rows of 8 pixels of several images
     (dict(channels_last=False), False, False),
     (dict(channels_last=False, stride=(1, 2)), False, False),
     (dict(spatial_out=(16, 8), **PLANAR), False, False),
@@ -136,7 +137,7 @@ PLANAR = dict(channels_last=False, stride=(2, 2))
     (dict(direction="dgrad", kernel=(1, 1), stride=(2, 2)), False, False),
     (dict(direction="dgrad", kernel=(9, 9)), False, True),
     (dict(direction="dgrad", stride=(3, 3)), False, True),
-    # float32 gradients of the weight: filters of 3 and 5, channels in fours
+    # float32 gradients of the weight: filters of 3 and 5; channels in multiples of four
     (dict(direction="wgrad"), True, False), (dict(direction="wgrad", cin=66, cout=66), True, True),
     (dict(direction="wgrad", cin=66, cout=66), False, False),
     (dict(direction="wgrad", kernel=(5, 5)), True, False),
@@ -173,7 +174,7 @@ def lowered(**given: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        # one result for each of more than three groups of up to four channels
+        # one result for each of more than three groups with up to four channels
         (dict(cin=16, cout=4, groups=4), ["conv depthwise_grouped_fwd"]),
         (dict(cin=20, cout=4, groups=4), None),
         # fewer than four channels in half precision and row-major order: one by one
@@ -183,7 +184,7 @@ def lowered(**given: Any) -> list[str]:
         (dict(kernel=(1, 33)), ["conv fwd_direct_long"]),
         # 1×1 in TF32 with narrow groups
         (dict(kernel=(1, 1), dtype="tf32", **groups(32, 4)), ["conv fwd_direct"]),
-        # two thin groups, forward alone
+        # two groups with few channels: only the forward pass
         (dict(**groups(8, 2)), ["conv fwd_direct"] * 2),
     ],
 )

@@ -1,4 +1,4 @@
-"""Groups that run side by side or as one kernel, as measured on an H100 and an H200."""
+"""Groups that run concurrently or as one kernel, as measured on an H100 and an H200."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_groups_of_19_taps_run_together(dtype: torch.dtype) -> None:
 
 
 def test_groups_of_128_taps_overlap() -> None:
-    """In SEW these kernels take 3.03 ms one by one, and 0.84 ms side by side."""
+    """In SEW these kernels take 3.03 ms one after the other, and 0.84 ms concurrently."""
     assert 0.7e-3 < position_embedding(128, torch.float32) < 1.1e-3
 
 
@@ -58,13 +58,14 @@ def test_groups_of_128_taps_overlap() -> None:
 def test_long_groups_over_many_rows_run_as_three_kernels(
     batch: int, positions: int, kernels: int
 ) -> None:
-    """As recorded: 16 kernels up to 4 · 63 rows, and 48 with 16 tables of offsets from 2 · 150."""
+    """As recorded: 16 kernels up to 4 · 63 rows, and from 2 · 150 rows on 48 kernels, with 16
+    tables of offsets."""
     own = kinds_of_taps(batch, positions)
     assert own == {"conv": 16 * kernels} | ({"fill": 16} if kernels > 1 else {})
 
 
 def test_long_groups_take_the_time_of_their_kernels() -> None:
-    """wav2vec 2.0's and WavLM's take some 12 ms of a step at 4 · 250 and 4 · 150 rows."""
+    """Those of wav2vec 2.0 and WavLM take about 12 ms of a step at 4 · 250 and 4 · 150 rows."""
     few = position_embedding(128, torch.float16, 4, 62)
     for positions in (149, 249):
         several = position_embedding(128, torch.bfloat16, 4, positions)

@@ -24,7 +24,7 @@ DIRECTIONS = {
 
 @cache
 def recorded() -> dict[tuple[str, str, bool], list[tuple[Signature, Kernels]]]:
-    """The recorded calls, by direction, dtype and whether channels are innermost."""
+    """The recorded calls, by direction, dtype and whether they are in channels last."""
     calls: dict[tuple[str, str, bool], list[tuple[Signature, Kernels]]] = {}
     for op, kernels in cases():
         last = op["input"].stride[1] == 1
@@ -33,8 +33,8 @@ def recorded() -> dict[tuple[str, str, bool], list[tuple[Signature, Kernels]]]:
 
 
 def agrees(op: Signature, kernels: Kernels) -> bool:
-    """Whether a call is lowered to as many kernels of each role as were recorded, and its product
-    to the algorithm that ran."""
+    """Whether a call is lowered to the recorded number of kernels of each role, and its product to
+    the algorithm that ran."""
     works = launches(op, H200) or ()
     if Counter(map(_role, works)) != Counter(_kind(name) for name, _ in kernels):
         return False

@@ -76,7 +76,7 @@ def test_a_pixel_is_a_row_of_a_product(cin: int, cout: int) -> None:
     [("float32", 576, 18), ("float32", 1024, 32), ("bfloat16", 4096, 128)],
 )
 def test_rows_of_pixels_are_multiplied_whole(dtype: str, depth: int, steps: int) -> None:
-    """An H200 takes 7.1 µs for 16 pixels of 576 channels to 24, in one kernel."""
+    """An H200 takes 7.1 µs for 16 pixels and 576 to 24 channels, in one kernel."""
     (alone,) = kernels(conv(dtype, (16, depth, 1, 1), (24, depth, 1, 1), 1))
     assert (alone.dims["variant"], alone.dims["steps"]) == ("serial", steps)
 
@@ -110,8 +110,8 @@ def test_a_filter_as_large_as_its_image_sums_over_all_of_it() -> None:
     image, weight, main = kernels(op)  # one pixel is not converted back
     assert [image.family, weight.family] == ["layout", "layout"]
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_covering", 25_088)  # 512·7·7
-    # 32 tiles, each of (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes a clock of 1.98 GHz: 481
-    # µs. Recorded: 476 µs, plus 245 µs of conversions
+    # 32 tiles, each with (128 + 128) · 25,088 numbers of 4 bytes at 27 bytes per clock of 1.98 GHz:
+    # 481 µs. Recorded: 476 µs, plus 245 µs of conversions
     assert seconds(op) == pytest.approx(723e-6, rel=0.05)
 
 
@@ -137,7 +137,7 @@ def test_a_long_filter_takes_as_long_as_it_has_taps() -> None:
         (conv("float16", (128, 3, 225, 225), (32, 3, 3, 3), 112, 2), "conv"),
         (conv("bfloat16", (64, 3, 224, 224), (64, 3, 3, 3), 112, 2), "conv"),
         (conv("float16", (64, 3, 256, 256), (96, 3, 4, 4), 64, 4), "fill conv"),
-        # of 16·16·3 = 768, for 192 outputs and for 768
+        # patches of 16·16·3 = 768 numbers, for 192 and for 768 outputs
         (conv("bfloat16", (64, 3, 224, 224), (192, 3, 16, 16), 14, 16), "fill conv"),
         (
             conv("bfloat16", (64, 3, 224, 224), (768, 3, 16, 16), 14, 16),
@@ -175,8 +175,8 @@ def test_many_small_images_of_few_channels_run_on_lanes(
 
 
 def test_long_filters_run_on_vector_lanes_in_half_precision_alone() -> None:
-    """Filters of 128 taps in 16 groups: wav2vec 2.0 in float16, with three kernels for each group,
-    and SEW-D in TF32."""
+    """Filters of 128 taps in 16 groups: wav2vec 2.0 in float16, with three kernels per group, and
+    SEW-D in TF32."""
     for dtype, engine, count in (("float16", "vector", 48), ("float32", "tensor", 16)):
         op = conv(dtype, (2, 768, 256), (768, 48, 128), 129, groups=16)
         works = launches(op, H200)

@@ -1,4 +1,4 @@
-"""Separate prefill and decode: an independent simulator, sums by hand, and whole plans."""
+"""Separate prefill and decode: an independent simulator, hand-computed sums, and whole plans."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def load(count: int, rate: float, seed: int = 0) -> Requests:
 
 
 def by_hand(requests: Requests, budget: int, most: int, room: int):
-    """One prefill and one decode server, every token of every sequence: prompts in order of arrival
-    in pieces of the budget, a link that sends one cache at a time, then decodes."""
+    """One prefill and one decode server, every token of every sequence: prompts in order of
+    arrival, in chunks of the budget; a link that sends one cache at a time; then decoding."""
     jobs = [
         {"at": a, "prompt": int(p), "left": int(p), "out": int(o)}
         for a, p, o in zip(requests.arrival_s, requests.prompt, requests.output, strict=True)
@@ -101,8 +101,8 @@ def test_the_servers_are_independent_ones(rate: float, room: int):
 
 
 def test_a_lone_request_pays_its_prompt_its_transfer_and_a_step_a_token():
-    """100 of prompt, 3 out: one prefill, 100 · 20 µs = 2 ms of transfer, then the first token's
-    keys with 100 before them, and one decode of 101."""
+    """A prompt of 100 tokens, an answer of 3: one prefill, 100 · 20 µs = 2 ms of transfer, then the
+    first token's keys with 100 before them, and one decode at 101."""
     requests = Requests(np.array([1.0]), np.array([100]), np.array([3]))
     rules = Rules(2048, 64, 1000, pools=Pools(1, 1, SECONDS_A_TOKEN))
     own = served(requests, STEP, rules)
@@ -114,7 +114,7 @@ def test_a_lone_request_pays_its_prompt_its_transfer_and_a_step_a_token():
 
 
 def test_a_link_sends_one_cache_at_a_time():
-    """Ready at 3, 0 and 1 s, of 2 s each: sent at 2, then 4, then 6 s."""
+    """Three caches, ready at 3, 0 and 1 s, take 2 s each: they arrive at 2, then 4, then 6 s."""
     ends = transferred(np.array([3.0, 0.0, 1.0]), np.full(3, 2.0))
     assert ends.tolist() == [6.0, 2.0, 4.0]
 
@@ -134,8 +134,7 @@ def test_a_request_longer_than_the_cache_is_never_answered():
 
 def test_tokens_do_not_wait_for_prompts():
     """Long prompts at a high rate: on shared servers 1% of the tokens wait for them, on separate
-    servers none does.
-    """
+    servers no token does."""
     requests = load(2000, 12.0)
     requests = replace(requests, prompt=np.full(2000, 2000), output=np.full(2000, 20))
     rules = Rules(2048, 64, 200_000)
@@ -159,7 +158,8 @@ def test_overloaded_pools_are_refused(pools: Pools, binds: str):
 
 
 def test_the_largest_rate_is_that_of_the_smaller_pool():
-    """Twice the decode servers carry twice the load, until the one prefill server is the limit."""
+    """Twice as many decode servers carry twice the load, until the single prefill server is the
+    limit."""
     rules = Rules(2048, 16, 200_000)
     rates = [
         largest_rate(STEP, replace(rules, pools=Pools(1, n, 1e-7)), 500, 100) for n in (1, 2, 64)

@@ -99,8 +99,8 @@ def test_the_server_is_an_independent_one(rate: float, room: int):
 
 
 def test_one_request_at_a_time_waits_as_in_m_d_1():
-    """Answers of one token on a machine of 0.7 s an iteration, one prompt in each, one request a
-    second: W = s + ρ·s / (2·(1 − ρ)) = 0.7 + 0.7·0.7 / 0.6 = 1.517 s (Pollaczek-Khinchine)."""
+    """Answers of one token on a machine with 0.7 s per iteration, one prompt in each, one request
+    per second: W = s + ρ·s / (2·(1 − ρ)) = 0.7 + 0.7·0.7 / 0.6 = 1.517 s (Pollaczek-Khinchine)."""
     draw = np.random.default_rng(3)
     count = 400_000
     arrivals = np.cumsum(draw.exponential(1.0, count))
@@ -110,7 +110,8 @@ def test_one_request_at_a_time_waits_as_in_m_d_1():
 
 
 def test_a_lone_request_takes_its_prefill_and_a_step_a_token():
-    """100 of prompt, 5 out: one iteration of 100 tokens, then 4 decodes at 100, 101, 102, 103."""
+    """A prompt of 100 tokens, an answer of 5: one iteration of 100 tokens, then 4 decodes at 100,
+    101, 102, 103."""
     requests = Requests(np.array([0.0]), np.array([100]), np.array([5]))
     served = serve(requests, STEP, Rules(2048, 64, 1000))
     prefill = STEP.mixed(100, 100.0**2, 0, 0)
@@ -152,7 +153,7 @@ def test_all_tokens_are_generated_whatever_the_rules():
 
 
 def test_percentiles_weigh_each_iteration_by_its_tokens():
-    """1 token at 1 s, 99 at 2 s: the first percentile is 1 s, all above it 2 s."""
+    """1 token at 1 s, 99 at 2 s: the first percentile is 1 s, all higher ones are 2 s."""
     values, weights = np.array([2.0, 1.0]), np.array([99.0, 1.0])
     assert percentile(values, weights, 1) == 1.0
     assert percentile(values, weights, 1.01) == 2.0
@@ -192,4 +193,4 @@ def test_a_long_simulation_can_be_cancelled_within_200_ms_of_processor_time():
         serve(requests, STEP, Rules(2048, 64, 20_000))
     times_s.append(time.thread_time())
     pauses = [after - before for before, after in pairwise(times_s)]
-    assert len(pauses) >= 20 and max(pauses) <= 0.2  # 6,000 requests enter in as many passes
+    assert len(pauses) >= 20 and max(pauses) <= 0.2  # 6,000 requests enter in as many iterations

@@ -1,4 +1,5 @@
-"""Static batches against queueing theory and a simulation by tokens, and blocks of the cache."""
+"""Static batches against queueing theory and a simulation token by token, and blocks of the
+cache."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ def load(count: int, rate: float) -> Requests:
 
 
 def by_hand(requests: Requests, step: StepTime, most: int, room: int):
-    """The seconds to the first and last token of each request, and of each token after the first,
-    one token at a time."""
+    """The seconds to the first and last token of each request, and to each token after the first,
+    simulated one token at a time."""
     first, last = np.zeros(len(requests)), np.zeros(len(requests))
     gaps: list[float] = []
     clock, queue = 0.0, list(range(len(requests)))
@@ -74,11 +75,12 @@ def test_static_batches_are_those_of_an_independent_simulation(rate: float, room
 
 
 def test_one_at_a_time_is_an_m_d_1_queue():
-    """Answers of three tokens on a machine of 0.2 s a step: s = 0.6, and at one request a second
-    W = s + ρ·s / (2·(1 − ρ)) = 0.6 + 0.36 / 0.8 = 1.05 s (Pollaczek-Khinchine)."""
+    """Answers of three tokens on a machine with 0.2 s per step: s = 0.6, and at one request per
+    second W = s + ρ·s / (2·(1 − ρ)) = 0.6 + 0.36 / 0.8 = 1.05 s (Pollaczek-Khinchine)."""
     gaps = np.random.default_rng(3).exponential(1.0, 60_000)
     waited = [0.0]
-    for gap in gaps[1:]:  # Lindley: a request waits for what is left of the one before
+    # Lindley's recursion: a request waits for the remaining time of the previous one
+    for gap in gaps[1:]:
         waited.append(max(0.0, waited[-1] + 0.6 - gap))
     assert np.mean(waited) + 0.6 == pytest.approx(1.05, rel=0.01)
     count = 6_000
@@ -88,20 +90,22 @@ def test_one_at_a_time_is_an_m_d_1_queue():
 
 
 def test_the_largest_rate_of_static_batches_is_where_their_queue_begins_to_grow():
-    """Batches of 8, one step of 0.1 s for the prompts and 9 for the tokens: 8 requests a second."""
+    """Batches of 8, with one step of 0.1 s for the prompts and 9 for the tokens: 8 requests per
+    second."""
     rules = Rules(4096, 8, 10**6, static=Longest((100.0,) * 5, (10.0,) * 5))
     step = constant(0.1, 8)
     assert largest_rate(step, rules, 100, 10) == pytest.approx(8.0, rel=0.01)
     assert steady(step, rules, 8.5, 100, 10).binds == "sequences"
     assert steady(step, replace(rules, cache_tokens=450), 4.5, 100, 10).binds == "cache"
-    busy = steady(step, rules, 4.5, 100, 10)  # 4.5 come within 1 s: batches of five
+    busy = steady(step, rules, 4.5, 100, 10)  # 4.5 requests arrive within 1 s: batches of five
     assert (busy.batch, busy.iteration_s) == (5.0, pytest.approx(0.1))
     assert busy.prompt_share == pytest.approx(0.1)
 
 
 def test_the_closed_form_is_near_the_simulation_of_answers_of_many_lengths():
-    """Batches as large as those that arrive while the one before runs: at half of the largest rate,
-    the simulated server has a queue that does not grow, and at 1.3 times the rate one that does."""
+    """A batch holds the requests that arrive while the previous one runs: at half of the largest
+    rate, the queue of the simulated server does not grow; at 1.3 times the largest rate, it
+    does."""
     draw = np.random.default_rng(1)
     count = 20_000
     prompts, outputs = draw.integers(100, 500, count), draw.lognormal(3, 1, count).astype(int) + 1
@@ -121,8 +125,8 @@ def test_a_longer_answer_holds_up_its_batch():
 
 
 def test_blocks_of_the_cache_are_never_filled_by_the_last_tokens():
-    """Blocks of 64 tokens: 31.5 of them are empty on average in each of 10 sequences, so that 5,000
-    tokens hold as many as 5,000 − 315 do without blocks."""
+    """Blocks of 64 tokens: on average 31.5 tokens of each of 10 sequences' last block are empty, so
+    that 5,000 tokens hold what 5,000 − 315 would hold without blocks."""
     requests = Requests(np.zeros(40), np.full(40, 400), np.full(40, 50))
     whole = serve(requests, STEP, Rules(8192, 64, 4685))
     blocks = serve(requests, STEP, Rules(8192, 64, 5000, cache_block=64))
@@ -131,7 +135,7 @@ def test_blocks_of_the_cache_are_never_filled_by_the_last_tokens():
     assert blocks.cached_tokens == pytest.approx(whole.cached_tokens, rel=0.01)
     reserved = Rules(8192, 64, 5000, reserve=True, cache_block=64)
     held = serve(requests, STEP, reserved).decoded.max()
-    assert held == 5000 // (8 * 64)  # 450 tokens take 8 blocks: 9 sequences
+    assert held == 5000 // (8 * 64)  # 450 tokens take 8 blocks, so 9 sequences fit
     assert serve(requests, STEP, replace(reserved, cache_block=1)).decoded.max() == 5000 // 450
 
 

@@ -1,4 +1,4 @@
-"""Networks that query the mode in which they run, and then take another path."""
+"""Networks that query the mode in which they run and then take another code path."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def test_a_network_may_query_the_mode_at_some_sizes_only(tmp_path: Path, runs: l
 
 
 def test_bert_as_each_mode_runs_it(tmp_path: Path) -> None:
-    """transformers omits a mask of ones if it may wait for the GPU to check the mask.
-    A graph would break there, so it keeps the mask; compiled, it makes one of its own, whose
-    stride over the keys is 0, and plain products take the place of fused attention."""
+    """transformers omits a mask of ones if it is allowed to wait for the GPU to check the mask. A
+    graph would break there, so it keeps the mask. In compiled mode it makes its own mask, whose
+    stride over the keys is 0, so that plain products replace fused attention."""
     pytest.importorskip("transformers")
     file = tmp_path / "theirs.py"
     file.write_text(NETWORK)

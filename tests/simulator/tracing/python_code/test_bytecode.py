@@ -140,9 +140,8 @@ def test_work_between_two_ops_belongs_to_the_second() -> None:
 
 
 def test_a_function_that_torch_overrides_is_counted_once() -> None:
-    """It checks whether an argument overrides it and is then called again: only the second call
-    counts.
-    """
+    """torch.nn.functional.softmax first checks whether an argument overrides it, and is then called
+    again: only the second call counts."""
 
     class Softmax(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -180,6 +179,7 @@ def other() -> int:
 
 def test_a_function_called_long_before_is_cold() -> None:
     x = torch.ones(2)
-    # two calls `between + 1` apart; 32 are cold. LOAD_CONST, RETURN_VALUE, or both in one
+    # two calls that are `between + 1` calls apart; the function is cold after 32. Its instructions
+    # are LOAD_CONST and RETURN_VALUE, or one that combines both
     warm, cold = (trace(Far(n), (x,)).ops[0] for n in (30, 31))
     assert (warm.cold_instructions, cold.cold_instructions in (1, 2)) == (0, True)

@@ -55,7 +55,7 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
     button.click()
     now = session.state
     assert now.cluster is not None and str(now.cluster.layout) == str(other.layout)
-    assert now.scenario.batch == 8 // other.layout.dp  # 2 replicas of 4
+    assert now.scenario.batch == 8 // other.layout.dp  # 8 samples on 2 replicas of 4
     settled(window)
     clustered = window.cluster_page.clustering.clustered
     assert clustered.answer is not None and clustered.answer.period_s == other.period_s
@@ -144,7 +144,7 @@ def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: P
     rows = scaling.rows()
     clustered = window.cluster_page.clustering.clustered
     assert clustered.strong_points is not None and clustered.answer is not None
-    one, two = clustered.strong_points  # 8 samples on one GPU, 4 on each of two
+    one, two = clustered.strong_points  # 8 samples on one GPU, or 4 on each of two
     assert (one.gpus, two.gpus) == (1, 2) and two.period_s == clustered.answer.period_s
     assert one.samples_per_s == pytest.approx(8 / one.period_s)
     assert two.efficiency == pytest.approx(one.period_s / two.period_s / 2)
@@ -168,7 +168,7 @@ def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
     split = view(window, Split)
     split.steppers["tp"].more.click()
     settled(window)
-    assert table.collective == lanes.collective == -1  # rows of another answer
+    assert table.collective == lanes.collective == -1  # the rows belong to another answer
 
 
 def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predictor):

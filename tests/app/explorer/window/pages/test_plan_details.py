@@ -1,4 +1,4 @@
-"""The details of a plan: the fields that its sentence does not have."""
+"""The details of a plan: the fields that are not in its sentence."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -10,7 +10,7 @@ from tests.app.explorer.window.plan_driver import workload
 
 
 def test_a_detail_is_edited_in_its_field(planned: Window):
-    """A wrong share is refused with its message, a right one becomes part of the plan."""
+    """An invalid share is refused with its message; a valid one becomes part of the plan."""
     page, view = planned.plan_page, workload(planned)
     at = view.details.field("Prefix hits")
     assert isinstance(at, TextField) and at.text() == ""

@@ -1,6 +1,5 @@
-"""A plan outside its page: a candidate opens on another page, and files and sessions hold the
-plan.
-"""
+"""A plan outside of its page: a candidate opens on another page, and files and sessions contain the
+plan."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from tests.app.explorer.window.plan_driver import answer, settled
 
 
 def _opened(window: Window, precision: str) -> Window:
-    """Open a replica of two H200s in this precision, as if it were the chosen candidate."""
+    """Open a replica of two H200s in this precision, as when it is the chosen candidate."""
     page = window.plan_page
     row = Row("h200_sxm", "H200 SXM 141GB", 4, "vllm", precision, "fits", split=2, batch=7.6)
     planned = replace(page.planning.planned, rows=(row,), chosen=None)

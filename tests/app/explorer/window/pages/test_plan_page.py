@@ -223,7 +223,7 @@ def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
 
 
 def test_a_narrow_window_leaves_the_table_its_columns(planned: Window):
-    """Cost, batch and time take 64 + 50 + 56 pixels, next to the names, the limits and the
+    """Cost, batch and time take 64 + 50 + 56 pixels, in addition to the names, the limits and the
     regime."""
     assert planned.width() == 1280
     planned.layout_.reset()
