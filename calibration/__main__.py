@@ -87,9 +87,9 @@ def measure(options: argparse.Namespace) -> None:
         measure_host(options.folder)
         return
     # torch takes seconds to import, and the help does not need it
-    from calibration.measure.bench import GpuBench
     from calibration.measure.instruments import host_index
     from calibration.measure.instruments.device import Watch, find, versions
+    from calibration.measure.instruments.gpu_bench import GpuBench
     from calibration.measure.log import Log
     from calibration.measure.run import Progress, Sweep, load, planned
 

@@ -3,8 +3,9 @@
 May import widgets, charts, drawing, scenes, formulas, lessons, report and answers; no command.
 """
 
-from app.widgets.qt_import import plain_import
-from app.widgets.qt_none import keep_none
+import PySide6.QtCore  # noqa: F401 (it replaces the import statement)
+
+from app.widgets.qt_repairs import keep_none, plain_import
 
 plain_import()
 keep_none()

@@ -11,7 +11,7 @@ from app.drawing.metrics import TABULATED, Metrics
 from app.drawing.picture import Drawing
 from app.drawing.svg import document
 from app.theme import theme
-from app.widgets.qt_none import keep_none
+from app.widgets.qt_repairs import keep_none
 
 
 def application(on_screen: bool = False) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from app.widgets.qt_repairs import plain_import
 from simulator.errors import InputError
 
 _MODULES = ("PySide6.QtWidgets", "PySide6.QtSvg")
@@ -15,7 +16,6 @@ def need_qt(what: str = "a PNG needs", instead: str = "") -> None:
     try:
         for name in _MODULES:
             import_module(name)
-        from app.widgets.qt_import import plain_import  # it imports Qt
     except ImportError as error:
         raise InputError(
             f"{what} PySide6: {error}: expected an installed PySide6; "

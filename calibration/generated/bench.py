@@ -9,8 +9,8 @@ from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
-from calibration.measure.bench import GpuBench
 from calibration.measure.instruments.device import Device, Watch
+from calibration.measure.instruments.gpu_bench import GpuBench
 from calibration.sweeps.registry import Point
 
 

@@ -18,7 +18,7 @@ def start(began: str) -> None:
     from PySide6.QtCore import QTimer
 
     from app.cli import main
-    from app.widgets.qt_import import plain_import
+    from app.widgets.qt_repairs import plain_import
 
     plain_import()  # as the command does before it imports the window
 

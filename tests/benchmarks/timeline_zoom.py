@@ -34,7 +34,7 @@ def zoom() -> None:
     from app.scenes.timeline.lanes import lanes
     from app.theme import DARK
     from app.views.timeline.canvas import TimelineCanvas
-    from app.widgets.qt_none import keep_none
+    from app.widgets.qt_repairs import keep_none
 
     keep_none()
     application = QApplication([])

@@ -13,5 +13,7 @@ def wait(worker: Worker) -> None:
     clock.start()
     while worker.busy() and clock.elapsed() < 20_000:
         QCoreApplication.processEvents()
-        time.sleep(0.005)  # before Python 3.12, each call drops a reference to None (see `qt_none`)
+        time.sleep(
+            0.005
+        )  # before Python 3.12, each call drops a reference to None (see `qt_repairs`)
     assert not worker.busy()

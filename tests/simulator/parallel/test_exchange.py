@@ -134,7 +134,7 @@ def test_experts_run_at_the_clock_that_their_exchanges_leave(gpus: int) -> None:
     step = STEPS[27]
     assert step.name == "experts mlp-wide/bf16/inference/b8192s0"
     assert predicted(step, cluster(f"{gpus}xh200")).period_s == pytest.approx(
-        rows[27]["period_s"], rel=0.025
+        rows[27]["period_s"], rel=0.03
     )
 
 

@@ -64,7 +64,9 @@ def test_words_of_power() -> None:
     power = replace(power, joules=2.0, joules_interval=(1.8, 2.4), limit_w=700.0)
     assert len(p.ranks) == 1 and len(p.ranks[0].ranks) == 2
     known = replace(p, period_s=0.01, drawn=lambda: [power])
-    assert power_words(known) == "400 W on 2 GPUs (limit 1,400 W), 4.00 J a step (80%: 3.6 J to 4.8 J)"
+    assert (
+        power_words(known) == "400 W on 2 GPUs (limit 1,400 W), 4.00 J a step (80%: 3.6 J to 4.8 J)"
+    )
     unknown = replace(p, drawn=lambda: [None])
     assert (unknown.joules, unknown.watts, unknown.joules_interval) == (None, None, None)
-    assert power_words(unknown) == "unknown: no power data for H200"
+    assert power_words(unknown) == "unknown: no power data for H200 SXM 141GB"
