@@ -44,10 +44,10 @@ class Assumption(msgspec.Struct, frozen=True):
 class Break(msgspec.Struct, frozen=True):
     """A break of torch.compile's graph between two ops of the forward pass.
 
-    Ops from `op` to `until` run as in eager mode, and their backward from op `back` to `back_until`
-    (no ops where these are equal). `where` is the line of code ("nets.py, line 31") and `reason`
-    names what cannot be compiled there; both are "" at the edge of a function whose caller or
-    callee contains the break.
+    Ops from `op` to `until` run as in eager mode, and so do those of their backward pass, `back` to
+    `back_until` (none if these are equal). `where` is the line of code ("nets.py, line 31") and
+    `reason` names what cannot be compiled there; both are "" at the edge of a function whose caller
+    or callee contains the break.
     """
 
     op: int

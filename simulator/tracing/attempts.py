@@ -20,7 +20,7 @@ _MOST = 8  # conditions that are tried as false
 
 
 class UntrueError(InputError):
-    """A network fails after the condition at `place` was assumed to be true."""
+    """A network failed after the condition at `place` was assumed to be true."""
 
     def __init__(self, text: str, place: str) -> None:
         super().__init__(text)

@@ -69,9 +69,7 @@ def _module_paths(recorder: Recorder, module: nn.Module) -> Generator[None]:
             paths.update((id(part), name) for name, part in child.named_modules())
             recorder.busy = was_busy
         recorder.module_calls += 1
-        recorder.python_calls -= (
-            1  # torch calls `inner` only if there are hooks, for example this one
-        )
+        recorder.python_calls -= 1  # torch calls `inner` only if hooks exist, and this one does
         stack.append(paths.get(id(child), stack[-1]))
         recorder.module_path = stack[-1]
 

@@ -75,7 +75,7 @@ def _catalogue(wanted: Wanted) -> Loaded:
     batch, seq = wanted.batch or entry.batch, wanted.seq or entry.seq
     with blaming(what, "correct its sizes"):
         module: Any = build(entry.name, **wanted.sizes)
-        # A lookup past the end of a table fails on a GPU, but not without data.
+        # A lookup past the end of a table fails on a GPU, but not on `meta`.
         rows = getattr(getattr(module, "positions", None), "num_embeddings", None)
         check_positions(what, seq, rows, f"give the size positions={seq}")
         args = module.example_inputs(batch, seq, wanted.training)

@@ -25,7 +25,7 @@ class Experts(nn.Module):
         weights = (weights / weights.sum(dim=-1, keepdim=True)).to(x.dtype)
         y = torch.zeros_like(tokens)
         for index, expert in enumerate(self.experts):
-            # The sizes of `token` and `slot` are data: on a GPU the host waits here for them.
+            # The sizes of `token` and `slot` depend on data: a GPU's host waits for them here.
             token, slot = torch.where(chosen == index)
             y.index_add_(0, token, expert(tokens[token]) * weights[token, slot, None])
         return y.view(x.shape)
