@@ -3,9 +3,10 @@
 May import widgets, charts, drawing, scenes, formulas, lessons, report and answers; no command.
 """
 
-import PySide6.QtCore  # noqa: F401 (it replaces the import statement)
+from importlib import import_module
 
 from app.widgets.qt_repairs import keep_none, plain_import
 
+import_module("PySide6.QtCore")  # it replaces the import statement
 plain_import()
 keep_none()

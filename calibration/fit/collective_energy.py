@@ -16,14 +16,12 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from calibration.record.read import MEASUREMENTS
 from calibration.record.sustained import FIRST
 from simulator.collectives.nccl import dram_share, link_share
 from simulator.timing.energies import FOLDER, Energies
 
-Floats = NDArray[np.float64]
 FILE = MEASUREMENTS / f"{FIRST}_x2" / "collective_energy.jsonl.gz"
 RANKS = 2
 LARGE = 2**26
@@ -90,7 +88,7 @@ def fitted(powers: list[RankPower], known: Energies) -> Energies:
     rows = np.array([[1.0, each.link_bytes_per_s] for each in powers])
     watts = np.array([each.watts for each in powers])
     left_w = watts - [known_w(each, known) for each in powers]
-    answer: Floats = np.linalg.lstsq(rows / watts[:, None], left_w / watts, rcond=None)[0]
+    answer = np.linalg.lstsq(rows / watts[:, None], left_w / watts, rcond=None)[0]
     collective_w, link_j_per_byte = answer.tolist()
     return msgspec.structs.replace(
         known, collective_w=collective_w, link_j_per_byte=link_j_per_byte

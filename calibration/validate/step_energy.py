@@ -3,8 +3,8 @@
 `python -m calibration.validate.step_energy predict FILE.jsonl.gz 2xh200 43 0 9` writes the
 predicted period and energy of these steps of `calibration.cases.steps.parallel`.
 `… compare PREDICTED MEASURED` prints each step's mean power and energy, with those of its twin on
-one GPU, predicted and measured by `calibration.measure.parallel_steps --warm`. Energy is compared
-at the predicted period, power over the same period also holds if the host is slower or faster.
+one GPU, predicted and measured by `calibration.measure.parallel_steps --warm`. Power is energy over
+the period: on a slower or faster host, it is further off than energy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def predict(path: Path, machine: str, places: list[int]) -> None:
     with gzip.open(path, "wt", encoding="utf-8") as file:
         for place in places:
             step = STEPS[place]
-            row = {"step": place, "name": step.name, "gpus": int(gpus)}
+            row: Row = {"step": place, "name": step.name, "gpus": int(gpus)}
             row |= figures(predicted(step, cluster(machine)))
             row["one_gpu"] = figures(predicted(step, cluster(f"1x{card}")))
             file.write(json.dumps(row) + "\n")
