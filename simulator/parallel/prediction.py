@@ -136,8 +136,8 @@ class ParallelPrediction:
 
     @property
     def watts(self) -> float | None:
-        """Mean power of all cards."""
-        return None if self.joules is None else self.joules / self.period_s
+        """Mean power of all cards; None if a card's energies are unknown."""
+        return self._total([each and each.watts for each in self.powers])
 
     def _total(self, of_ranks: Sequence[float | None]) -> float | None:
         """The sum over all cards of a figure of each distinct rank; None if one is unknown."""

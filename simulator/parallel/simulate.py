@@ -78,7 +78,7 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
         for (rank, each), own in zip(zip(runs, plans, strict=True), rank_times, strict=True)
     )
     interval_s = _interval(period_s, ranks, plans, profile, cluster, host, mode)
-    drawn = zip(ranks, loads.values(), strict=True)
+    drawn = list(zip(ranks, loads.values(), strict=True))
     return ParallelPrediction(
         cluster=cluster,
         host=host,

@@ -26,8 +26,8 @@ from simulator.parallel.prediction import ParallelRegime
 
 _FIRST = 3.0
 """The ratio of the first column's width to that of each other column."""
-_LEAST_PX = 130
-"""In narrower columns the notes would not fit, so the last figure is left out."""
+_ALWAYS, _LEAST_PX = 5, 130
+"""The number of figures if columns are narrower than these pixels: their notes would not fit."""
 
 
 def cluster_headline(
@@ -38,7 +38,7 @@ def cluster_headline(
     assert answer is not None
     figures = headline_figures(clustered)
     if width < (len(figures) + _FIRST) * _LEAST_PX:
-        figures = figures[:-1]
+        figures = figures[:_ALWAYS]
     each = width / (len(figures) + _FIRST)
     items: list[Item] = [headline_frame(width, height)]
     ink = regime_ink(answer.regime)

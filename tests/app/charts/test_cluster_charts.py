@@ -82,7 +82,10 @@ def test_the_bar_ends_with_the_power_of_all_gpus_if_it_is_wide():
     assert words(cluster_headline(drawn, 1200, 92, TABULATED))[-4:] == [
         "Power of 16 GPUs", "10,500", "W", "1.05 kJ a step"
     ]  # fmt: skip
-    assert "Power of 16 GPUs" not in words(cluster_headline(drawn, 1160, 92, TABULATED))
+    narrow = words(cluster_headline(drawn, 1160, 92, TABULATED))
+    assert "Power of 16 GPUs" not in narrow
+    assert narrow == words(cluster_headline(CLUSTERED, 1160, 92, TABULATED))
+    assert "15.0" in words(cluster_headline(CLUSTERED, 900, 92, TABULATED))  # exposed, in ms
 
 
 def test_shares_in_percent_sum_to_100():

@@ -44,6 +44,7 @@ def test_the_power_of_a_collective_is_that_of_its_parts() -> None:
     )
     assert p.joules == pytest.approx(2 * each_j, rel=1e-6)
     assert p.watts == pytest.approx(p.joules / p.period_s)
+    assert p.drawn() == p.powers  # and not only once
     assert 500 < p.watts < 650  # 265 W a card were measured at 64 MiB, and 280 W at 512 MiB
 
 
@@ -61,9 +62,9 @@ def test_words_of_power() -> None:
     p = predicted(2**27)
     power = p.powers[0]
     assert power is not None
-    power = replace(power, joules=2.0, joules_interval=(1.8, 2.4), limit_w=700.0)
+    power = replace(power, watts=200.0, joules=2.0, joules_interval=(1.8, 2.4), limit_w=700.0)
     assert len(p.ranks) == 1 and len(p.ranks[0].ranks) == 2
-    known = replace(p, period_s=0.01, drawn=lambda: [power])
+    known = replace(p, drawn=lambda: [power])
     assert (
         power_words(known) == "400 W on 2 GPUs (limit 1,400 W), 4.00 J a step (80%: 3.6 J to 4.8 J)"
     )
