@@ -30,7 +30,7 @@ EQUIVALENTS = (
         "below or above: false position then returns this end at each later turn",
     ),
     Equivalent(
-        "simulator/timing/power.py",
+        "simulator/timing/load.py",
         "'1' -> '2'",
         "count = self.count.reshape(-2, *(1,) * (self.hot.ndim - 1))",
         "NumPy computes the size of a dimension for any negative number",

@@ -113,7 +113,7 @@ def test_a_function_is_compiled_for_eight_variants(numbered: bool, compiled_call
     p = compiled(breaking.InTurn(numbered))
     eager = ["t addmm relu add"] * (12 - compiled_calls)
     assert launches(p) == ["mm fused"] * compiled_calls + eager
-    assert any("line 147 (4 times): already compiled for" in n for n in p.notes) is numbered
+    assert any("line 148 (4 times): already compiled for" in n for n in p.notes) is numbered
 
 
 @pytest.mark.usefixtures("default_limit")
