@@ -12,6 +12,8 @@ from simulator.collectives.nccl import (
     Choice,
     _bus_gbytes_per_s,
     choose,
+    dram_share,
+    link_share,
     send_channels,
     steps,
     tuning,
@@ -191,6 +193,14 @@ def test_bytes_that_a_ring_sends() -> None:
     kinds = ("all_reduce", "all_gather", "all_to_all", "broadcast", "recv")
     assert [steps(kind, 4) for kind in kinds] == [6, 3, 1, 3, 1]
     assert [wire_share(kind, 4) for kind in kinds] == [1.5, 0.75, 0.75, 1, 1]
+
+
+def test_bytes_over_links_and_in_memory() -> None:
+    """Of four ranks. A ring of an all-reduce sends and receives 1.5 messages; three of four ranks
+    send a broadcast on, and three receive it. Each rank reads its input and writes its result."""
+    kinds = "all_reduce", "all_to_all", "all_gather", "reduce_scatter", "broadcast", "send", "recv"
+    assert [link_share(kind, 4) for kind in kinds] == [3, 1.5, 1.5, 1.5, 1.5, 1, 1]
+    assert [dram_share(kind, 4) for kind in kinds] == [2, 2, 1.25, 1.25, 1, 1, 1]
 
 
 def test_other_links_and_no_peer_to_peer_scale_what_moves_bytes() -> None:

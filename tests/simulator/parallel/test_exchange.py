@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -19,9 +18,8 @@ from simulator.hardware.host import host
 from simulator.parallel.exchange import exchange, exposed_s
 from simulator.parallel.plan import RankPlan, Transfer
 from simulator.records import Collective
-from simulator.timing.load import NO_EXCHANGE, Exchange
-from simulator.timing.power import Supply
-from tests.simulator.timing.test_power import MADE_UP, load, made_up
+from simulator.timing.load import Exchange
+from tests.simulator.timing.test_power import load, made_up
 
 COMPUTE, LINK = 0, 1  # streams
 
@@ -103,24 +101,6 @@ def test_a_card_that_waits_for_a_link_keeps_a_higher_clock() -> None:
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
     joules = made_up(310.0).joules(kernel, np.array(1.0), np.array(1.0), np.array(2.0), waits)
     assert float(joules) == pytest.approx(620.0)
-
-
-def test_joules_of_an_exchange() -> None:
-    """At half the clock V² is 0.5625. Collectives that run for 2 s poll with 10 W, 1e9 bytes cost
-    7e-9 J each in L2 and 1e-10 J in DRAM, and 1e9 bytes 4e-9 J each on the link, whose voltage does
-    not change."""
-    known = msgspec.structs.replace(
-        MADE_UP, collective_w=10, l2_j_per_byte=7e-9, link_j_per_byte=4e-9
-    )
-    card = Supply(known, 500.0, 500.0, 1e9, True)
-    moved = Exchange(0.0, 2.0, 1e9, 1e9)
-    one, half = np.array(1.0), np.array(0.5)
-
-    def joules(clock: np.ndarray, exchange: Exchange) -> float:
-        return float(card.joules(load(1.0, 0.0, 0.0, 0.0), clock, one, one, exchange))
-
-    assert joules(one, moved) - joules(one, NO_EXCHANGE) == pytest.approx(20 + 7 + 0.1 + 4)
-    assert joules(half, moved) - joules(half, NO_EXCHANGE) == pytest.approx(0.5625 * 27 + 0.1 + 4)
 
 
 @pytest.mark.parametrize("gpus", [2, 4])
