@@ -80,7 +80,7 @@ def pick(rng: Random, weights: dict[str, float]) -> str:
 
 
 def dtype(rng: Random) -> str:
-    """A random floating-point dtype, with the frequencies of today's networks."""
+    """A random floating-point dtype, each as often as in current networks."""
     return pick(rng, {"bf16": 5, "fp16": 2, "fp32": 3})
 
 

@@ -40,8 +40,8 @@ class Float4(Selective[list[Product]]):
             )
 
     def chosen(self, trace: Trace) -> list[Product]:
-        """The products of linear layers that can run in NVFP4. Raises InputError if there is none,
-        or if the step is a training step."""
+        """The products of linear layers that can run in NVFP4. Raises InputError for a training
+        step and for a step without such products."""
         if trace.phase == "training":
             raise InputError(
                 "nvfp4: training in 4 bits is not modelled: expected inference; predict inference "

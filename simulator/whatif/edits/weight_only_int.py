@@ -37,8 +37,8 @@ class SmallWeights(Selective[list[Product]]):
     rank: int = 0
 
     def chosen(self, trace: Trace) -> list[Product]:
-        """The products with such weights. Raises InputError if there is none, or the step is
-        training."""
+        """The products with such weights. Raises InputError for a training step and for a step
+        without such products."""
         if trace.phase == "training":
             raise InputError(
                 f"weights={self.dtype}: an optimizer cannot train integers: expected inference; "

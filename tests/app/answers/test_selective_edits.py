@@ -58,9 +58,9 @@ def test_an_edit_names_its_ops_once_for_cards_and_predictions() -> None:
     try:
         text = "of_this_test: no aten.gelu.default: expected one; choose another op"
         assert refusals(TINY, "+of_this_test=aten.gelu.default") == [text, text]
-        kept = apply(TINY, "of_this_test", {"op": "aten.addmm.default"})
-        refuse_impossible(TINY, kept, predict(TINY).trace)
-        assert {op.name for op in predict(kept).trace.ops} == {"aten.addmm.default"}
+        edited = apply(TINY, "of_this_test", {"op": "aten.addmm.default"})
+        refuse_impossible(TINY, edited, predict(TINY).trace)
+        assert {op.name for op in predict(edited).trace.ops} == {"aten.addmm.default"}
     finally:
         del _WHATIFS["of_this_test"]
 

@@ -17,8 +17,8 @@ def test_runs_on_meta(name: str, layers: int | None) -> None:
     are `slow`."""
     entry = network(name)
     seq = None if entry.seq is None else 32
-    many = name.startswith("deepseek-v3") or entry.sizes.get("layers", 0) > 4
-    few = layers is not None and many
+    is_deep = name.startswith("deepseek-v3") or entry.sizes.get("layers", 0) > 4
+    few = layers is not None and is_deep
     with torch.device("meta"):
         module = build(name, layers=layers) if few else build(name)
         if "experts" in entry.sizes:  # torch's rule for grouped products on meta takes bf16 only
