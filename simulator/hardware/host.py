@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.costs import DATA_DEPENDENT
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
 from simulator.formats.present import Stamp, is_file, stamp
@@ -229,7 +228,3 @@ def _converted(header: _Header, path: Path) -> Host:
         spread=OWN_SPREAD,
         reference=header.reference,
     )
-
-
-SYNCING = DATA_DEPENDENT
-"""The ops at which tracing finds a graph break (`data_dependent` of `simulator.costs`)."""

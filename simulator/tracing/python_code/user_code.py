@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from simulator.hardware.host import SYNCING
+from simulator.costs import DATA_DEPENDENT
 from simulator.records import Signature
 
 _SIMULATOR = Path(__file__).parents[2].as_posix()
@@ -114,7 +114,7 @@ def graph_break_reason(signature: Signature) -> str:
     masked = name == "index" and any(
         t.dtype in ("bool", "uint8") for t in signature.tensors("indices")
     )
-    if signature.name in SYNCING or masked:
+    if signature.name in DATA_DEPENDENT or masked:
         return f"the size of the result of {name} depends on data"
     return ""
 
