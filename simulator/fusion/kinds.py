@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.costs.compiled_traits import Kind, traits
+from simulator.costs import traits_of
+from simulator.costs.compiled_traits import Kind
 from simulator.fusion.costed import costed
 from simulator.records import Signature
 
@@ -43,15 +44,14 @@ _LIBRARY = (
 
 def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
-    row = traits(op.name)
-    if row is not None and row.kind is not None:
-        return row.kind
+    works = costed(op)
+    if works is None:
+        return "library"
+    if known := traits_of(op.name.split(".")[1]).kind:
+        return known
     if adds(op):
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):
-        return "library"
-    works = costed(op)
-    if works is None:
         return "library"
     families = {work.family for work in works}
     if not families:
