@@ -82,7 +82,9 @@ def describe(
         WAITS.update(dict.fromkeys(names, reads_gpu if waits is True else waits))
     if data_dependent:
         DATA_DEPENDENT.update(names)
-    for op in (name.split(".")[1] for name in names if traits is not None):
+    if traits is None:
+        return
+    for op in (name.split(".")[1] for name in names):
         if not op.endswith("_") and TRAITS.setdefault(op, traits) != traits:
             raise ValueError(f"{op} already has {TRAITS[op]}: expected the same for each overload")
 

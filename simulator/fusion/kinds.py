@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.costs import traits_of
+from simulator.costs import COSTS, traits_of
 from simulator.costs.compiled_traits import Kind
 from simulator.fusion.costed import costed
 from simulator.records import Signature
@@ -44,14 +44,15 @@ _LIBRARY = (
 
 def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
-    works = costed(op)
-    if works is None:
-        return "library"
-    if known := traits_of(op.name.split(".")[1]).kind:
+    known = traits_of(op.name.split(".")[1]).kind
+    if known is not None and op.name in COSTS:
         return known
     if adds(op):
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):
+        return "library"
+    works = costed(op)
+    if works is None:
         return "library"
     families = {work.family for work in works}
     if not families:
