@@ -6,12 +6,13 @@ import pytest
 import torch
 
 from simulator.costs import COSTS, TRAITS, Traits, Work, cost, listed, traits_of
-from simulator.costs.registry import autocast_lists, describe, read_by_tracing
+from simulator.costs.registry import autocast_lists, describe
 from simulator.fusion.kinds import kind
 from simulator.fusion.lowering.arithmetic import arithmetic
 from simulator.fusion.passes.op_types import is_fusible, is_recomputable
 from simulator.kernel_source.element import rule_of, supported
 from simulator.records import Op
+from simulator.scenario.packaged import index
 from tests.simulator.costs.conftest import sig
 
 NAME = "aten.of_this_test.default"
@@ -84,9 +85,13 @@ def test_an_op_has_one_set_of_traits() -> None:
         describe("mm", traits=TRAITS["mm"])
 
 
-def test_traces_depend_on_precision_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = read_by_tracing()
+def test_packaged_traces_become_stale_with_the_lists_of_autocast_but_with_no_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digest = index._digest_of_tracing.__wrapped__  # pyright: ignore[reportPrivateUsage]
+    before = digest()
     monkeypatch.setitem(TRAITS, "exp", TRAITS["exp"]._replace(slots=10, recompute=None))
-    assert read_by_tracing() == before
+    monkeypatch.setitem(COSTS, "aten.exp.default", lambda op: ())
+    assert digest() == before
     monkeypatch.setitem(TRAITS, "exp", TRAITS["exp"]._replace(autocast=None))
-    assert read_by_tracing() != before
+    assert digest() != before
