@@ -58,7 +58,8 @@ WAITS: dict[str, Wait] = {}
 DATA_DEPENDENT: set[str] = set()
 """Ops that return a value to Python, or a size that depends on data."""
 TRAITS: dict[str, Traits] = {}
-"""By the name of an op without namespace and overload."""
+"""By the name of an op without namespace and overload; ops without traits have no entry."""
+_DEFAULT = Traits()
 
 
 def reads_gpu(op: Signature) -> bool:
@@ -122,9 +123,6 @@ def traits_of(op: str) -> Traits:
     return TRAITS.get(op, _DEFAULT)
 
 
-_DEFAULT = Traits()
-
-
 def autocast_lists() -> dict[str, Autocast]:
     """The list of each overload that autocast casts, such as "addmm.default"."""
     return {
@@ -136,7 +134,8 @@ def autocast_lists() -> dict[str, Autocast]:
 
 
 def read_by_tracing() -> str:
-    """A text of all that tracing reads from the registry. If it changes, so may traces."""
+    """A text of what tracing reads about ops: autocast's lists, and the ops that depend on data. If
+    it changes, traces may change too."""
     return repr((sorted(autocast_lists().items()), sorted(DATA_DEPENDENT)))
 
 
