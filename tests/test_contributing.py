@@ -28,7 +28,7 @@ from app.drawing import TABULATED
 from app.html.page import as_html
 from app.lessons import lessons
 from app.scenes.lessons.task import task_progress
-from simulator.costs import COSTS
+from simulator.costs import COSTS, TRAITS
 from simulator.hardware.gpu import gpu
 from simulator.hardware.host import host
 from simulator.lowering.registry import RULES
@@ -43,6 +43,7 @@ import sys
 test_jagged_rows_are_padded()
 every_whatif_is_tried()
 print(COSTS["aten._jagged_to_padded_dense_forward.default"].__module__)
+print(TRAITS["_jagged_to_padded_dense_forward"].slots)
 print(RULES["fill"].__module__)
 print(gpu("acme_a1").name, gpu("acme_a1").unsourced)
 print(host("my-host").cpu)
@@ -120,6 +121,7 @@ def test_the_changed_tree_has_what_the_diffs_add(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "simulator.costs.movement.slices",
+        "4",
         "simulator.lowering.fills",
         "Acme A1 ()",
         "AMD EPYC, 32 cores; Python 3.12, torch 2.11",

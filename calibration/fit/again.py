@@ -156,7 +156,7 @@ def main() -> None:
     """Fit the curves again and write the profile with its intervals."""
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
-    fused = fusion_samples.samples(fusion_samples.gains(card))
+    fused = fusion_samples.samples(fusion_samples.fusion_speedups(card))
     generated = kernels.samples(kernels.calls(card), card)
     sweeps, more = [*swept(card), *layers(card)], list(further(card))
     first = [*recorded(pairs, card), *convolutions(card), *samples(sweeps), *fused, *generated]

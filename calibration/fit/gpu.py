@@ -229,7 +229,7 @@ def main() -> None:
     card = find_gpu("h200")
     pairs = [(recording, retrace(recording.case)) for recording in recordings()]
     fused = [
-        *fusion_samples.samples(fusion_samples.gains(card)),
+        *fusion_samples.samples(fusion_samples.fusion_speedups(card)),
         *kernels.samples(kernels.calls(card), card),
     ]
     refit(pairs, list(swept(card)), fused)

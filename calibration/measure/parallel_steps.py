@@ -79,7 +79,7 @@ def of_each(value: Any) -> list[Any]:
     return values
 
 
-def together(act: Callable[[], T]) -> T:
+def on_all_ranks(act: Callable[[], T]) -> T:
     """Return the result of `act`. Raises RuntimeError on all ranks if it raises on one."""
     result: Any = None
     text = ""
@@ -97,7 +97,7 @@ def together(act: Callable[[], T]) -> T:
 def timed(call: Call, warm_s: float = 0.0) -> dict[str, Any]:
     """Periods over blocks of steps that begin together, and peak memory."""
     for _ in range(3):
-        together(call)
+        on_all_ranks(call)
     torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
     call()
@@ -169,12 +169,12 @@ def measured(split_step: ParallelStep, rank: int, ranks: int, warm_s: float) -> 
     probes = Probes("cuda")
     each = [probes.seconds()]
     try:
-        row["one_gpu"] = timed(together(lambda: twin(split_step)), warm_s)
+        row["one_gpu"] = timed(on_all_ranks(lambda: twin(split_step)), warm_s)
     except RuntimeError as error:  # the whole step may need more memory than one GPU has
         row["one_gpu_failed"] = str(error)
     emptied()
     each.append(probes.seconds())
-    row |= timed(together(lambda: spread(split_step, rank, ranks)), warm_s)
+    row |= timed(on_all_ranks(lambda: spread(split_step, rank, ranks)), warm_s)
     host_s = period(Step(REFERENCE, "cpu"), 0.1, device="cpu").median_s
     each.append(probes.seconds())
     return row | {
@@ -186,9 +186,9 @@ def measured(split_step: ParallelStep, rank: int, ranks: int, warm_s: float) -> 
 
 def profiled(split_step: ParallelStep, rank: int, ranks: int) -> dict[str, Any]:
     """The kernels of one step. Raises RuntimeError on all ranks if it fails on one."""
-    call = together(lambda: spread(split_step, rank, ranks))
+    call = on_all_ranks(lambda: spread(split_step, rank, ranks))
     for _ in range(2):
-        together(call)
+        on_all_ranks(call)
     return {"rank_kernels_s": of_each(kernels_s(call))}
 
 

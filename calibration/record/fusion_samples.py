@@ -40,7 +40,7 @@ _LOGS = ("fused.jsonl.gz", "samples.jsonl.gz")
 
 
 @dataclass(frozen=True)
-class Gain:
+class FusionSpeedup:
     """A fused kernel, as one work, and the chain that it replaces."""
 
     variant: str
@@ -87,7 +87,7 @@ def fused(chain: Trace, traffic: Traffic, operands: Sequence[Operand], reach_byt
     return Work("fused", traffic.flops, moved, instructions=slots, dims=kernel_dims)
 
 
-def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
+def fusion_speedups(gpu: GPU, path: Path | None = None) -> Iterator[FusionSpeedup]:
     """Every measured point of the variants that are not matrix products. If a point was measured
     again, its first measurement counts."""
     logs = [path] if path else [MEASUREMENTS / gpu.id / name for name in _LOGS]
@@ -104,7 +104,7 @@ def gains(gpu: GPU, path: Path | None = None) -> Iterator[Gain]:
             chain = hiding(lowered(other, trace, unfused, gpu), variant.zeros(**point.params))
             reach = L2_REACH * (gpu.l2_bytes or 0)
             work = fused(trace, variant.traffic(**point.params), external(trace), reach)
-            yield Gain(
+            yield FusionSpeedup(
                 name,
                 point,
                 work,
@@ -168,25 +168,25 @@ def in_place(trace: Trace) -> int:
     return sum(written.values())
 
 
-def samples(gains: Iterable[Gain]) -> list[Sample]:
+def samples(speedups: Iterable[FusionSpeedup]) -> list[Sample]:
     """The fused kernels for the fit."""
     return [
-        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in gains if not g.point.held_out
+        Sample(g.work, g.hot, g.seconds, dirty([g.work])) for g in speedups if not g.point.held_out
     ]
 
 
-def outcomes(gains: Iterable[Gain], gpu: GPU, learned: Profile) -> list[Outcome]:
+def outcomes(speedups: Iterable[FusionSpeedup], gpu: GPU, learned: Profile) -> list[Outcome]:
     """Predicted over measured speed-ups of the held-out points."""
     return [
         Outcome(
             g.point.name, "fused Triton kernels", "gain over the chain", _ratio(g, gpu, learned)
         )
-        for g in gains
+        for g in speedups
         if g.point.held_out
     ]
 
 
-def _ratio(g: Gain, gpu: GPU, learned: Profile) -> float:
+def _ratio(g: FusionSpeedup, gpu: GPU, learned: Profile) -> float:
     works = [g.work, *(work for work, _, _ in g.chain.launches)]
     hot = np.array([g.hot, *(share for _, share, _ in g.chain.launches)])
     filled = np.array([dirty([g.work]), *[dirty(works[1:])] * len(g.chain.launches)])

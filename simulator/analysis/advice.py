@@ -22,7 +22,7 @@ from simulator.scenario.trial import Trial
 from simulator.timing.profile import learned
 from simulator.whatif import apply, parse, to_text
 
-__all__ = ["Advice", "Advised", "By", "advise", "sample_s", "together"]
+__all__ = ["Advice", "Advised", "By", "advise", "apply_all", "sample_s"]
 _VISIBLE = 0.005  # advice whose gain is a smaller share of the step is left out
 _CROSSED = 3  # how many machines and code changes advice by money combines
 _HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
@@ -142,7 +142,7 @@ def _crossed(
     def crossed(first: Advice, second: Advice) -> Advice | None:
         applied = *first.applied, *second.applied
         try:
-            changed = together(scenario, (first, second))
+            changed = apply_all(scenario, (first, second))
             if changed == first.scenario:
                 return None
             p = predictor(changed)
@@ -290,7 +290,7 @@ def _command(scenario: Scenario) -> str:
     return "" if isinstance(scenario.gpu, Mapping) else as_command(scenario, "whatif")
 
 
-def together(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
+def apply_all(scenario: Scenario, chosen: Sequence[Advice]) -> Scenario:
     """Apply several pieces of advice. Raises InputError if they exclude each other."""
     for advice in chosen:
         for applied in advice.applied:

@@ -1,4 +1,5 @@
-"""Registry of op costs: one decorated function per op returns its FLOPs and bytes together.
+"""Registry of op costs: one decorated function per op returns its FLOPs and bytes together. The
+decorator also takes when the host waits for the op, and its traits in compiled mode.
 
 A cost function receives shapes, but neither tensors nor a GPU, so it can be checked by hand.
 """
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from simulator.costs.compiled_traits import Autocast, Traits
 from simulator.records import Signature
 
 Engine = Literal["tensor", "vector"]
@@ -55,6 +57,9 @@ WAITS: dict[str, Wait] = {}
 """Whether the host waits for a call of an op; ops that it never waits for have no entry."""
 DATA_DEPENDENT: set[str] = set()
 """Ops that return a value to Python, or a size that depends on data."""
+TRAITS: dict[str, Traits] = {}
+"""By the name of an op without namespace and overload; ops without traits have no entry."""
+_DEFAULT = Traits()
 
 
 def reads_gpu(op: Signature) -> bool:
@@ -62,42 +67,76 @@ def reads_gpu(op: Signature) -> bool:
     return any(t.device == "cuda" for t in op.inputs)
 
 
-def wait(*names: str, waits: bool | Wait = True, data_dependent: bool = False) -> None:
-    """Register when the host waits for ops, as `cost` does, for ops without a cost."""
+def describe(
+    *names: str,
+    waits: bool | Wait = False,
+    data_dependent: bool = False,
+    traits: Traits | None = None,
+) -> None:
+    """Register what `cost` registers besides the cost, for ops without one."""
+    for name in names:
+        if name.count(".") != 2:
+            raise ValueError(f"{name!r} is not an overload: expected a name like 'aten.mm.default'")
     if data_dependent and not waits:
         raise ValueError(f"{names[0]} depends on data: expected waits=True, or when it waits")
     if waits:
         WAITS.update(dict.fromkeys(names, reads_gpu if waits is True else waits))
     if data_dependent:
         DATA_DEPENDENT.update(names)
+    if traits is None:
+        return
+    for op in (name.split(".")[1] for name in names):
+        if not op.endswith("_") and TRAITS.setdefault(op, traits) != traits:
+            raise ValueError(f"{op} already has {TRAITS[op]}: expected the same for each overload")
 
 
 def cost(
-    *names: str, waits: bool | Wait = False, data_dependent: bool = False
+    *names: str,
+    waits: bool | Wait = False,
+    data_dependent: bool = False,
+    traits: Traits | None = None,
 ) -> Callable[[Cost], Cost]:
     """Register the cost function of overloads such as "aten.addmm.default".
 
     `waits` tells whether the host waits for a call that has a tensor on the GPU: False for none,
     True for each with an input there, or a function of the call. `data_dependent` ops return a
-    value to Python, or a size that depends on data: torch.compile breaks the graph there.
+    value to Python, or a size that depends on data: torch.compile breaks the graph there. `traits`
+    hold for all overloads of the ops except those in place, which torch.compile replaces.
 
-    Raises ValueError if a name is not a full overload or already has a cost, or if an op depends on
-    data and the host does not wait for it.
+    Raises ValueError if a name is not a full overload or already has a cost, if an op has other
+    traits, or if it depends on data and the host does not wait for it.
     """
 
     def decorate(function: Cost) -> Cost:
-        wait(*names, waits=waits, data_dependent=data_dependent)
+        describe(*names, waits=waits, data_dependent=data_dependent, traits=traits)
         for name in names:
-            if name.count(".") != 2:
-                raise ValueError(
-                    f"{name!r} is not an overload: expected a name like 'aten.mm.default'"
-                )
             if name in COSTS:
                 raise ValueError(f"{name} already has a cost: {COSTS[name].__name__}")
             COSTS[name] = function
         return function
 
     return decorate
+
+
+def traits_of(op: str) -> Traits:
+    """The traits of an op by its name without namespace and overload, such as "addmm"."""
+    return TRAITS.get(op, _DEFAULT)
+
+
+def autocast_lists() -> dict[str, Autocast]:
+    """The list of each overload that autocast casts, such as "addmm.default"."""
+    return {
+        f"{op}.{overload}": traits.autocast
+        for op, traits in TRAITS.items()
+        if traits.autocast
+        for overload in traits.overloads
+    }
+
+
+def read_by_tracing() -> str:
+    """A text of what tracing reads about ops: autocast's lists, and the ops that depend on data. If
+    it changes, traces may change too."""
+    return repr((sorted(autocast_lists().items()), sorted(DATA_DEPENDENT)))
 
 
 def works(op: Signature) -> tuple[Work, ...] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.costs.compiled_traits import Kind, traits
+from simulator.costs import COSTS, traits_of
+from simulator.costs.compiled_traits import Kind
 from simulator.fusion.costed import costed
 from simulator.records import Signature
 
@@ -43,9 +44,9 @@ _LIBRARY = (
 
 def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
-    row = traits(op.name)
-    if row is not None and row.kind is not None:
-        return row.kind
+    known = traits_of(op.name.split(".")[1]).kind
+    if known is not None and op.name in COSTS:
+        return known
     if adds(op):
         return "pointwise"
     if any(part in op.name for part in _LIBRARY):

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from simulator.costs import traits_of
 from simulator.costs.kernels.elementwise import Steps
 from simulator.costs.pointwise.tables import BINARY, COMPARISON, FUNCTIONAL, UNARY
-from simulator.fusion.lowering.arithmetic import SLOTS
 
 _PHILOX = (0, 80)  # ten rounds of a generator (simulator.fusion.lowering.arithmetic)
 _OWN: dict[str, Steps] = {
@@ -60,6 +60,6 @@ def _step(name: str) -> Steps:
     plain = name.removeprefix("libdevice_").removeprefix("special_")
     for table in (BINARY, UNARY, COMPARISON, FUNCTIONAL):
         if plain in table:
-            flops, instructions = table[plain]
-            return flops, SLOTS.get(plain, instructions)
+            slots = traits_of(plain).slots
+            return table[plain].flops, table[plain].instructions if slots is None else slots
     return 1, 1

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from simulator.costs import TRAITS, Traits, traits_of
 from simulator.kernel_source.group import GroupOp
 from simulator.kernel_source.indices import Index
 from simulator.kernel_source.layouts import At, Layout
@@ -31,6 +34,20 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         return function
 
     return decorate
+
+
+def rule_of(name: str) -> Rule | None:
+    """The rule of an op, or else the expression of its traits; None without both."""
+    if name in RULES:
+        return RULES[name]
+    traits = traits_of(name)
+    return partial(_expression, traits=traits) if traits.triton else None
+
+
+def supported() -> str:
+    """The ops that can be exported, as listed in error messages."""
+    simple = (name for name, traits in TRAITS.items() if traits.triton)
+    return ", ".join(sorted({*RULES, *simple}))
 
 
 class Element:
@@ -92,3 +109,13 @@ class Element:
             value = self.op.inputs[self.op.names.index(name)][0]
             if value in self.writer.operands:
                 self.writer.operands[value].hint = hint
+
+
+def _expression(element: Element, traits: Traits) -> str:
+    """The expression of an op's traits; operands are read in the order in which their names appear
+    in it."""
+    names = dict.fromkeys(name for _, name, _, _ in Formatter().parse(traits.triton) if name)
+    values = {name: element[name] for name in names}
+    if traits.positive:
+        element.fill("self", "positive")
+    return traits.triton.format(**values)

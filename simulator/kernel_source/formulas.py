@@ -1,33 +1,14 @@
 """Pointwise ops as Triton expressions. Half precision is computed in fp32, as in eager kernels and
-Inductor's, and values remain in fp32 between the ops of a kernel. Simple expressions are those of
-`simulator.costs.compiled_traits`."""
+Inductor's, and values remain in fp32 between the ops of a kernel. An op without a rule may have a
+simple expression in its traits."""
 
 from __future__ import annotations
 
-from functools import partial
-from string import Formatter
-
-from simulator.costs.compiled_traits import TRAITS, Traits
 from simulator.errors import InputError
 from simulator.kernel_source.element import Element, rule
 from simulator.kernel_source.terms import kind
 
 _SQRT_HALF, _SQRT_2_PI, _DENSITY = "0.7071067811865476", "0.7978845608028654", "0.3989422804014327"
-
-
-def _expression(e: Element, traits: Traits) -> str:
-    """The expression of a row of the table; operands are read in the order in which their names
-    appear in it."""
-    names = dict.fromkeys(name for _, name, _, _ in Formatter().parse(traits.triton) if name)
-    values = {name: e[name] for name in names}
-    if traits.positive:
-        e.fill("self", "positive")
-    return traits.triton.format(**values)
-
-
-for _name, _traits in TRAITS.items():
-    if _traits.triton:
-        rule(_name)(partial(_expression, traits=_traits))
 
 
 def _scaled(e: Element, name: str, factor: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simulator.errors import InputError
 from simulator.fusion.dataflow import Value
 from simulator.kernel_source import formulas, losses, movement, norms, rows
-from simulator.kernel_source.element import RULES
+from simulator.kernel_source.element import rule_of, supported
 from simulator.kernel_source.group import FusedGroup
 from simulator.kernel_source.indices import variable
 from simulator.kernel_source.layouts import At, Layout, digits, number
@@ -69,11 +69,6 @@ class Kernel:
     beside: bool
 
 
-def supported() -> str:
-    """The ops that can be exported, as listed in error messages."""
-    return ", ".join(sorted(RULES))
-
-
 def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
     """The kernel of a group, which loops along rows of more than `whole` elements.
 
@@ -84,7 +79,7 @@ def kernel(group: FusedGroup, whole: int = WHOLE) -> Kernel:
     for op in group.ops:
         if why := next((why for part, why in _NEVER.items() if part in op.name), None):
             raise InputError(f"{op.name} {why}")
-        if op.short not in RULES:
+        if rule_of(op.short) is None:
             raise InputError(f"{op.name} cannot be exported: expected one of {supported()}")
     lead_rows = lead(group.ops, group.makers)
     return _loop(group) if lead_rows is None else _over_rows(group, lead_rows, whole)

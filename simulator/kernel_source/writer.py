@@ -15,7 +15,7 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.fusion.dataflow import Value
-from simulator.kernel_source.element import RULES, Element
+from simulator.kernel_source.element import Element, rule_of
 from simulator.kernel_source.group import FusedGroup, GroupOp
 from simulator.kernel_source.indices import Index
 from simulator.kernel_source.layouts import At, Layout
@@ -92,7 +92,7 @@ class Writer:
 
     def computed(self, op: GroupOp, place: int, at: At) -> Term:
         """The element `at` of an output of an op of the group."""
-        rule = RULES.get(op.short)
+        rule = rule_of(op.short)
         if rule is None:
             raise InputError(f"{op.name} cannot be exported")
         key = op.number, place, at

@@ -21,10 +21,10 @@ from simulator.lowering.convolution_grouped import (
     are_separate,
     has_single_outputs,
     has_thin_squares,
+    join_groups,
     of_long_group,
     one_by_one,
     run_together,
-    together,
 )
 from simulator.lowering.convolution_nhwc import main_kernel, nhwc
 from simulator.lowering.convolution_pointwise import pointwise_convolution
@@ -108,7 +108,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         # these groups are too thin for tensor cores and run one by one
         yield from one_by_one(c, [c.direct_of_group()])
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
-        before, joined, after = together(c)
+        before, joined, after = join_groups(c)
         yield from (*before, *main_kernel(joined), *after)
     elif groups > 1 and not c.planar and ((last and tf32) or are_few_and_thin(c)) and forward:
         yield from one_by_one(c, [c.direct_of_group()])

@@ -144,7 +144,7 @@ def _is_sequence(c: Product) -> bool:
     return c.direction == "fwd" and len(kernel) == 1 and _FEWEST_TAPS <= kernel[0] <= TAPS
 
 
-def together(c: Product) -> tuple[list[Work], Product, list[Work]]:
+def join_groups(c: Product) -> tuple[list[Work], Product, list[Work]]:
     """The copies before the kernel, the product that it computes, and the copies after it."""
     last = c.work.dims["channels_last"]
     before: list[Work] = []

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from simulator.costs.registry import read_by_tracing
 from simulator.errors import InputError
 from simulator.formats.atomic import PART, write_whole
 from simulator.formats.installed import installed_version
@@ -211,11 +212,12 @@ def _versions(network: str) -> Iterator[str]:
 
 @cache
 def _own_source() -> str:
-    """A digest of the code that traces, of autocast's table and of the catalogue's networks."""
-    digest = hashlib.sha256()
+    """A digest of the code that traces, of the traits that it reads and of the catalogue's
+    networks."""
+    digest = hashlib.sha256(read_by_tracing().encode())
     folders = [_PACKAGE / "tracing", _PACKAGE / "networks", _PACKAGE / "records"]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    for path in sorted([*files, _PACKAGE / "costs" / "compiled_traits.py"]):
+    for path in sorted([*files, _PACKAGE / "costs" / "attention" / "selection.py"]):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

@@ -120,7 +120,7 @@ class Rows:
     refused: Mapping[int, str]
 
 
-def predicted(design: Design, points: Sequence[int]) -> Rows:
+def predict_points(design: Design, points: Sequence[int]) -> Rows:
     """Predict points of a design together."""
     start = design.scenario, resolve(design.scenario)
     states: dict[tuple[Value, ...], State | str] = {(): start}

@@ -18,7 +18,7 @@ from sys import stderr
 from threading import Lock
 from typing import Any
 
-from simulator.analysis.design.design import Design, Rows, predicted
+from simulator.analysis.design.design import Design, Rows, predict_points
 from simulator.analysis.design.release import release
 from simulator.errors import InputError
 from simulator.isolated import ISOLATION
@@ -64,7 +64,7 @@ class DesignTask:
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         self._supervise()
         with _ONE_AT_A_TIME, redirect_stdout(stderr):
-            return predicted(self.design, chunk)
+            return predict_points(self.design, chunk)
 
     def _supervise(self) -> None:
         """Run a user's code under the same supervision as in the process that created the task."""

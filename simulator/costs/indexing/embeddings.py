@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.indexing.gather_scatter import rows
 from simulator.costs.kernels.launches import (
     copy,
@@ -120,7 +121,8 @@ def embedding_backward(op: Signature) -> tuple[Work, ...]:
     return _dense_gradient(op, n, width, bags=False)
 
 
-@cost("aten._embedding_bag.default", "aten._embedding_bag_forward_only.default")
+@cost("aten._embedding_bag.default", traits=Traits(kind="library"))
+@cost("aten._embedding_bag_forward_only.default")
 def embedding_bag(op: Signature) -> Work:
     """One kernel reads the rows of each bag once and takes their sum (mode 0), mean or maximum."""
     table, n = op["weight"], op["indices"].numel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.costs.compiled_traits import Traits, listed
 from simulator.costs.indexing.host_reads import MASKS, indexes_by_data
 from simulator.costs.kernels.launches import (
     clone,
@@ -97,16 +98,17 @@ def rows(op: Signature) -> Work:
     return _elements(op, table, index.nbytes, width, "elements")
 
 
-cost("aten.index_select.default", "aten.index_select.out")(rows)
+cost("aten.index_select.default", "aten.index_select.out", traits=Traits(slots=18))(rows)
 
 
-@cost("aten.gather.default", "aten.gather.out", "aten.take.default")
+@cost("aten.gather.default", "aten.gather.out", traits=listed(slots=18))
+@cost("aten.take.default")
 def gather(op: Signature) -> Work:
     """One kernel, which reads one element per index."""
     return _elements(op, op["self"], op["index"].nbytes, 1, "elements")
 
 
-@cost("aten.index.Tensor", waits=indexes_by_data)
+@cost("aten.index.Tensor", waits=indexes_by_data, traits=listed(slots=18))
 @cost("aten._unsafe_index.Tensor")
 def index(op: Signature) -> tuple[Work, ...]:
     """x[indices]: dimensions without an index are contiguous. A single index copies rows in 16-byte
@@ -166,13 +168,13 @@ def _written(
         for name in ("scatter", "scatter_")
         for kind in ("src", "value", "reduce", "value_reduce")
     ),
-    "aten.scatter_add.default",
     "aten.scatter_add_.default",
     "aten.scatter_reduce.two",
     "aten.scatter_reduce_.two",
     "aten.put.default",
     "aten.put_.default",
 )
+@cost("aten.scatter_add.default", traits=Traits(kind="library", autocast="widest"))
 def scatter(op: Signature) -> tuple[Work, ...]:
     """Write one element per index."""
     index = op["index"]
@@ -214,7 +216,12 @@ def index_rows(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.index_put.default", "aten.index_put_.default", waits=indexes_by_data)
+@cost(
+    "aten.index_put.default",
+    "aten.index_put_.default",
+    waits=indexes_by_data,
+    traits=Traits(autocast="widest"),
+)
 @cost(
     "aten._index_put_impl_.default",
     "aten._index_put_impl.default",
@@ -282,14 +289,3 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         *radix_sort(places, 8, 8, bits),
         write,
     )
-
-
-@cost("aten.masked_scatter.default", "aten.masked_scatter_.default")
-def masked_scatter(op: Signature) -> tuple[Work, ...]:
-    """Each masked position takes the next source element: scan of the mask, check, scatter."""
-    target, mask = op["self"], op["mask"]
-    n, half = target.numel, target.numel * target.itemsize // 2
-    first = () if op.name == "aten.masked_scatter_.default" else (clone(target),)
-    check = pointwise(1, mask.itemsize + 8, 0)
-    write = indexed_access("scatter", n, 1, mask.nbytes + 8 * n + half, half)
-    return *first, *row_scan(n, mask.nbytes, 8 * n), check, write

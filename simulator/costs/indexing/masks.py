@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from simulator.costs.indexing.gather_scatter import nonzero_of
-from simulator.costs.kernels.launches import full_bytes, index_range, indexed_access, pointwise
+from simulator.costs.kernels.launches import (
+    clone,
+    full_bytes,
+    index_range,
+    indexed_access,
+    pointwise,
+    row_scan,
+)
 from simulator.costs.movement.copies import move
 from simulator.costs.movement.fills import fill_of
-from simulator.costs.registry import Work, cost, wait
+from simulator.costs.registry import Work, cost, describe
 from simulator.records import Signature
 
-wait("aten._nested_tensor_from_mask_left_aligned.default", data_dependent=True)  # without a cost
+describe("aten._nested_tensor_from_mask_left_aligned.default", waits=True, data_dependent=True)
 
 
 @cost("aten._unsafe_masked_index.default")
@@ -53,6 +60,17 @@ def masked_put(op: Signature) -> tuple[Work, ...]:
     )
     filled = (*move(values, values), pointwise(n, full_bytes(op["mask"]), size, inputs=2))
     return (*filled, *clamps, *move(target, target), index_range(n), write) if n else ()
+
+
+@cost("aten.masked_scatter.default", "aten.masked_scatter_.default")
+def masked_scatter(op: Signature) -> tuple[Work, ...]:
+    """Each masked position takes the next source element: scan of the mask, check, scatter."""
+    target, mask = op["self"], op["mask"]
+    n, half = target.numel, target.numel * target.itemsize // 2
+    first = () if op.name == "aten.masked_scatter_.default" else (clone(target),)
+    check = pointwise(1, mask.itemsize + 8, 0)
+    write = indexed_access("scatter", n, 1, mask.nbytes + 8 * n + half, half)
+    return *first, *row_scan(n, mask.nbytes, 8 * n), check, write
 
 
 @cost("aten.masked_scatter_backward.default")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     clone,
     copy,
@@ -140,11 +141,10 @@ def median(op: Signature) -> tuple[Work, ...]:
 @cost(
     "aten.cumsum.default",
     "aten.cumsum_.default",
-    "aten.cumprod.default",
-    "aten.cumprod_.default",
-    "aten.logcumsumexp.default",
-    "aten._logcumsumexp.default",
+    traits=Traits(kind="reduction", autocast="float32_argument"),
 )
+@cost("aten.cumprod.default", "aten.cumprod_.default", traits=Traits(autocast="float32_argument"))
+@cost("aten.logcumsumexp.default", "aten._logcumsumexp.default")
 def cumsum(op: Signature) -> tuple[Work, ...]:
     """A cast if the result has another dtype, or a copy if the input's memory has gaps; then the
     scan."""

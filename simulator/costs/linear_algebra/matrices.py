@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     full_bytes,
     indexed_access,
@@ -69,7 +70,12 @@ def lu_unpack(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.renorm.default", "aten.renorm_.default", "aten.renorm.out")
+@cost(
+    "aten.renorm.default",
+    "aten.renorm_.default",
+    "aten.renorm.out",
+    traits=Traits(autocast="float32"),
+)
 def renorm(op: Signature) -> tuple[Work, ...]:
     """The norm of each slice, its factor, and the product."""
     x = op["self"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import copy_onto, fill_like, pointwise, reduction
 from simulator.costs.matmul.products import as_matvec, line_alignment, transposed, unit
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
 
-@cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default")
+@cost("aten.mv.default", "aten.addmv.default", "aten.addmv_.default", traits=Traits(autocast="low"))
 def mv(op: Signature) -> tuple[Work, ...]:
     """[m, k] @ [k]. The product is memory-bound, because each element of the matrix is used once.
     In 16 bits, cuBLAS runs an ordinary product (ATen/cuda/CUDABlas.cpp, gemv<at::Half>)."""
@@ -45,7 +46,7 @@ def mv(op: Signature) -> tuple[Work, ...]:
     return (*copies, as_matvec(product))
 
 
-@cost("aten.dot.default", "aten.vdot.default")
+@cost("aten.dot.default", "aten.vdot.default", traits=Traits(autocast="widest"))
 def dot(op: Signature) -> tuple[Work, ...]:
     """2n FLOPs; cuBLAS reduces each block, then the sums of at most 128 blocks."""
     n, size, dtype = op["self"].numel, op["self"].itemsize, op["self"].dtype
@@ -58,7 +59,7 @@ def dot(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.addr.default", "aten.addr_.default")
+@cost("aten.addr.default", "aten.addr_.default", traits=Traits(autocast="low"))
 def addr(op: Signature) -> Work:
     """beta * self + vec1 ⊗ vec2, element by element: a product, a scaling and a sum."""
     n = op.out.numel

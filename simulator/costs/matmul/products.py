@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.launches import copy, copy_onto, vector_dtype
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
+_PRODUCT = Traits(recompute="intensive", autocast="low")
 _TENSOR_DTYPES = {"float16", "bfloat16", "int8", "uint8"}
 
 
@@ -157,14 +159,16 @@ def gemm(
     return (*copies, as_matvec(product))
 
 
-@cost("aten.mm.default", "aten.mm.dtype", "aten.mm.out", "aten._int_mm.default")
+@cost("aten.mm.default", "aten.mm.dtype", "aten.mm.out", traits=_PRODUCT)
+@cost("aten._int_mm.default")
 def mm(op: Signature) -> tuple[Work, ...]:
     """[m, k] @ [k, n]."""
     a, b = op["self"], op["mat2"]
     return gemm(op, a, b, batch=1, m=a.shape[0], n=b.shape[1], k=a.shape[1])
 
 
-@cost("aten._scaled_mm.default", "aten._scaled_mm_v2.default")
+@cost("aten._scaled_mm.default", traits=Traits(recompute="intensive"))
+@cost("aten._scaled_mm_v2.default")
 def scaled_mm(op: Signature) -> tuple[Work, ...]:
     """fp8 or fp4 [m, k] @ [k, n] with scales per tensor, row or block, and an optional bias."""
     a, b = op["self"], op["mat2"]
@@ -177,9 +181,10 @@ def scaled_mm(op: Signature) -> tuple[Work, ...]:
     "aten.addmm.default",
     "aten.addmm.dtype",
     "aten.addmm_.default",
-    "aten._addmm_activation.default",
     "aten.addmm.out",
+    traits=_PRODUCT,
 )
+@cost("aten._addmm_activation.default")
 def addmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [m, k] @ [k, n]; `_addmm_activation` adds ReLU or GELU to the epilogue."""
     a, b, c = op["mat1"], op["mat2"], op["self"]
@@ -202,7 +207,7 @@ def addmm(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.bmm.default", "aten.bmm.dtype", "aten.bmm.out")
+@cost("aten.bmm.default", "aten.bmm.dtype", "aten.bmm.out", traits=_PRODUCT)
 def bmm(op: Signature) -> tuple[Work, ...]:
     """[b, m, k] @ [b, k, n]."""
     a, b = op["self"], op["mat2"]
@@ -210,7 +215,13 @@ def bmm(op: Signature) -> tuple[Work, ...]:
     return gemm(op, a, b, batch=batch, m=m, n=b.shape[2], k=k)
 
 
-@cost("aten.baddbmm.default", "aten.baddbmm.dtype", "aten.baddbmm_.default", "aten.baddbmm.out")
+@cost(
+    "aten.baddbmm.default",
+    "aten.baddbmm.dtype",
+    "aten.baddbmm_.default",
+    "aten.baddbmm.out",
+    traits=_PRODUCT,
+)
 def baddbmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + [b, m, k] @ [b, k, n]."""
     a, b = op["batch1"], op["batch2"]
@@ -218,7 +229,7 @@ def baddbmm(op: Signature) -> tuple[Work, ...]:
     return gemm(op, a, b, batch=batch, m=m, n=b.shape[2], k=k, addend=op["self"])
 
 
-@cost("aten.addbmm.default", "aten.addbmm_.default")
+@cost("aten.addbmm.default", "aten.addbmm_.default", traits=Traits(autocast="low"))
 def addbmm(op: Signature) -> tuple[Work, ...]:
     """beta * self + the sum over b of [b, m, k] @ [b, k, n]: one addmm_ per matrix."""
     a, b = op["batch1"], op["batch2"]

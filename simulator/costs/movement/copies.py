@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import LISTED, Traits, listed
 from simulator.costs.kernels.elementwise import read_of
 from simulator.costs.kernels.iterator import aligned, converting_slots, lane_dtype
 from simulator.costs.kernels.launches import from_host, memcpy, strided_copy, to_host
@@ -90,13 +91,12 @@ def copy(op: Signature) -> tuple[Work, ...]:
     return move(_expanded(op["src"], op.out.shape), op.out)
 
 
-@cost("aten._to_copy.default", waits=_blocks)
+@cost("aten._to_copy.default", waits=_blocks, traits=LISTED)
+@cost("aten.clone.default", "aten.clone.out", traits=listed(triton="{self}"))
+@cost("aten.contiguous.default", traits=Traits(triton="{self}"))
+@cost("aten.lift_fresh_copy.default", traits=LISTED)
 @cost(
-    "aten.clone.default",
-    "aten.contiguous.default",
-    "aten.clone.out",
     "aten._to_copy.out",
-    "aten.lift_fresh_copy.default",
     "aten._pin_memory.default",
     "aten.view_copy.default",
     "aten.permute_copy.default",
@@ -155,14 +155,8 @@ def rearrange(op: Signature) -> tuple[Work, ...]:
     return permuted_copy(op, read_of(op, "self"))
 
 
-@cost(
-    "aten.tril.default",
-    "aten.triu.default",
-    "aten.tril_.default",
-    "aten.triu_.default",
-    "aten.tril.out",
-    "aten.triu.out",
-)
+@cost("aten.triu.default", "aten.triu_.default", "aten.triu.out", traits=LISTED)
+@cost("aten.tril.default", "aten.tril_.default", "aten.tril.out")
 def triangle(op: Signature) -> tuple[Work, ...]:
     """One kernel; elements beyond the diagonal are not read, but they are counted here
     (ATen/native/cuda/TriangularOps.cu)."""

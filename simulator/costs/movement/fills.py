@@ -6,6 +6,7 @@ from math import gcd
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import LISTED, Traits
 from simulator.costs.kernels.elementwise import elementwise, read_of
 from simulator.costs.kernels.iterator import lane_dtype
 from simulator.costs.kernels.launches import full_bytes, index_range, pointwise, to_host
@@ -25,24 +26,27 @@ def fill_of(tensor: Tensor, instructions: int = 1) -> tuple[Work, ...]:
 
 
 @cost(
+    "aten.zeros.default",
+    "aten.ones.default",
+    "aten.full.default",
+    "aten.zeros_like.default",
+    "aten.full_like.default",
+    "aten.new_zeros.default",
+    "aten.scalar_tensor.default",
+    "aten.zeros.out",
+    "aten.ones.out",
+    "aten.full.out",
+    traits=LISTED,
+)
+@cost(
     "aten.fill_.Scalar",
     "aten.fill_.Tensor",
     "aten.fill.Scalar",
     "aten.zero_.default",
     "aten.zero.default",
-    "aten.zeros.default",
-    "aten.ones.default",
-    "aten.full.default",
-    "aten.zeros_like.default",
     "aten.ones_like.default",
-    "aten.full_like.default",
-    "aten.new_zeros.default",
     "aten.new_ones.default",
     "aten.new_full.default",
-    "aten.scalar_tensor.default",
-    "aten.zeros.out",
-    "aten.ones.out",
-    "aten.full.out",
 )
 def fill(op: Signature) -> tuple[Work, ...]:
     """One value for every element."""
@@ -55,6 +59,9 @@ def fill(op: Signature) -> tuple[Work, ...]:
     "aten.arange.start_step",
     "aten.arange.out",
     "aten.arange.start_out",
+    traits=LISTED,
+)
+@cost(
     "aten.linspace.default",
     "aten.logspace.default",
     "aten.range.default",
@@ -84,7 +91,7 @@ def item(op: Signature) -> tuple[Work, ...]:
     return (to_host(source.itemsize),) if source.device != "cpu" else ()
 
 
-@cost("aten.equal.default", waits=True, data_dependent=True)
+@cost("aten.equal.default", waits=True, data_dependent=True, traits=LISTED)
 def equal(op: Signature) -> tuple[Work, ...]:
     """Comparison, `all`, and the copy of the result to the host (ATen/native/cuda/Equal.cpp)."""
     source = op["self"]
@@ -135,25 +142,25 @@ conversion to floats (Salmon et al., "Parallel random numbers", 2011)."""
 _DRAWS = (
     "bernoulli_.float", "bernoulli_.Tensor", "bernoulli.default", "bernoulli.p",
     "bernoulli.Tensor", "uniform_.default", "uniform.default", "rand.default", "rand.generator",
-    "rand_like.default", "random_.default", "random_.from", "random_.to", "randint.default",
+    "random_.default", "random_.from", "random_.to", "randint.default",
     "randint.low", "randint.generator", "randint.low_generator", "randint_like.default",
-    "randint_like.low_dtype", "poisson.default", "geometric_.default",
+    "randint_like.low_dtype", "poisson.default", "geometric_.default", "normal_.default",
+    "normal.float_float", "normal_functional.default", "randn.default", "randn.generator",
+    "exponential_.default", "cauchy_.default", "log_normal_.default",
 )  # fmt: skip
-_SHAPED_DRAWS = (
-    "normal_.default", "randn.default", "randn.generator", "randn_like.default",
-    "normal.float_float", "exponential_.default", "cauchy_.default", "log_normal_.default",
-    "normal_functional.default",
-)  # fmt: skip
+_SHAPED = ("normal", "randn", "exponential", "cauchy", "log_normal")
+"""How the names of draws begin whose numbers are not evenly distributed."""
 
 
-@cost(*(f"aten.{name}" for name in (*_DRAWS, *_SHAPED_DRAWS)))
+@cost("aten.rand_like.default", "aten.randn_like.default", traits=Traits(recompute="random"))
+@cost(*(f"aten.{name}" for name in _DRAWS))
 def draw(op: Signature) -> tuple[Work, ...]:
     """One number per element; normal and exponential ones also take a log and a root."""
     n = op.out.numel
     name = op.name.removeprefix("aten.")
     chances = {"bernoulli_.Tensor": "p", "bernoulli.default": "self", "poisson.default": "self"}
     reads = read_of(op, chances[name]) if name in chances else 0
-    shaped = name in _SHAPED_DRAWS
+    shaped = name.startswith(_SHAPED)
     slots = 20 if shaped else 2
     dims = {"elements": n, "slots": slots, "vector": 1}
     return tuple(
@@ -169,7 +176,8 @@ def draw(op: Signature) -> tuple[Work, ...]:
     )
 
 
-@cost("aten.native_dropout.default", "aten._fused_dropout.default")
+@cost("aten.native_dropout.default", traits=Traits(recompute="random"))
+@cost("aten._fused_dropout.default")
 def dropout(op: Signature) -> tuple[Work, ...]:
     """Draw, compare, multiply twice; also writes a mask of one byte per element
     (ATen/native/cuda/Dropout.cu, `fused_dropout_kernel`). Outside training the mask is ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulator.costs.compiled_traits import LISTED, Traits
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature
 
@@ -15,7 +16,7 @@ _VIEWS = (
     "unsafe_split_with_sizes.default", "unbind.int", "chunk.default", "unsafe_chunk.default",
     "squeeze.default", "squeeze.dim", "squeeze.dims", "squeeze_.default", "squeeze_.dim",
     "squeeze_.dims", "unsqueeze.default", "unsqueeze_.default", "as_strided.default",
-    "as_strided_.default", "detach.default", "detach_.default", "alias.default",
+    "as_strided_.default", "detach_.default",
     "lift.default", "lift_fresh.default", "unfold.default", "diagonal.default",
     "view_as_real.default", "view_as_complex.default", "real.default", "imag.default",
     "_conj.default", "_neg_view.default", "swapaxes_.default", "swapdims_.default",
@@ -26,7 +27,7 @@ _VIEWS = (
 )  # fmt: skip
 
 _ALLOCATIONS = (
-    "empty.memory_format", "empty.out", "empty_like.default", "empty_strided.default",
+    "empty_strided.default",
     "empty_permuted.default", "new_empty.default", "new_empty_strided.default", "set_.default",
     "set_.source_Tensor", "set_.source_Storage", "set_.source_Storage_storage_offset",
     "set_.source_Tensor_storage_offset", "resize_.default", "resize_as_.default",
@@ -51,6 +52,8 @@ def _aten(names: Iterable[str]) -> list[str]:
     return [f"aten.{name}" for name in names]
 
 
+@cost("aten.alias.default", "aten.detach.default", traits=Traits(triton="{self}"))
+@cost("aten.empty.memory_format", "aten.empty.out", "aten.empty_like.default", traits=LISTED)
 @cost(*_aten((*_VIEWS, *_ALLOCATIONS, *_QUERIES)))
 def nothing(op: Signature) -> tuple[Work, ...]:
     """No launches, FLOPs or bytes: a view shares its input's memory, and an allocation is the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.elementwise import Steps, read_of
 from simulator.costs.normalization.layer_norms import (
     MOMENTS,
@@ -247,7 +248,7 @@ def batch_norm_stats(op: Signature) -> tuple[Work, ...]:
     return (*_semaphores(dims), work)
 
 
-@cost("aten.batch_norm_elemt.default")
+@cost("aten.batch_norm_elemt.default", traits=Traits(recompute="decomposed"))
 def batch_norm_elemt(op: Signature) -> Work:
     """(x − mean)·rstd·weight + bias with given moments."""
     source = op["input"]

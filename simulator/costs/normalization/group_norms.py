@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.elementwise import Steps, read_of
 from simulator.costs.normalization.layer_norms import (
     MOMENTS,
@@ -55,7 +56,7 @@ def _applied(source: Tensor, rows: int, cols: int, backward: bool = False) -> di
     }
 
 
-@cost("aten.native_group_norm.default")
+@cost("aten.native_group_norm.default", traits=Traits(kind="reduction", row_slots=(9, 24)))
 def group_norm(op: Signature) -> tuple[Work, ...]:
     """Moments of each row, scale and shift for each channel of each sample, then x·a + b
     (`GroupNormKernelImplInternal`)."""
@@ -78,7 +79,7 @@ def group_norm(op: Signature) -> tuple[Work, ...]:
     return moments, scale, launch(op, (2, 3), source.numel, read, out.nbytes, whole, "norm_apply")
 
 
-@cost("aten.native_group_norm_backward.default")
+@cost("aten.native_group_norm_backward.default", traits=Traits(kind="reduction"))
 def group_norm_backward(op: Signature) -> tuple[Work, ...]:
     """Sums of g·x and g per channel; rstd·weight, the factors fused from these, and the gradient of
     the input; then the gradients of weight and bias (`GroupNormBackwardKernelImplInternal`)."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.elementwise import Steps, read_of
 from simulator.costs.kernels.iterator import lane_dtype
 from simulator.costs.movement.copies import move
@@ -94,7 +95,8 @@ def _packed(source: Tensor) -> tuple[Work, ...]:
     return move(source, Tensor(source.shape, source.dtype, row_major(source.shape)))
 
 
-@cost("aten.native_layer_norm.default", "aten._fused_rms_norm.default")
+@cost("aten.native_layer_norm.default", traits=Traits(row_slots=(9, 24), autocast="float32"))
+@cost("aten._fused_rms_norm.default", traits=Traits(row_slots=(6, 7)))
 def layer_norm(op: Signature) -> tuple[Work, ...]:
     """[..., cols] to the same shape and the statistics. One vectorized kernel of 128 threads per
     row if cols is a multiple of 4 and the dtype is not float64. Otherwise one of 512 threads for

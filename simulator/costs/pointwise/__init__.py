@@ -3,6 +3,6 @@
 May import kernels, the registry and the curve rules of `simulator.costs`.
 """
 
-from simulator.costs.pointwise import foreach, optimizers, special_functions, tables
+from simulator.costs.pointwise import foreach, functions, optimizers, special_functions, tables
 
-__all__ = ["foreach", "optimizers", "special_functions", "tables"]
+__all__ = ["foreach", "functions", "optimizers", "special_functions", "tables"]

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
 from simulator.costs.kernels.iterator import aligned, lane_dtype
-from simulator.costs.pointwise.tables import BINARY, LOGICAL, UNARY, power, scaled
+from simulator.costs.pointwise.functions import power, scaled
+from simulator.costs.pointwise.tables import BINARY, LOGICAL, UNARY
 from simulator.costs.registry import Work, cost
 from simulator.costs.tensor_bytes import read_bytes_of, write_bytes_of
 from simulator.records import Signature, Tensor
@@ -75,10 +76,10 @@ _STEPS: dict[str, Steps] = {
     "zero": (0, 1), "copy": (0, 1), "clone": (0, 1), "lerp": (3, 3), "pow": (1, 40),
     "maximum": (1, 2), "minimum": (1, 2), "clamp_min": (1, 2), "clamp_max": (1, 2),
     "max": (1, 2), "norm": (2, 1), "powsum": (2, 1),
-    **{name: BINARY[name] for name in ("add", "sub", "mul", "div")},
-    **{name: LOGICAL[name] for name in ("addcmul", "addcdiv")},
+    **{name: BINARY[name].steps for name in ("add", "sub", "mul", "div")},
+    **{name: LOGICAL[name].steps for name in ("addcmul", "addcdiv")},
     **{
-        name: UNARY[name]
+        name: UNARY[name].steps
         for name in (
             "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1",
             "floor", "frac", "lgamma", "log", "log10", "log1p", "log2", "neg", "reciprocal",

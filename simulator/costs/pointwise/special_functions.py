@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.costs.compiled_traits import LISTED
 from simulator.costs.kernels.elementwise import elementwise
 from simulator.costs.kernels.launches import full_bytes, index_range, pointwise, reduction
 from simulator.costs.registry import Work, cost
@@ -19,7 +20,8 @@ _POLYNOMIALS = (
         f"aten.special_{name}.{kind}"
         for name in _POLYNOMIALS
         for kind in ("default", "x_scalar", "n_scalar")
-    )
+    ),
+    traits=LISTED,
 )
 def polynomial(op: Signature) -> tuple[Work, ...]:
     """A recurrence of `degree` steps. The degree depends on the data; 10 is assumed."""
@@ -30,13 +32,14 @@ def polynomial(op: Signature) -> tuple[Work, ...]:
     "aten.special_scaled_modified_bessel_k0.default",
     "aten.special_scaled_modified_bessel_k1.default",
     "aten.frexp.Tensor",
+    traits=LISTED,
 )
 def special_function(op: Signature) -> tuple[Work, ...]:
     """A polynomial of about twenty terms; for frexp, mantissa and exponent bits."""
     return elementwise(op, (2, 4) if "frexp" in op.name else (1, 60))
 
 
-@cost("aten.mvlgamma.default", "aten.mvlgamma_.default")
+@cost("aten.mvlgamma.default", "aten.mvlgamma_.default", traits=LISTED)
 def mvlgamma(op: Signature) -> tuple[Work, ...]:
     """Σ lgamma(x − i/2) over i < p: all terms, then their sum and a constant."""
     x, p = op["self"], int(op.arg("p", 1))

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import LISTED, Traits, listed
 from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
 from simulator.costs.kernels.iterator import lane_dtype
 from simulator.costs.pointwise.tables import BINARY, UNARY
@@ -161,54 +162,64 @@ def _rule(
     return rule
 
 
-_EXTREMA = (
-    "amax.default", "amax.out", "amin.default", "amin.out", "max.default", "min.default",
-    "max.unary_out", "min.unary_out",
-)  # fmt: skip
-_TRUTHS = (
-    "any.default", "any.dim", "any.dims", "any.out", "any.dims_out", "any.all_out",
-    "_is_all_true.default", "_is_any_true.default",
-    "all.default", "all.dim", "all.dims", "all.out", "all.dims_out", "all.all_out",
-)  # fmt: skip
-_PLACES = (
-    "max.dim", "min.dim", "max.dim_max", "min.dim_min",
-    "argmax.default", "argmax.out", "argmin.default", "argmin.out",
-)  # fmt: skip
-_SUMS = (
-    "sum.default", "sum.dim_IntList", "sum.IntList_out", "sum.out",
-    "prod.default", "prod.dim_int", "prod.int_out", "prod.out", "trace.default",
-)  # fmt: skip
-_MOMENTS = tuple(
-    f"{name}.{overload}"
-    for name in ("var", "std", "var_mean", "std_mean")
-    for overload in ("default", "dim", "correction")
-) + tuple(f"{name}.{overload}" for name in ("var", "std") for overload in ("out", "correction_out"))
+def _aten(names: str) -> list[str]:
+    return [f"aten.{name}" for name in names.split()]
 
 
-def _names(names: tuple[str, ...]) -> list[str]:
-    return [f"aten.{name}" for name in names]
+_EXTREMES = _rule((1, 2), kind="extremes")
+cost(
+    *_aten("amax.default amax.out max.default max.unary_out min.default min.unary_out"),
+    traits=LISTED,
+)(_EXTREMES)
+cost(*_aten("amin.default amin.out"))(_EXTREMES)
 
+_TRUTH = _rule((1, 2), kind="truth")
+cost(*_aten("any.default any.dim any.dims any.out any.dims_out any.all_out"), traits=LISTED)(_TRUTH)
+cost(*_aten("all.default all.dim all.dims all.out all.dims_out all.all_out"))(_TRUTH)
+cost(*_aten("_is_all_true.default _is_any_true.default"))(_TRUTH)
 
-cost(*_names(_EXTREMA))(_rule((1, 2), kind="extremes"))
-cost(*_names(_TRUTHS))(_rule((1, 2), kind="truth"))
-cost(*_names(_PLACES))(_rule((1, 4), kind="places"))  # NaNs and ties are compared too
-cost(*_names(_SUMS))(_rule((1, 1), widens=True))
-cost(*_names(("nansum.default", "nansum.out")))(_rule((2, 3), widens=True))
-cost(*_names(("mean.default", "mean.dim", "mean.out", "mean.dtype_out")))(
+_PLACES = _rule((1, 4), kind="places")  # NaNs and ties are compared too
+cost(*_aten("max.dim max.dim_max min.dim min.dim_min argmax.default argmax.out"), traits=LISTED)(
+    _PLACES
+)
+cost(*_aten("argmin.default argmin.out"))(_PLACES)
+
+_SUM = _rule((1, 1), widens=True)
+cost(
+    *_aten("sum.default sum.dim_IntList sum.IntList_out sum.out"),
+    traits=listed(autocast="float32_argument", overloads=("default", "dim_IntList")),
+)(_SUM)
+cost(
+    *_aten("prod.default prod.dim_int prod.int_out prod.out"),
+    traits=Traits(autocast="float32_argument", overloads=("default", "dim_int")),
+)(_SUM)
+cost("aten.trace.default")(_SUM)
+
+cost(*_aten("nansum.default nansum.out"))(_rule((2, 3), widens=True))
+cost(*_aten("mean.default mean.dim mean.out mean.dtype_out"), traits=LISTED)(
     _rule((1, 1), (1, 1), widens=True)
 )
-cost(*_names(("aminmax.default", "_aminmax.default", "_aminmax.dim")))(
-    _rule((2, 4), kind="extremes")
-)
+cost(*_aten("aminmax.default _aminmax.default _aminmax.dim"))(_rule((2, 4), kind="extremes"))
+
 # Welford: d = x - mean; mean += d / n; m2 += d·(x - mean). Of these FLOPs, 4 are those of the plain
 # variance (one addition for the mean; subtract, multiply, add). Per row there are a division and
 # maybe a root.
-cost(*_names(_MOMENTS))(_rule((4, 13), (2, 14), kind="moments"))
+_MOMENTS = _rule((4, 13), (2, 14), kind="moments")
+cost(
+    *_aten("var.default var.dim var.correction var.out var.correction_out"),
+    *_aten("std.default std.dim std.correction std.out std.correction_out"),
+    *_aten("var_mean.default var_mean.dim var_mean.correction"),
+    traits=LISTED,
+)(_MOMENTS)
+cost(*_aten("std_mean.default std_mean.dim std_mean.correction"))(_MOMENTS)
 
 
 @cost(
     "aten.linalg_vector_norm.default",
     "aten.linalg_vector_norm.out",
+    traits=Traits(autocast="float32_argument"),
+)
+@cost(
     "aten.norm.Scalar",
     "aten.norm.ScalarOpt_dim",
     "aten.norm.ScalarOpt_dim_dtype",
@@ -240,7 +251,11 @@ def count_nonzero(op: Signature) -> tuple[Work, ...]:
     return (*elementwise(compare, (1, 1)), *first, *reduction(after_cast, (1, 1)))
 
 
-@cost("aten.logsumexp.default", "aten.logsumexp.out")
+@cost(
+    "aten.logsumexp.default",
+    "aten.logsumexp.out",
+    traits=Traits(row_slots=(11, 32), autocast="float32"),
+)
 def logsumexp(op: Signature) -> tuple[Work, ...]:
     """max + log(sum(exp(x - max))), one kernel per step (ATen/native/ReduceOps.cpp,
     `logsumexp_out_impl`): amax, abs, == inf, masked_fill_, sub, exp_, sum, log_, add_."""
@@ -258,12 +273,12 @@ def logsumexp(op: Signature) -> tuple[Work, ...]:
     summed = replace(op, inputs=(whole,), names=("self",), aliases=())
     return (
         *reduction(op, (1, 2), kind="extremes"),
-        *step((out,), out, UNARY["abs"]),
+        *step((out,), out, UNARY["abs"].steps),
         *step((out,), flag, (1, 1)),
         *step((out, flag), out, (0, 1)),
-        *step((source, out), whole, BINARY["sub"]),
-        *step((whole,), whole, UNARY["exp"]),
+        *step((source, out), whole, BINARY["sub"].steps),
+        *step((whole,), whole, UNARY["exp"].steps),
         *reduction(summed, (1, 1)),
-        *step((out,), out, UNARY["log"]),
-        *step((out, out), out, BINARY["add"]),
+        *step((out,), out, UNARY["log"].steps),
+        *step((out, out), out, BINARY["add"].steps),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     copy,
     fill,
@@ -80,7 +81,7 @@ def pdist(op: Signature) -> tuple[Work, ...]:
     return terms, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)
 
 
-@cost("aten.dist.default", "aten.dist.out")
+@cost("aten.dist.default", "aten.dist.out", traits=Traits(autocast="float32"))
 def distance(op: Signature) -> tuple[Work, ...]:
     """The difference, then its norm."""
     x, y = op["self"], op["other"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     fill,
     fill_like,
@@ -43,13 +44,13 @@ def _reduced(op: Signature, flops: int, specials: int = 0) -> tuple[Work, ...]:
     return (terms,) if op.arg("reduction", _MEAN) == _NONE else (terms, _sum(x, x.numel))
 
 
-@cost("aten.mse_loss.default")
+@cost("aten.mse_loss.default", traits=Traits(autocast="float32"))
 def mse_loss(op: Signature) -> tuple[Work, ...]:
     """(x - y)²: 2 FLOPs per element."""
     return _reduced(op, 2)
 
 
-@cost("aten.smooth_l1_loss.default", "aten.huber_loss.default")
+@cost("aten.smooth_l1_loss.default", "aten.huber_loss.default", traits=Traits(autocast="float32"))
 def smooth_l1_loss(op: Signature) -> tuple[Work, ...]:
     """Difference, absolute value, comparison, and one of two 2-FLOP branches: 5 FLOPs per
     element."""
@@ -101,7 +102,7 @@ def _weighting(op: Signature, x: Tensor, weight: Tensor | None) -> tuple[Work, .
     return (pointwise_terms(op, x.numel, 1, full + weight.nbytes, full),)
 
 
-@cost("aten.binary_cross_entropy_with_logits.default")
+@cost("aten.binary_cross_entropy_with_logits.default", traits=Traits(autocast="float32"))
 def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     """(1 - y)·x - w·log sigmoid(x), op by op as in Loss.cpp.
 
@@ -123,7 +124,7 @@ def bce_with_logits(op: Signature) -> tuple[Work, ...]:
     return launches if op.arg("reduction", _MEAN) == _NONE else (*launches, _sum(x, n))
 
 
-@cost("aten.soft_margin_loss.default")
+@cost("aten.soft_margin_loss.default", traits=Traits(autocast="float32"))
 def soft_margin_loss(op: Signature) -> tuple[Work, ...]:
     """log(1 + exp(-y·x)) op by op: neg, product, exp, log1p, and the sum (Loss.cpp)."""
     x, n = op["self"], op["self"].numel
@@ -150,7 +151,7 @@ def soft_margin_loss_backward(op: Signature) -> tuple[Work, ...]:
     return unary, binary, exp, binary, unary, unary, binary, *mean, binary
 
 
-@cost("aten.nll_loss_forward.default")
+@cost("aten.nll_loss_forward.default", traits=Traits(kind="reduction"))
 def nll_loss_forward(op: Signature) -> Work:
     """Pick one value per row of [n, classes]: reads n values, whatever the number of classes."""
     x, rows = op["self"], op["target"].numel
@@ -211,8 +212,8 @@ def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
     return (*launches, average) if op.arg("reduction", _MEAN) == _MEAN else launches
 
 
+@cost("aten.multi_margin_loss.default", traits=Traits(autocast="float32"))
 @cost(
-    "aten.multi_margin_loss.default",
     "aten.multilabel_margin_loss_forward.default",
     "aten.multi_margin_loss_backward.default",
     "aten.multilabel_margin_loss_backward.default",

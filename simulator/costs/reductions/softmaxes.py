@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.elementwise import Steps, elementwise
 from simulator.costs.kernels.iterator import lane_dtype
@@ -169,19 +170,21 @@ def with_zero_exponentials(work: Work, zeros: int) -> Work:
     return replace(work, instructions=work.instructions + _ZERO * zeros, dims=dims)
 
 
-@cost("aten._softmax.default", "aten._masked_softmax.default")
+@cost("aten._softmax.default", traits=Traits(row_slots=(20, 50)))
+@cost("aten._masked_softmax.default")
 def softmax(op: Signature) -> tuple[Work, ...]:
     """max, subtract, exp, add, divide: 5 FLOPs per element."""
     return softmax_like(op, (5, 22), (0, 0))
 
 
-@cost("aten._log_softmax.default")
+@cost("aten._log_softmax.default", traits=Traits(row_slots=(14, 50)))
 def log_softmax(op: Signature) -> tuple[Work, ...]:
     """max, subtract, exp, add, subtract the log: 5 FLOPs per element and one log per row."""
     return softmax_like(op, (5, 15), (1, 10))
 
 
-@cost("aten._softmax_backward_data.default", "aten._masked_softmax_backward.default")
+@cost("aten._softmax_backward_data.default", traits=Traits(row_slots=(4, 6)))
+@cost("aten._masked_softmax_backward.default")
 def softmax_backward(op: Signature) -> tuple[Work, ...]:
     """g·y first, in a separate kernel (ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`),
     then y·(g - sum(g·y)): add, subtract, multiply."""
@@ -189,7 +192,7 @@ def softmax_backward(op: Signature) -> tuple[Work, ...]:
     return *elementwise(product, (1, 1)), *softmax_like(op, (3, 5), (0, 0), True)
 
 
-@cost("aten._log_softmax_backward_data.default")
+@cost("aten._log_softmax_backward_data.default", traits=Traits(row_slots=(12, 14)))
 def log_softmax_backward(op: Signature) -> tuple[Work, ...]:
     """g - exp(y)·sum(g): add, exp, multiply, subtract."""
     return softmax_like(op, (4, 13), (0, 0), True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.launches import pointwise
 from simulator.costs.reductions.dimensions import reduction
@@ -19,9 +20,12 @@ from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
 
 
+@cost("aten.convolution.default", traits=Traits(autocast="low"))
 @cost(
-    "aten.convolution.default",
     "aten._convolution.default",
+    traits=Traits(autocast="low", overloads=("default", "deprecated")),
+)
+@cost(
     "aten.convolution_overrideable.default",
     "aten.cudnn_convolution.default",
     "aten.cudnn_convolution_transpose.default",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import fill_like
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
@@ -42,9 +43,9 @@ def pool(op: Signature) -> Work:
     return window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 
 
+@cost("aten._adaptive_avg_pool2d.default", traits=Traits(kind="pointwise"))
 @cost(
     "aten.adaptive_avg_pool2d.default",
-    "aten._adaptive_avg_pool2d.default",
     "aten.adaptive_avg_pool3d.default",
     "aten._adaptive_avg_pool3d.default",
     "aten.adaptive_max_pool2d.default",

@@ -6,6 +6,7 @@ from math import prod
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import copy_onto, fill_like
 from simulator.costs.movement.copies import move
 from simulator.costs.registry import Work, cost
@@ -39,15 +40,20 @@ def _upsample_taps(op: Signature, large: Tensor, small: Tensor) -> int:
     return max(taps, taps * covered // max(prod(small.shape[2:]), 1))
 
 
-_UPSAMPLES = (
+_CAST_UPSAMPLES = (
     "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d",
-    "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
-    "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa",
+    "upsample_trilinear3d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
+)  # fmt: skip
+_UPSAMPLES = (
+    *_CAST_UPSAMPLES, "upsample_bilinear2d", "upsample_bicubic2d", "_upsample_lanczos2d_aa"
 )  # fmt: skip
 
 
-@cost(*(f"aten.{name}.default" for name in _UPSAMPLES))
+@cost(*(f"aten.{name}.default" for name in _CAST_UPSAMPLES), traits=Traits(autocast="float32"))
+@cost("aten.upsample_bilinear2d.default", traits=Traits(recompute="intensive", autocast="float32"))
+@cost("aten.upsample_bicubic2d.default", traits=Traits(slots=1090, autocast="float32"))
+@cost("aten._upsample_lanczos2d_aa.default")
 def upsample(op: Signature) -> tuple[Work, ...]:
     """Each output is a weighted sum of its neighbours: one multiply-add each. Bilinear
     interpolation to the same size is a copy, as recorded for SegFormer, and its gradient is assumed

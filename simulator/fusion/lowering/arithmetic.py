@@ -1,23 +1,15 @@
 """The arithmetic of an op in a generated kernel: the FLOPs of eager kernels, but other
-instructions, since values stay in registers and functions are Triton's
-(`simulator.costs.compiled_traits`).
+instructions, since values stay in registers and functions are Triton's (the `slots` of its traits).
 """
 
 from __future__ import annotations
 
 import sys
 
-from simulator.costs import Work
-from simulator.costs.compiled_traits import TRAITS
+from simulator.costs import Work, traits_of
 from simulator.fusion.costed import costed
 from simulator.fusion.kinds import REDUCING_FAMILIES
 from simulator.records import Signature
-
-SLOTS: dict[str, int] = {
-    name: traits.slots for name, traits in TRAITS.items() if traits.slots is not None
-}
-"""Issue slots per element. An op without an entry takes one slot for each arithmetic function of
-its formula."""
 
 _TANH_GELU = {"gelu": 29, "gelu_backward": 39}
 _POW = 81
@@ -31,11 +23,6 @@ _PHILOX, _SHARED_PHILOX = 80, 50
 the rate. Eager kernels share a round's four numbers among four elements. A handwritten kernel
 shares them too, through shared memory: it takes 35 instructions in its machine code, and seven
 barriers."""
-
-ROWS: dict[str, tuple[int, int]] = {
-    name: traits.row_slots for name, traits in TRAITS.items() if traits.row_slots is not None
-}
-"""Slots per element if its row stays in registers, and if the kernel loops along the row."""
 
 PERSISTENT = 1024
 """Maximum number of elements of a row that a kernel holds in registers. It loops along a longer
@@ -58,7 +45,7 @@ def arithmetic(
     works = costed(op) or ()
     flops = sum(w.flops for w in works)
     name = op.name.split(".")[1]
-    if name in ROWS and works:  # whatever the number of eager kernels
+    if traits_of(name).row_slots and works:  # whatever the number of eager kernels
         return flops, max(_slots(op, work, persistent, by_hand) for work in works)
     if "batch_norm." in op.name and not op.arg("training", op.arg("train", False)):
         return _NORMALIZED[0] * op.out.numel, _NORMALIZED[1] * op.out.numel
@@ -81,15 +68,16 @@ def folded(op: Signature) -> int:
     """The instructions that Inductor saves in a division by a constant: it multiplies by the
     reciprocal (`div_prim` of torch/_inductor/lowering.py)."""
     constant = op.name == "aten.div.Tensor" and len(op.inputs) == 1
-    return (SLOTS["div"] - 1) * op.outputs[0].numel if constant else 0
+    return ((traits_of("div").slots or 1) - 1) * op.outputs[0].numel if constant else 0
 
 
 def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
     name = op.name.split(".")[1].removesuffix("_")
+    traits = traits_of(name)
     if work.family in REDUCING_FAMILIES:
-        if name in ROWS:
+        if traits.row_slots:
             long: bool = work.dims.get("cols", 0) > persistent
-            return ROWS[name][long] * op.inputs[0].numel
+            return traits.row_slots[long] * op.inputs[0].numel
         return work.instructions
     elements = op.outputs[0].numel if op.outputs else 0
     if work.family == "random":
@@ -100,4 +88,6 @@ def _slots(op: Signature, work: Work, persistent: int, by_hand: bool) -> int:
         return (_POW if work.instructions > 30 * elements else work.flops // elements) * elements
     if name == "div" and op.name.endswith("Scalar"):
         return elements
-    return SLOTS[name] * elements if name in SLOTS else max(work.flops, elements)
+    if traits.slots is None:  # a slot for each arithmetic function of its formula
+        return max(work.flops, elements)
+    return traits.slots * elements

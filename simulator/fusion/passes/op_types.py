@@ -1,16 +1,10 @@
-"""Ops that may be recomputed, and ops that fuse with each other, by their class in
-`simulator.costs.compiled_traits`."""
+"""Ops that may be recomputed, and ops that fuse with each other, by the class in their traits."""
 
 from __future__ import annotations
 
-from simulator.costs import works
-from simulator.costs.compiled_traits import TRAITS, Recompute
+from simulator.costs import traits_of, works
+from simulator.costs.compiled_traits import Recompute
 from simulator.records import Op
-
-RECOMPUTABLE = frozenset(name for name, row in TRAITS.items() if row.recompute == "listed")
-"""The ops of the partitioner's list that have a cost: those tagged pointwise, and others that it
-names. Views are recomputable too; all views are treated the same, since Inductor turns a transpose
-into a permute."""
 
 _RANDOM = (
     "dropout",
@@ -33,8 +27,7 @@ def base(op: Op) -> str:
 
 
 def _class(op: Op) -> Recompute | None:
-    row = TRAITS.get(base(op))
-    return row and row.recompute
+    return traits_of(base(op)).recompute
 
 
 def is_view(op: Op) -> bool:
@@ -43,7 +36,9 @@ def is_view(op: Op) -> bool:
 
 
 def is_recomputable(op: Op) -> bool:
-    """Whether the partitioner may recompute an op when it recomputes only ops of its list."""
+    """Whether the partitioner may recompute an op when it recomputes only ops of its list: those
+    tagged pointwise, and others that it names. All views are treated the same, since Inductor turns
+    a transpose into a permute."""
     listed = _class(op) in ("listed", "decomposed")
     return is_view(op) or listed or op.name.startswith("fused.pointwise")
 

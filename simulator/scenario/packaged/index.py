@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from simulator.costs.registry import read_by_tracing
 from simulator.formats.installed import installed_version
 from simulator.networks.catalogue import CATALOGUE
 from simulator.symbols.refusals import Refusal
@@ -20,7 +21,6 @@ _PACKAGE = Path(__file__).parents[2]
 _TRACING = ("tracing", "records")
 _LOADING = (
     "costs/attention/selection.py",
-    "costs/compiled_traits.py",
     "networks/loading/load.py",
     "networks/loading/loaded.py",
     "scenario/module.py",
@@ -100,7 +100,8 @@ def versions_agree(index: Index) -> bool:
 
 def stamp(network: str, torch: str, python: str) -> str:
     """A digest, 16 hexadecimal digits, of all that a trace of a catalogue network depends on: the
-    source code of tracing and of the network, its sizes, and versions."""
+    source code of tracing and of the network, its sizes, what tracing reads of the ops' traits, and
+    versions. An edit of a cost leaves it as it is."""
     entry = CATALOGUE[network]
     module = entry.factory.partition(":")[0]
     parts = [_digest_of_tracing(), repr(sorted(entry.sizes.items())), entry.factory]
@@ -114,6 +115,7 @@ def _digest_of_tracing() -> str:
     digest = sha256()
     for path in [*paths, *(_PACKAGE / name for name in _LOADING)]:
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + _text(path))
+    digest.update(read_by_tracing().encode())
     return digest.hexdigest()
 
 

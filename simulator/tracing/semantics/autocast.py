@@ -1,9 +1,8 @@
 """`torch.autocast("cuda")` for tensors that live on `meta`.
 
-torch's own casts apply to tensors on a GPU only, not to `meta`. Here the same lists
-(`simulator.costs.compiled_traits`) are registered under a dispatch key that no backend of a stock
-build uses, and read the state that `torch.autocast("cuda", ...)` sets. Calls from C++ are cast as
-well.
+torch's own casts apply to tensors on a GPU only, not to `meta`. Here the same lists, which are
+traits of the ops, are registered under a dispatch key that no backend of a stock build uses, and
+read the state that `torch.autocast("cuda", ...)` sets. Calls from C++ are cast as well.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from simulator.costs.compiled_traits import TRAITS, Autocast
+from simulator.costs.compiled_traits import Autocast
+from simulator.costs.registry import autocast_lists
 from simulator.tracing.substituted import substituted
 
 _KEY = "AutocastIPU"
@@ -57,16 +57,16 @@ def _register() -> tuple[torch.library.Library, ...]:
         "float32_argument": _single_by_argument,
         "widest": _widest,
     }
-    for name, row in TRAITS.items():
-        op = _overload(name) if row.autocast else None
-        if row.autocast and op is not None:
-            aten.impl(name, _guarded(op, policies[row.autocast](op), key), _KEY)
+    for name, its_list in autocast_lists().items():
+        op = _overload(name)
+        if op is not None:
+            aten.impl(op, _guarded(op, policies[its_list](op), key), _KEY)
     return aten, fallthrough  # a library that is freed removes its kernels
 
 
 def _overload(name: str) -> Any:
     packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
+    return getattr(getattr(torch.ops.aten, packet, None), overload, None)
 
 
 def _guarded(op: Any, cast: Callable[..., Any], key: Any) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.analysis.advice import advise, sample_s, together
+from simulator.analysis.advice import advise, apply_all, sample_s
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, predict
 from simulator.scenario.text.command import as_command
@@ -156,7 +156,7 @@ def test_the_command_says_it_all():
 def test_advice_can_be_taken_together():
     advised = advise(BASE)
     chosen = [a for a in advised.advice if a.whatif in ("+cuda_graph", "+batch=8")]
-    both = together(BASE, chosen)
+    both = apply_all(BASE, chosen)
     assert len(both.whatifs) == 2
     assert sample_s(predict(both)) < min(a.sample_s for a in chosen)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.costs.compiled_traits import TRAITS
-from simulator.costs.pointwise import foreach, tables
+from simulator.costs import TRAITS
+from simulator.costs.pointwise import foreach, functions, tables
 from simulator.costs.spatial import resampling
 
 RECORDING = Path(__file__).with_name("recorded_tables.txt")
@@ -17,7 +17,7 @@ _STEPS = ("UNARY", "FUNCTIONAL", "BINARY", "COMPARISON", "LOGICAL", "BACKWARD", 
 def lines() -> list[str]:
     """One line per row: the table, the op, its numbers."""
     steps = [
-        f"{table.lower()} {name} {row}"
+        f"{table.lower()} {name} {row.steps}"
         for table in _STEPS
         for name, row in sorted(getattr(tables, table).items())
     ]
@@ -30,7 +30,7 @@ def lines() -> list[str]:
         f"{name} {key} {row}"
         for name, table in (
             ("foreach", foreach._STEPS),
-            ("tanh_gelu", tables._TANH_GELU),
+            ("tanh_gelu", functions._TANH_GELU),
             ("taps", resampling._TAPS),
         )
         for key, row in sorted(table.items())

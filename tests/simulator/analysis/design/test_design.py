@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator.analysis.design.design import Design, design, predicted, summed
+from simulator.analysis.design.design import Design, design, predict_points, summed
 from simulator.errors import InputError
 from simulator.scenario.scenario import Scenario, predict
 from simulator.simulate.step_columns import step_row
@@ -48,7 +48,7 @@ def test_a_sample_draws_no_point_twice_and_the_same_again():
 def test_rows_are_those_of_single_predictions():
     whatifs = ["none", "+cuda_graph", "+precision=fp16 +bandwidth=2"]
     mixed = design(BASE, {"gpu": ["h100", "l40s"], "whatifs": whatifs, "batch": [1, 64]})
-    rows = predicted(mixed, mixed.points)
+    rows = predict_points(mixed, mixed.points)
     assert not rows.refused
     for point, row in zip(rows.points, rows.table, strict=True):
         values = mixed.values(point)
@@ -62,7 +62,7 @@ def test_rows_are_those_of_single_predictions():
 def test_a_combination_without_an_answer_has_a_reason():
     """GPT-2 has positions for at most 1,024 tokens."""
     long = design(Scenario("gpt2"), {"gpu": ["h100"], "seq": [1024, 4096]})
-    rows = predicted(long, long.points)
+    rows = predict_points(long, long.points)
     assert list(rows.refused) == [1]
     assert "1024" in rows.refused[1]
     assert np.isnan(rows.table[1, 0]) and rows.table[0, 0] > 0
@@ -70,8 +70,8 @@ def test_a_combination_without_an_answer_has_a_reason():
 
 def test_parts_are_put_together_in_order():
     small = design(BASE, {"batch": [1, 2, 4, 8]})
-    whole = predicted(small, small.points)
-    both = summed([predicted(small, [2, 3]), predicted(small, [0, 1])])
+    whole = predict_points(small, small.points)
+    both = summed([predict_points(small, [2, 3]), predict_points(small, [0, 1])])
     assert both.points == [0, 1, 2, 3]
     np.testing.assert_allclose(both.table, whole.table, rtol=1e-14)
 
@@ -79,7 +79,7 @@ def test_parts_are_put_together_in_order():
 def test_a_quotation_that_is_not_closed_is_refused_as_a_row():
     """The value comes from the Python API; commands refuse it before the first row."""
     open_quotation = design(BASE, {"whatifs": ["none", "+remove='gelu"]})
-    rows = predicted(open_quotation, open_quotation.points)
+    rows = predict_points(open_quotation, open_quotation.points)
     assert rows.refused == {
         1: "axis 'whatifs': \"+remove='gelu\": No closing quotation: expected what-ifs; close the "
         "quotation"

@@ -19,7 +19,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from simulator.analysis.design.design import Design, design, predicted, summed
+from simulator.analysis.design.design import Design, design, predict_points, summed
 from simulator.analysis.design.engines import DesignTask, engine, task
 from simulator.analysis.design.release import release
 from simulator.analysis.design.rows_file import RowsFile
@@ -76,7 +76,7 @@ def check(path: Path, of: Design) -> None:
     with RowsFile(path, of) as file:
         assert sorted(p for part in file.parts for p in part.points) == list(of.points)
         rows = summed(file.parts)
-    own = predicted(of, of.points)
+    own = predict_points(of, of.points)
     assert rows.refused == own.refused
     np.testing.assert_allclose(rows.table, own.table, rtol=1e-9, atol=1e-9)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator.analysis.design.design import Design, design, predicted, summed
+from simulator.analysis.design.design import Design, design, predict_points, summed
 from simulator.analysis.design.engines import Chunk, EngineLostError, Task, local
 from simulator.analysis.design.network_files import changed_files, network_files
 from simulator.analysis.design.rows_file import RowsFile
@@ -46,7 +46,7 @@ def test_all_rows_are_there_once_and_as_predicted(path: Path):
     assert sorted(points) == list(range(80)) and not damaged
     with RowsFile(path, SMALL) as file:
         rows = summed(file.parts)
-    np.testing.assert_allclose(rows.table, predicted(SMALL, SMALL.points).table, rtol=1e-12)
+    np.testing.assert_allclose(rows.table, predict_points(SMALL, SMALL.points).table, rtol=1e-12)
 
 
 def test_a_full_file_is_left_as_it_is(path: Path):
@@ -58,7 +58,7 @@ def test_a_full_file_is_left_as_it_is(path: Path):
 
 def test_it_is_only_appended_to(path: Path):
     with RowsFile(path, SMALL) as file:
-        file.append(predicted(SMALL, range(30)))
+        file.append(predict_points(SMALL, range(30)))
     before = path.read_bytes()
     fill(path)
     assert path.read_bytes().startswith(before)
@@ -87,8 +87,8 @@ def test_a_damaged_byte_costs_its_line_alone(path: Path):
 
 def test_duplicate_rows_are_stored_once(path: Path):
     with RowsFile(path, SMALL) as file:
-        file.append(predicted(SMALL, range(10)))
-        file.append(predicted(SMALL, range(5, 15)))
+        file.append(predict_points(SMALL, range(10)))
+        file.append(predict_points(SMALL, range(5, 15)))
     assert held(path)[0] == list(range(15))
 
 
@@ -151,7 +151,7 @@ def test_rows_of_a_network_that_was_edited_are_refused(path: Path, tmp_path: Pat
     blocks.write_text("WIDTH = 8")
     own = design(Scenario("mlp-tiny"), {"network": ["mlp-tiny", f"{net}:Net"], "batch": [1]})
     with RowsFile(path, own) as file:
-        file.append(predicted(own, [0]))
+        file.append(predict_points(own, [0]))
     before = path.read_bytes()
     blocks.write_text("WIDTH = 16")
     expected = (
@@ -241,7 +241,7 @@ def _never() -> Iterator:
 
 def test_progress_counts_the_rows_that_were_there(path: Path):
     with RowsFile(path, SMALL) as file:
-        file.append(predicted(SMALL, range(40)))
+        file.append(predict_points(SMALL, range(40)))
     seen: list[tuple[int, int]] = []
     with RowsFile(path, SMALL) as file:
         run(file, here, lambda done, total, left_s: seen.append((done, total)))

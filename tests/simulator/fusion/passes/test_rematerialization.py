@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from simulator.costs import works
+from simulator.costs import traits_of, works
 from simulator.costs.movement.views import nothing
 from simulator.costs.registry import COSTS
 from simulator.fusion.passes.budget import _left_out  # pyright: ignore[reportPrivateUsage]
-from simulator.fusion.passes.op_types import RECOMPUTABLE, is_view
+from simulator.fusion.passes.op_types import is_view
 from simulator.fusion.passes.rematerialization import Joint, repeated, saved_within
 from simulator.records import Trace
 from simulator.schedule.memory import carried_bytes, memory
@@ -200,7 +200,8 @@ def test_the_ops_that_may_run_again_are_those_of_torchs_list():
             launches = COSTS[overload] is not nothing or name in ("empty", "empty_like")
             if name == "to":  # autograd decomposes it: no joint graph contains it
                 continue
-            assert (name in RECOMPUTABLE) == (name in listed and launches), name
+            runs_again = traits_of(name).recompute == "listed"
+            assert runs_again == (name in listed and launches), name
 
 
 def _recomputable_of_a_fresh_process() -> set[str]:
