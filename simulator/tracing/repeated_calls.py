@@ -56,7 +56,7 @@ class RepeatedCalls:
     def _key(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable:
         """Everything that the layouts of the results depend on; None if they may depend on more
         than layouts."""
-        if not _is_pure(func) or func.name().removeprefix("aten::") in self.excluded:
+        if not _is_pure(func) or _name(func) in self.excluded:
             return None
         try:
             return func, _state(), _value_key(args), _value_key((*kwargs.items(),))
@@ -75,6 +75,11 @@ def _is_pure(func: Any) -> bool:
         and all(str(returned.type) == "Tensor" for returned in schema.returns)
         and not _BY_DATA & {*func.tags}
     )
+
+
+@cache
+def _name(func: Any) -> str:
+    return func.name().removeprefix("aten::")
 
 
 def _state() -> Hashable:
