@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import sys
 from operator import sub
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from simulator.tracing.recorder import Recorder
+from typing import Any, NamedTuple, Protocol
 
 _CAN_PAUSE = sys.version_info < (3, 12)
 """Since Python 3.12, setting a profile function instruments all code again."""
@@ -29,12 +26,19 @@ class HostCounts(NamedTuple):
         return HostCounts(*map(sub, self, before))
 
 
+class Counts(Protocol):
+    """Counts Python's events with the profile function `on_event`, unless it is busy."""
+
+    busy: bool
+    on_event: Any
+
+
 class NotCounting:
     """A context whose Python is not counted; Python's profiler is off where that is fast."""
 
     __slots__ = ("_paused", "_recorder", "_was_busy")
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Counts) -> None:
         self._recorder = recorder
         self._was_busy = False
         self._paused: Any = None

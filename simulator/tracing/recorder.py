@@ -236,7 +236,7 @@ class Recorder(TorchDispatchMode):
             + [self.storages.number(t, born=here) for t in outputs]
         )
         module = self._owner()
-        offsets = [t.storage_offset() for t in (*inputs, *outputs)]
+        offsets = [int(t.storage_offset()) for t in (*inputs, *outputs)]
         regions = [*zip(storages, offsets, strict=True)]
         signature = self._signatures.signature(name, inputs, outputs, names, args, regions)
         if self.phase == "forward":
