@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("RIDGEPOINT_TRACES", "off")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # each worker, with its child processes, has one core: more threads of torch and of numpy would
+    # wait for each other in loops, which doubles the time of small networks on the CPU
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _CONFIG = tempfile.TemporaryDirectory(prefix="ridgepoint-tests-")
 os.environ["XDG_CONFIG_HOME"] = _CONFIG.name
 

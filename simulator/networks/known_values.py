@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 _VALUE = "_ridgepoint_value"
 _CPU = torch.device("cpu")
 _DEEPCOPY: Any = Tensor.__deepcopy__
+_LEAVES = {bool, int, float, str, type(None), torch.dtype, torch.device}
 _FROM_NUMBERS: tuple[Any, ...] = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
 
 
@@ -37,8 +38,20 @@ def _note(tensor: Tensor, value: Tensor) -> None:
     setattr(tensor, _VALUE, (value, _version(tensor)))
 
 
-def _tensors(*values: Any) -> list[Tensor]:
-    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor)]
+def _tensors(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among the leaves of nested values."""
+    tensors: list[Tensor] = []
+    for value in values:
+        kind = type(value)
+        if kind in _LEAVES:
+            continue
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif kind in (tuple, list):
+            tensors += _tensors(value)
+        else:
+            tensors += [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
+    return tensors
 
 
 def _forget(tensors: Iterable[Tensor]) -> None:
@@ -73,11 +86,11 @@ def remember(
     known values alone, and is not random. The value is computed inside the context `quietly()`."""
     if not isinstance(result, Tensor):
         if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ adds no version
-            _forget(_tensors(args, kwargs))
+            _forget(_tensors((*args, *kwargs.values())))
         return
     if result.numel() != 1 or not result.is_meta:
         return
-    tensors = _tensors(args, kwargs)
+    tensors = _tensors((*args, *kwargs.values()))
     if func is _DEEPCOPY:
         keep_value(result, args[0])
         return

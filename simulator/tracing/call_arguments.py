@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from math import isfinite
 from typing import Any
 
 import torch
 
 _DROPPED_ARGS = {"device", "layout", "pin_memory"}
+
+
+@cache
+def argument_names(func: Any) -> tuple[str, ...]:
+    """The names of an op's arguments in its schema, in order."""
+    return tuple([argument.name for argument in func._schema.arguments])
 
 
 def by_name(
@@ -18,9 +25,7 @@ def by_name(
     tensors: list[torch.Tensor] = []
     names: list[str] = []
     plain: dict[str, Any] = {}
-    schema = func._schema.arguments
-    pairs = [(schema[i].name, value) for i, value in enumerate(args)]
-    for name, value in (*pairs, *kwargs.items()):
+    for name, value in (*zip(argument_names(func), args, strict=False), *kwargs.items()):
         if isinstance(value, torch.Tensor):
             tensors.append(value)
             names.append(name)

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from simulator.hardware.gpu import GPU
 from simulator.networks.known_values import remember
+from simulator.tracing.host_counts import NotCounting
 from simulator.tracing.substituted import substituted
 
 if TYPE_CHECKING:
@@ -44,28 +45,31 @@ class OnGpu(TorchFunctionMode):
         getter = _GETTERS.get(func)
         if getter is not None:
             return getter(args[0])
-        if func is _TENSOR.__format__ and args[0].dim() == 0 and _on_gpu(args[0]):
+        if func is _FORMAT and args[0].dim() == 0 and _on_gpu(args[0]):
             return format(args[0].detach().item(), args[1])
         kwargs = kwargs or {}
         if "device" in kwargs:
             kwargs = {**kwargs, "device": _as_meta(kwargs["device"])}
-        if func is torch.Tensor.to and len(args) > 1:
+        if func is _TO and len(args) > 1:
             args = (args[0], _as_meta(args[1]), *args[2:])
         if not self.recorder.recording:
             return func(*args, **kwargs)
-        result = func(*self._with_host_data(func, list(args)), **kwargs)
-        was_busy, self.recorder.busy = self.recorder.busy, True
-        remember(func, args, kwargs, result, self.recorder.paused)
-        self.recorder.busy = was_busy
+        if func is _GETITEM or func is _SETITEM:
+            result = func(*self._with_host_data(func, list(args)), **kwargs)
+        else:
+            result = func(*args, **kwargs)
+        if not isinstance(result, torch.Tensor) or result.numel() == 1:
+            with NotCounting(self.recorder):
+                remember(func, args, kwargs, result, self.recorder.paused)
         if func in _FROM_DATA and _on_gpu(result) and not _has_tensor_data(args, kwargs):
             self._upload(result)
         return result
 
     def _with_host_data(self, func: Any, args: list[Any]) -> list[Any]:
         """The arguments; numbers that index or fill a tensor become tensors on the host."""
-        if func is _TENSOR.__getitem__ and _is_index_list(args[1]) and _on_gpu(args[0]):
+        if func is _GETITEM and _is_index_list(args[1]) and _on_gpu(args[0]):
             args[1] = self._on_host(args[1])
-        if func is _TENSOR.__setitem__ and _is_masked_fill(*args):
+        if func is _SETITEM and _is_masked_fill(*args):
             args[2] = self._on_host(args[2], args[0].dtype)
         return args
 
@@ -121,6 +125,8 @@ def _on_gpu(x: torch.Tensor) -> bool:
 
 
 _TENSOR: Any = torch.Tensor
+_FORMAT, _TO = _TENSOR.__format__, _TENSOR.to
+_GETITEM, _SETITEM = _TENSOR.__getitem__, _TENSOR.__setitem__
 _FROM_DATA: tuple[Any, ...] = (torch.tensor, torch.as_tensor, _TENSOR.new_tensor)
 _GETTERS: dict[Any, Callable[[torch.Tensor], Any]] = {
     _TENSOR.device.__get__: lambda x: CUDA if _on_gpu(x) else x.device,

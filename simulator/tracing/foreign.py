@@ -23,6 +23,8 @@ def is_foreign(func: Any) -> bool:
 
 def stated_cost(func: Any, sizes: Mapping[str, int]) -> dict[str, int]:
     """The figures that the user states for an op, as arguments of its signature."""
+    if not sizes:
+        return {}
     keys = {stated_argument(figure): f"{func._schema.name}.{figure}" for figure in STATED}
     return {name: sizes[key] for name, key in keys.items() if key in sizes}
 

@@ -9,7 +9,9 @@ import gc
 import sys
 from collections.abc import Generator, Mapping, Set
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from functools import cache
+from types import FrameType
+from typing import Any
 
 import torch
 from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
@@ -25,35 +27,18 @@ from simulator.tracing.foreign import (
     results_like_inputs,
     stated_cost,
 )
+from simulator.tracing.host_counts import HostCounts, NotCounting
 from simulator.tracing.layout import dense_error
 from simulator.tracing.masks import Masks
 from simulator.tracing.python_code.breaks import Breaks
 from simulator.tracing.python_code.bytecode import Bytecode
-from simulator.tracing.python_code.counted_code import OVERRIDE, counted_call, is_once_a_process
+from simulator.tracing.python_code.counted_code import CodeFacts, facts_of
 from simulator.tracing.repeated_calls import RepeatedCalls
 from simulator.tracing.signatures import Signatures
 from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
 from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}
-_CAN_PAUSE = sys.version_info < (3, 12)
-"""Since Python 3.12, setting a profile function instruments all code again."""
-
-
-class HostCounts(NamedTuple):
-    """The host's work so far; the fields and their order are those of `Op` and `COUNTED`."""
-
-    python_calls: int = 0
-    module_calls: int = 0
-    autograd_nodes: int = 0
-    instructions: int = 0
-    cold_instructions: int = 0
-    attributes: int = 0
-    c_calls: int = 0
-
-    def since(self, before: HostCounts) -> HostCounts:
-        """The difference from earlier counts."""
-        return HostCounts(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 class Recorder(TorchDispatchMode):
@@ -77,12 +62,17 @@ class Recorder(TorchDispatchMode):
         self.busy = False
         self.recording = False
         self._discards = False
-        self._on_event: Any = None
+        self.on_event: Any = None
         self._counted = HostCounts()
         self._signatures = Signatures()
         self._node_modules: dict[int, str] = {}
         self._next_sequence = next_sequence()
         self._node: object = None
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: torch wraps the next method if true, but a traced step compiles nothing."""
+        return False
 
     # -- dispatch --------------------------------------------------------------------------
 
@@ -94,30 +84,22 @@ class Recorder(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        was_busy, self.busy = self.busy, True
-        pauses = _CAN_PAUSE and sys.getprofile() is self._on_event
-        try:
-            if pauses:
-                sys.setprofile(None)
-            with torch._C.DisableTorchFunction():  # meta kernels in Python must not be intercepted
-                if func.namespace in _IGNORED_NAMESPACES:
-                    return func(*args, **kwargs)
-                assume = DATA_DEPENDENT.get(func.overloadpacket) or host_copy(func, args, kwargs)
-                if assume is None:
-                    result = self._run(func, args, kwargs)
-                else:
-                    result, taken = assume(self.data_sizes, func, *args, **kwargs)
-                    if taken:
-                        self.assumptions.append(Assumption(len(self.ops), str(func), taken))
+        # meta kernels in Python must not be intercepted
+        with NotCounting(self), torch._C.DisableTorchFunction():
+            if func.namespace in _IGNORED_NAMESPACES:
+                return func(*args, **kwargs)
+            assume = DATA_DEPENDENT.get(func.overloadpacket) or host_copy(func, args, kwargs)
+            if assume is None:
+                result = self._run(func, args, kwargs)
+            else:
+                result, taken = assume(self.data_sizes, func, *args, **kwargs)
+                if taken:
+                    self.assumptions.append(Assumption(len(self.ops), str(func), taken))
             self.data_sizes.masks.update(func, args, kwargs, result)
             inputs, names, plain = by_name(func, args, kwargs)
             plain |= stated_cost(func, self.data_sizes.sizes)
-            self._record(str(func), inputs, names, plain, result)
+            self._record(_name(func), inputs, names, plain, result)
             return result
-        finally:
-            if pauses:
-                sys.setprofile(self._on_event)
-            self.busy = was_busy
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of an op, which another library may define without a fake implementation."""
@@ -176,40 +158,38 @@ class Recorder(TorchDispatchMode):
         The garbage collector is off, because it would collect garbage from before the step.
         """
 
-        bytecode = self.bytecode
+        bytecode, breaks = self.bytecode, self.breaks
         once_depth = 0  # depth of calls that a process makes once, not in every step
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
             nonlocal once_depth
-            if self.busy:
+            if event == "c_return" or self.busy:
                 return
-            code = frame.f_code
-            if event in ("call", "return") and is_once_a_process(code):
-                once_depth += 1 if event == "call" else -1
-            if once_depth:
-                return
-            if self.phase == "forward":
-                self.breaks.on_event(frame, event, arg, len(self.ops))
             if event == "c_call":
-                self.c_calls += bytecode.advance(frame)
-            elif event == "return":
-                bytecode.leave(frame)
+                if not once_depth:
+                    if self.phase == "forward":
+                        breaks.on_c_call(frame, arg, len(self.ops))
+                    self.c_calls += bytecode.advance(frame)
+                return
+            facts = facts_of(frame.f_code)
+            if event == "return":
+                once_depth -= facts.once
+                if not once_depth:
+                    if self.phase == "forward":
+                        breaks.on_return(frame, len(self.ops))
+                    bytecode.leave(frame)
             elif event == "call":
-                caller = frame.f_back
-                if caller is not None:
-                    bytecode.advance(caller)
-                    if code.co_name == OVERRIDE:
-                        bytecode.forget(caller)
-                counted = counted_call(code, caller and caller.f_code)
-                self.python_calls += counted.call
-                if counted.instructions:
-                    bytecode.enter(frame)
+                once_depth += facts.once
+                if not once_depth:
+                    if self.phase == "forward":
+                        breaks.on_call(frame, len(self.ops))
+                    self._on_call(frame, facts)
 
         before: Any = sys.getprofile()
         collecting = gc.isenabled()
         gc.disable()
         self.recording = True
-        self._on_event = on_event
+        self.on_event = on_event
         sys.setprofile(on_event)
         try:
             yield
@@ -221,6 +201,19 @@ class Recorder(TorchDispatchMode):
             self.recording = False
             if collecting:
                 gc.enable()
+
+    def _on_call(self, frame: FrameType, facts: CodeFacts) -> None:
+        caller = frame.f_back
+        if caller is not None:
+            self.bytecode.advance(caller)
+            if facts.is_override:
+                self.bytecode.forget(caller)
+        if facts.uncounted:
+            return
+        calling = None if caller is None else facts_of(caller.f_code)
+        self.python_calls += calling is None or not calling.repeats
+        if not (facts.elsewhere or (calling is not None and calling.is_rule)):
+            self.bytecode.enter(frame)
 
     # -- one op ----------------------------------------------------------------------------
 
@@ -243,10 +236,8 @@ class Recorder(TorchDispatchMode):
             + [self.storages.number(t, born=here) for t in outputs]
         )
         module = self._owner()
-        regions = [
-            (storage, int(t.storage_offset()))
-            for storage, t in zip(storages, (*inputs, *outputs), strict=True)
-        ]
+        offsets = [int(t.storage_offset()) for t in (*inputs, *outputs)]
+        regions = [*zip(storages, offsets, strict=True)]
         signature = self._signatures.signature(name, inputs, outputs, names, args, regions)
         if self.phase == "forward":
             self.breaks.on_op(signature, here)
@@ -294,3 +285,9 @@ class Recorder(TorchDispatchMode):
         number = node._sequence_nr()
         self.breaks.on_node_run(number, len(self.ops))
         return self._node_modules.get(number, self.module_path)
+
+
+@cache
+def _name(func: Any) -> str:
+    """The name of an op, such as "aten.add.Tensor"."""
+    return str(func)

@@ -11,7 +11,11 @@ from functools import cache
 from typing import Any
 
 import torch
+from msgspec import msgpack
 from torch.utils._pytree import tree_leaves
+
+from simulator.caches.lru import LRUCache
+from simulator.hardware.gpu import GPU
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 _PLAIN = {
@@ -29,6 +33,11 @@ class _OperandError(Exception):
     """An operand has more than a layout, such as data."""
 
 
+_Layouts = dict[Hashable, list["_Layout | None"]]
+_SHARED: LRUCache[_Layouts] = LRUCache(8)
+_MOST = 8192  # calls of which one set of rules keeps the layouts
+
+
 class RepeatedCalls:
     """Runs ops on tensors without data. A pure op runs only once for operands of the same layout.
 
@@ -36,8 +45,16 @@ class RepeatedCalls:
     """
 
     def __init__(self) -> None:
-        self.excluded: set[str] = set()
-        self._layouts: dict[Hashable, list[_Layout | None]] = {}
+        self.excluded: frozenset[str] = frozenset()
+        self._layouts: _Layouts = {}
+
+    def share(self, excluded: frozenset[str], gpu: GPU) -> None:
+        """Exclude ops, and share the results with other traces that exclude the same ops and have
+        the same GPU, on which the excluded ops depend."""
+        self.excluded = excluded
+        self._layouts = _SHARED.get((excluded, msgpack.encode(gpu)), dict)
+        if len(self._layouts) > _MOST:
+            self._layouts.clear()
 
     def result(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result of `func(*args, **kwargs)`, or new tensors of the same layouts."""
@@ -56,7 +73,7 @@ class RepeatedCalls:
     def _key(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable:
         """Everything that the layouts of the results depend on; None if they may depend on more
         than layouts."""
-        if not _is_pure(func) or func.name().removeprefix("aten::") in self.excluded:
+        if not _is_pure(func) or _name(func) in self.excluded:
             return None
         try:
             return func, _state(), _value_key(args), _value_key((*kwargs.items(),))
@@ -77,6 +94,11 @@ def _is_pure(func: Any) -> bool:
     )
 
 
+@cache
+def _name(func: Any) -> str:
+    return func.name().removeprefix("aten::")
+
+
 def _state() -> Hashable:
     """The settings of torch that layouts may depend on."""
     return (
@@ -85,6 +107,7 @@ def _state() -> Hashable:
         torch.is_inference_mode_enabled(),
         torch.is_autocast_enabled("cuda"),
         torch.get_autocast_dtype("cuda"),
+        torch.are_deterministic_algorithms_enabled(),
     )
 
 

@@ -42,10 +42,10 @@ class Signatures:
         return signature
 
     def _tensor(self, tensor: torch.Tensor) -> Tensor:
-        key = (tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type)
+        device = "cuda" if tensor.is_meta else tensor.device.type
+        key = (tensor.shape, tensor.stride(), tensor.dtype, device)
         record = self._tensors.get(key)
         if record is None:
-            device = "cuda" if tensor.device.type == "meta" else tensor.device.type
             dtype = str(tensor.dtype).removeprefix("torch.")
             record = Tensor(tuple(tensor.shape), dtype, tuple(tensor.stride()), device)
             self._tensors[key] = record

@@ -23,6 +23,7 @@ from typing import Any
 from simulator.records import Break, Signature
 from simulator.tracing.python_code.user_code import (
     calls_graph_break,
+    concerns_breaks,
     definition_line,
     graph_break_reason,
     is_disabled_wrapper,
@@ -77,14 +78,10 @@ class Breaks:
     _created_at: dict[int, int] = field(default_factory=dict)
     _backward: list[tuple[int, int]] = field(default_factory=list)
 
-    def on_event(self, frame: FrameType, event: str, arg: Any, op: int) -> None:
-        """An event of Python's profiler before op number `op`."""
-        if event == "call":
-            self._on_call(frame, op)
-        elif event == "return":
-            self._on_return(frame, op)
-        elif event == "c_call" and not self._disabled and is_user_code(frame.f_code):
-            reason = untraceable_reason(arg)
+    def on_c_call(self, frame: FrameType, function: Any, op: int) -> None:
+        """A frame calls a C function before op number `op`."""
+        if is_user_code(frame.f_code) and not self._disabled:
+            reason = untraceable_reason(function)
             if reason:
                 self._break(frame, op, op, reason)
 
@@ -113,12 +110,11 @@ class Breaks:
         earliest = [-forward_op for forward_op in accumulate(created, min)]
         return [self._with_backward(event, earliest) for event in _merge(stretches, ops)]
 
-    # -- events -----------------------------------------------------------------------------
-
-    def _on_call(self, frame: FrameType, op: int) -> None:
-        if self._disabled:
-            return
+    def on_call(self, frame: FrameType, op: int) -> None:
+        """A function is called before op number `op`."""
         code = frame.f_code
+        if self._disabled or not concerns_breaks(code):
+            return
         if is_disabled_wrapper(code):
             caller = frame.f_back
             if caller is not None and (
@@ -137,11 +133,14 @@ class Breaks:
             self._parent().children.append(call)
             self._open.append((frame, call))
 
-    def _on_return(self, frame: FrameType, op: int) -> None:
+    def on_return(self, frame: FrameType, op: int) -> None:
+        """A function returns before op number `op`."""
         if self._disabled and self._disabled[-1][0] is frame:
             self._disabled.pop()[1].until = op
         elif self._open and self._open[-1][0] is frame:
             self._open.pop()[1].until = op
+
+    # -- breaks -----------------------------------------------------------------------------
 
     def _parent(self) -> _Call:
         return self._open[-1][1] if self._open else self.root

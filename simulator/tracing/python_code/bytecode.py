@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from simulator.tracing.python_code.by_code import ByCode
+
 _UNCOUNTED = {
     "CACHE", "PRECALL", "RESUME", "NOP", "NOT_TAKEN", "EXTENDED_ARG", "PUSH_NULL", "MAKE_CELL",
     "COPY_FREE_VARS",
@@ -34,12 +36,14 @@ class PathCounts(NamedTuple):
     attributes: int
 
 
-@dataclass
+@dataclass(slots=True)
 class _Position:
     """The position of a counted frame: the offset of its last instruction."""
 
     offset: int
     is_cold: bool
+    paths: dict[tuple[int, int], PathCounts]
+    """The counts of the paths through its code so far, by their ends."""
 
 
 class Bytecode:
@@ -59,7 +63,9 @@ class Bytecode:
         code = id(frame.f_code)
         last = self._last_call.get(code, self._calls)
         self._last_call[code] = self._calls
-        self._positions[id(frame)] = _Position(frame.f_lasti, self._calls - last >= RECENT)
+        is_cold = self._calls - last >= RECENT
+        paths = _graph(frame.f_code).paths
+        self._positions[id(frame)] = _Position(frame.f_lasti, is_cold, paths)
 
     def advance(self, frame: FrameType) -> bool:
         """Count up to a frame's current instruction; False if the frame has not entered."""
@@ -67,11 +73,15 @@ class Bytecode:
         if position is None:
             return False
         offset = frame.f_lasti
-        counts = _path_counts(frame.f_code, position.offset, offset)
-        self.instructions += counts.instructions
-        self.attributes += counts.attributes
+        path = position.offset, offset
+        counts = position.paths.get(path)
+        if counts is None:
+            counts = position.paths[path] = _graph(frame.f_code).shortest_path(*path)
+        instructions, attributes = counts
+        self.instructions += instructions
+        self.attributes += attributes
         if position.is_cold:
-            self.cold += counts.instructions
+            self.cold += instructions
         position.offset = offset
         return True
 
@@ -90,7 +100,6 @@ class _Code:
 
     def __init__(self, code: CodeType) -> None:
         instructions = [*dis.get_instructions(code)]
-        self.code = code  # kept alive, because its id is a key
         self.offsets = [instruction.offset for instruction in instructions]
         self.counts = [
             PathCounts(int(i.opname not in _UNCOUNTED), int(i.opname in _ATTRIBUTES))
@@ -130,15 +139,4 @@ class _Code:
         return PathCounts(0, 0)
 
 
-_CODES: dict[int, _Code] = {}
-
-
-def _path_counts(code: CodeType, start: int, end: int) -> PathCounts:
-    graph = _CODES.get(id(code))
-    if graph is None:
-        graph = _CODES[id(code)] = _Code(code)
-    key = start, end
-    counts = graph.paths.get(key)
-    if counts is None:
-        counts = graph.paths[key] = graph.shortest_path(start, end)
-    return counts
+_graph = ByCode(_Code)

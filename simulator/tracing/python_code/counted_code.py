@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import NamedTuple
+
+from simulator.tracing.python_code.by_code import ByCode
 
 _TRACING = Path(__file__).parents[1].as_posix()
 _SIMULATOR = Path(__file__).parents[2].as_posix()
@@ -23,7 +24,7 @@ _MODULE_CALLS = {"_wrapped_call_impl", "_call_impl", "inner"}
 _OPS = ("torch/_ops.py",)
 """Functions and a file whose instructions are not counted, because a traced step takes another path
 through them: a module's call has a separate cost; the dispatcher's rules call ops."""
-OVERRIDE = "handle_torch_function"
+_OVERRIDE = "handle_torch_function"
 """A torch function calls this function to run again, outside the function mode. Code that it runs
 after that does not run in a step on a GPU."""
 _ONCE_A_PROCESS = {
@@ -35,30 +36,36 @@ _ONCE_A_PROCESS = {
 cache the result; and the hooks that PySide adds to every import."""
 
 
-class Counted(NamedTuple):
-    """Whether the call of a function counts, and whether its instructions do."""
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """How the calls of a function and its instructions count."""
 
-    call: bool
-    instructions: bool
-
-
-@lru_cache(8192)
-def counted_call(code: CodeType, caller: CodeType | None) -> Counted:
-    """Whether a call of `code` by `caller` counts, and whether its instructions do."""
-    if _lies_in(code, _UNCOUNTED) and not _lies_in(code, _NETWORKS):
-        return Counted(False, False)
-    repeated = caller is not None and _lies_in(caller, _REPEATING)
-    by_rule = caller is not None and _lies_in(caller, _RULES)
-    elsewhere = code.co_name in _MODULE_CALLS or _lies_in(code, _OPS)
-    return Counted(not repeated, not elsewhere and not by_rule)
-
-
-def is_once_a_process(code: CodeType) -> bool:
-    """Whether a function's work is done once in a process, not in every step."""
-    return code.co_name in _ONCE_A_PROCESS and _ONCE_A_PROCESS[code.co_name] in code.co_filename
+    once: bool
+    """Its work is done once in a process, not in every step."""
+    uncounted: bool
+    """It runs only because a step is traced."""
+    elsewhere: bool
+    """Its instructions are not counted here."""
+    repeats: bool
+    """The calls that it makes do not count."""
+    is_rule: bool
+    """The instructions of the functions that it calls are not counted."""
+    is_override: bool
 
 
-@lru_cache(8192)
+@ByCode
+def facts_of(code: CodeType) -> CodeFacts:
+    """The facts of a code object."""
+    return CodeFacts(
+        once=_ONCE_A_PROCESS.get(code.co_name, "\0") in code.co_filename,
+        uncounted=_lies_in(code, _UNCOUNTED) and not _lies_in(code, _NETWORKS),
+        elsewhere=code.co_name in _MODULE_CALLS or _lies_in(code, _OPS),
+        repeats=_lies_in(code, _REPEATING),
+        is_rule=_lies_in(code, _RULES),
+        is_override=code.co_name == _OVERRIDE,
+    )
+
+
 def _lies_in(code: CodeType, parts: tuple[str, ...]) -> bool:
     path = code.co_filename.replace("\\", "/")
     return any(part in path for part in parts)

@@ -13,6 +13,7 @@ import torch
 
 from simulator.costs import DATA_DEPENDENT
 from simulator.records import Signature
+from simulator.tracing.python_code.by_code import ByCode
 
 _SIMULATOR = Path(__file__).parents[2].as_posix()
 _NOT_USER = (
@@ -46,7 +47,7 @@ _VALUE_OPS = {"aten._local_scalar_dense.default", "aten.equal.default"}
 """Ops that return a Python value; the other ops that the host waits for determine a size."""
 
 
-@cache
+@ByCode
 def is_user_code(code: CodeType) -> bool:
     """Whether code belongs to the user, to a library on top of torch, or to the catalogue."""
     path = code.co_filename.replace("\\", "/")
@@ -88,6 +89,17 @@ def calls_graph_break(code: CodeType) -> bool:
 def is_logging_call(code: CodeType) -> bool:
     return code.co_name in _LOGGING and code.co_filename.replace("\\", "/").endswith(
         "logging/__init__.py"
+    )
+
+
+@ByCode
+def concerns_breaks(code: CodeType) -> bool:
+    """Whether a call of this code may break the graph, or is one of user code."""
+    return (
+        is_disabled_wrapper(code)
+        or calls_graph_break(code)
+        or is_logging_call(code)
+        or is_user_code(code)
     )
 
 

@@ -67,7 +67,8 @@ def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
 def gpu_semantics(situation: Situation) -> Generator[None]:
     """Register every rule for `meta` tensors while entered. Rules run in each call, because they
     may give tensors a role."""
-    situation.recorder.repeated_calls.excluded |= {*COMPOSITES, *META_KERNELS}
+    excluded = frozenset({*COMPOSITES, *META_KERNELS})
+    situation.recorder.repeated_calls.share(excluded, situation.gpu)
 
     def bound(rule: Rule) -> Rule:
         return lambda *args, **kwargs: rule(situation, *args, **kwargs)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -13,7 +16,12 @@ from tests.calibration.validate.known_traces import known
 pytestmark = pytest.mark.skipif(
     not versions_agree(read_index()), reason="the files are of another Python or torch"
 )
-CASES = {r.name: r.case for suite in ("recordings", "validation") for r in recordings(suite)}
+
+
+@cache
+def cases() -> dict[str, dict[str, Any]]:
+    """The recorded cases by name, which are read only by the workers that need them."""
+    return {r.name: r.case for suite in ("recordings", "validation") for r in recordings(suite)}
 
 
 @pytest.mark.parametrize(
@@ -28,11 +36,12 @@ CASES = {r.name: r.case for suite in ("recordings", "validation") for r in recor
     ],
 )
 def test_a_packaged_trace_is_that_of_the_recorded_case(name: str) -> None:
-    ours, fresh = known(CASES[name]), retrace(CASES[name])
+    case = cases()[name]
+    ours, fresh = known(case), retrace(case)
     assert ours is not None and replace(ours, gpu=fresh.gpu) == fresh
 
 
 def test_most_recorded_networks_are_packaged() -> None:
-    missing = [case["network"] for case in CASES.values() if known(case) is None]
+    missing = [case["network"] for case in cases().values() if known(case) is None]
     assert {*missing} <= {"bert-base", "chain", "dit-xl", "mamba2-130m", "whisper-encoder"}
-    assert len(missing) <= 0.15 * len(CASES)
+    assert len(missing) <= 0.15 * len(cases())

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from simulator.hardware.gpu import gpu as find_gpu
 from simulator.records import Trace
-from simulator.tracing import trace
+from simulator.tracing import repeated_calls, trace
 from simulator.tracing.repeated_calls import RepeatedCalls
 
 aten = torch.ops.aten
@@ -93,6 +94,30 @@ def test_the_default_dtype_is_part_of_the_call() -> None:
         assert repeated.result(*call).dtype == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_traces_share_layouts_only_under_the_same_rules_and_on_the_same_gpu() -> None:
+    def shared(gpu: str, *excluded: str) -> RepeatedCalls:
+        calls = RepeatedCalls()
+        calls.share(frozenset(excluded), find_gpu(gpu))
+        return calls
+
+    first = shared("h200", "a")
+    first.result(aten.mul.Tensor, (X, WIDE), {})
+    assert first._layouts
+    assert shared("h200", "a")._layouts is first._layouts
+    assert shared("a100", "a")._layouts is not first._layouts
+    assert shared("h200", "a", "mul.Tensor")._layouts == {}
+
+
+def test_shared_layouts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_calls, "_MOST", 2)
+    for columns in range(1, 6):
+        calls = RepeatedCalls()
+        calls.share(frozenset({"b"}), find_gpu("h200"))
+        assert len(calls._layouts) <= 3
+        result = calls.result(aten.mul.Tensor, (X, empty(4, columns)[:, :1]), {})
+        assert result.shape == (4, 6)
 
 
 class Mixed(nn.Module):
