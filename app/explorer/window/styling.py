@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -43,6 +44,7 @@ class Styling(QObject):
         self._next = later(_SOON_MS, self._style_next, self)
         window.setStyleSheet(_OWN)  # before it has children, which would all be styled
         window.installEventFilter(self)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
@@ -67,6 +69,11 @@ class Styling(QObject):
             if part in self._waiting:
                 self._waiting.remove(part)
                 part.setStyleSheet(self.sheet)
+
+    def _follow_system(self) -> None:
+        """Apply the system's new theme to a window that uses it."""
+        if self.window_.session.state.theme == "system":
+            self.window_.restyle()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
