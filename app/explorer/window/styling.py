@@ -42,9 +42,10 @@ class Styling(QObject):
         self.sheet = ""
         self._waiting: list[QWidget] = []
         self._next = later(_SOON_MS, self._style_next, self)
+        self._system = later(0, self._follow_system, self)
         window.setStyleSheet(_OWN)  # before it has children, which would all be styled
         window.installEventFilter(self)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
@@ -69,6 +70,11 @@ class Styling(QObject):
             if part in self._waiting:
                 self._waiting.remove(part)
                 part.setStyleSheet(self.sheet)
+
+    def _system_changed(self) -> None:
+        """Follow once Qt has applied its own change: if updates are disabled during that, Qt never
+        paints the window again."""
+        self._system.start()
 
     def _follow_system(self) -> None:
         """Apply the system's new theme to a window that uses it."""

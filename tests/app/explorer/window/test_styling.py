@@ -91,7 +91,9 @@ def test_a_window_with_the_theme_of_the_system_follows_its_changes(
     def change(scheme: Qt.ColorScheme) -> None:
         schemes.append(scheme)
         QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)
-        until(lambda: window.updatesEnabled())
+        assert window.updatesEnabled()  # Qt's own change comes first
+        QCoreApplication.processEvents()
+        until(lambda: window.updatesEnabled() and not window.styling._system.isActive())
 
     action = window.shortcuts.actions["Use system theme"]
     assert window.session.state.theme == "dark"
