@@ -90,6 +90,7 @@ def test_a_window_with_the_theme_of_the_system_follows_its_changes(
 
     def change(scheme: Qt.ColorScheme) -> None:
         schemes.append(scheme)
+        until(lambda: window.updatesEnabled())
         QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)
         assert window.updatesEnabled()  # Qt's own change comes first
         QCoreApplication.processEvents()
