@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from app.answers.cluster.scaling import Point
 from app.drawing import (
     Box,
@@ -178,10 +180,17 @@ def _now(
         items.append(Line(((x, plot.top), (x, shares.bottom)), "ink", 1.4))
         items.append(Marker(x, y, None, 5.0, "bg1"))
         words = f"{percent(each.efficiency)} of ideal"
-        items.append(_share_label(words, x, y, places, plot, metrics))
+        items.append(_share_label(words, x, y, _along(places), plot, metrics))
         items.append(Rectangle(Box(x - 13, shares.bottom + 3, 26, 14), "bg3", radius=3))
         items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink", LABEL_PX, 600, "middle"))
     return items
+
+
+def _along(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points of the curve, with eight more between each two."""
+    steps = np.linspace(0.0, len(places) - 1.0, 9 * (len(places) - 1) + 1)
+    xs, ys = (np.interp(steps, range(len(places)), line) for line in zip(*places, strict=True))
+    return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
 
 def _share_label(
@@ -192,7 +201,7 @@ def _share_label(
     plot: Box,
     metrics: Metrics,
 ) -> Pill:
-    """A label beside the point at (x, y), at the first height where it hides no point."""
+    """A label beside the point at (x, y), at the first height where it hides none of `places`."""
     labels = [
         pill(metrics, x + 8 * side, at, words, "ink", weight=600, anchor=anchor)
         for at in (y + 18, y + 44, y + 70, plot.bottom - 10, plot.top + 10)

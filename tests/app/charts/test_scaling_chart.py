@@ -1,5 +1,7 @@
 """The labels of the scaling curve do not hide its points, and applied what-ifs are not offered."""
 
+from itertools import pairwise
+
 import pytest
 
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
@@ -40,6 +42,10 @@ def test_the_share_of_the_ideal_hides_no_point(
         markers = [item for item in drawing.items if isinstance(item, Marker)]
         assert len(markers) == len(counts)
         assert [m for m in markers if label.box.holds(m.x, m.y)] == [], now
+        for one, other in pairwise(sorted(markers, key=lambda m: m.x)):
+            for share in (0.25, 0.5, 0.75):
+                x, y = one.x + share * (other.x - one.x), one.y + share * (other.y - one.y)
+                assert not label.box.holds(x, y), (now, x, y)
 
 
 def test_a_what_if_that_the_step_contains_is_not_offered_again(monkeypatch: pytest.MonkeyPatch):
