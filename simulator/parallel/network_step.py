@@ -49,7 +49,7 @@ def network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
 
 
 def _network_roles(step: NetworkStep, spread: Layout, cluster: Cluster) -> Roles:
-    batch = step.batch or _default_batch(step)
+    batch = batch_of(step)
     microbatches = spread.microbatches or _microbatches(batch, spread)
     if batch % microbatches:
         raise InputError(
@@ -126,9 +126,10 @@ def _moved(trace: Trace, first: int) -> Trace:
     return msgspec.structs.replace(trace, ops=ops)
 
 
-def _default_batch(step: NetworkStep) -> int:
+def batch_of(step: NetworkStep) -> int:
+    """The batch of a replica: the default of the network if the step has none."""
     entry = CATALOGUE.get(step.network)
-    return entry.batch if entry else 1
+    return step.batch or (entry.batch if entry else 1)
 
 
 def _microbatches(batch: int, spread: Layout) -> int:

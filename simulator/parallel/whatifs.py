@@ -14,6 +14,7 @@ from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import SCHEDULES, Layout
 from simulator.errors import InputError
 from simulator.hardware.host import Host
+from simulator.parallel.network_step import batch_of
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.prediction import ParallelPrediction
 
@@ -211,14 +212,13 @@ def scaling(
     batch of the whole cluster. Counts that do not divide the GPUs or the batch are left out.
     """
     group = question.layout.tp * question.layout.pp
-    batch = question.step.batch or 1
-    total = batch * question.layout.dp
+    total = batch_of(question.step) * question.layout.dp
     points: list[tuple[int, ParallelPrediction]] = []
     count = 1
     while count * group <= question.cluster.gpus:
         gpus = count * group
         progress(f"predicting {gpus} GPU{'s' if gpus > 1 else ''}")
-        each = total // count if strong else batch
+        each = total // count if strong else question.step.batch
         if not strong or total % count == 0:
             try:
                 replicas = dp(replace(question, step=replace(question.step, batch=each)), count)

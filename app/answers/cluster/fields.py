@@ -90,14 +90,15 @@ def _networks() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[str, ...]:
+def shipped() -> tuple[str, ...]:
+    """The names of the packaged clusters, the smallest first."""
     return tuple(each.id for each in clusters())
 
 
 def _clusters(question: ClusterQuestion) -> tuple[str, ...]:
     gpu = question.scenario.gpu
     nodes = tuple(f"{n}x{gpu}" for n in (1, 2, 4, 8)) if isinstance(gpu, str) else ()
-    return tuple(dict.fromkeys([question.choice.cluster, *nodes, *_shipped()]))
+    return tuple(dict.fromkeys([question.choice.cluster, *nodes, *shipped()]))
 
 
 def _put(name: str, question: ClusterQuestion, text: str) -> ClusterQuestion:

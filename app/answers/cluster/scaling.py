@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
-from app.answers.cluster.choice import ClusterQuestion
+from app.answers.cluster.choice import ClusterQuestion, with_what_if
 from simulator.errors import InputError
 from simulator.parallel.prediction import ParallelRegime
 
@@ -76,10 +76,11 @@ def scaling_points(
 
 
 def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...]:
-    """The what-ifs of a step over several GPUs, the largest saving first."""
+    """The what-ifs of a step over several GPUs, the largest saving first. Those that the choice
+    already contains are left out: applying them again would change nothing."""
     from simulator.parallel.whatifs import effects  # imported only in the process that predicts
 
-    step = question.step
+    step, now = question.step, {*question.choice.parallel.split()}
     return tuple(
         WhatIf(each.text, None, 0, each.refusal)
         if each.prediction is None
@@ -90,4 +91,5 @@ def what_ifs(question: ClusterQuestion, progress: Progress) -> tuple[WhatIf, ...
             "",
         )
         for each in effects(step, progress)
+        if {*with_what_if(question.choice, each.text).parallel.split()} != now
     )

@@ -83,10 +83,12 @@ def collective_words(row: Collectives) -> tuple[str, str]:
 
 
 def link_words(cluster: Cluster) -> str:
-    """The name of the link between the GPUs of a node: "NVSwitch"."""
-    link = cluster.link
+    """The name of the link between the GPUs of a node: "NVSwitch", or "Infinity Fabric x7" if the
+    data sheet of the GPU has a link of another vendor."""
+    link, own = cluster.link, cluster.gpu.interconnect or ""
     if link.kind == "pcie":
-        return "PCIe"
+        of_sheet = 2 * link.bandwidth_bytes_per_s == cluster.gpu.interconnect_bytes_per_s
+        return own if of_sheet and not own.startswith("PCIe") else "PCIe"
     return _TOPOLOGIES.get(link.topology, link.topology)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
+from typing import NamedTuple
 
 from app.answers.plan.draft import Draft, can_run, checked, first, of_table, work_of
 from simulator.errors import InputError
-from simulator.hardware.gpu import gpu, gpus
+from simulator.hardware.gpu import GPU, gpu, gpus
+from simulator.networks.catalogue import CATALOGUE
 from simulator.planning.serve_search import listed
 from simulator.planning.spec import PRECISIONS, WorkloadKind
 from simulator.scenario.scenario import Scenario
@@ -14,9 +17,48 @@ from simulator.scenario.scenario import Scenario
 
 def of_scenario(scenario: Scenario) -> Draft:
     """A draft with a scenario's network, kind of step, sequence, precision and GPU. Returns
-    `first()` if a plan cannot contain the network, such as that of a saved trace."""
+    `first()` if a plan cannot contain the network, such as that of a saved trace. The last draft is
+    cached: the planner's check takes 50 ms, and a page needs the draft several times."""
+    global _last
     if scenario.trace_file is not None:
         return first()
+    cards = _cards(scenario)
+    if cards is None:
+        return _of_scenario(scenario)
+    last = _last
+    if (
+        last is None
+        or last.key != scenario.key
+        or len(last.cards) != len(cards)
+        or not all(map(is_, last.cards, cards))
+    ):
+        last = _last = _Last(scenario.key, cards, _of_scenario(scenario))
+    return last.draft
+
+
+class _Last(NamedTuple):
+    """A draft, with the key of its scenario and the GPUs that there were."""
+
+    key: str
+    cards: tuple[GPU, ...]
+    draft: Draft
+
+
+_last: _Last | None = None
+
+
+def _cards(scenario: Scenario) -> tuple[GPU, ...] | None:
+    """All GPUs, as objects that are equal as long as their files do not change, and that of the
+    scenario; None if the draft depends on other files or a file is invalid."""
+    if scenario.network not in CATALOGUE or not isinstance(scenario.gpu, str):
+        return None
+    try:
+        return *gpus(), gpu(scenario.gpu)
+    except InputError:
+        return None
+
+
+def _of_scenario(scenario: Scenario) -> Draft:
     kind, network = _kind_and_network(scenario)
     shared = {name: first().table[name] for name in ("candidates", "prices")}
     draft = of_table(work_of(kind, network) | shared)

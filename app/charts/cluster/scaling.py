@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from app.answers.cluster.scaling import Point
 from app.drawing import (
     Box,
@@ -15,6 +17,7 @@ from app.drawing import (
     Mix,
     Path,
     Pattern,
+    Pill,
     Rectangle,
     Spot,
     Text,
@@ -22,6 +25,7 @@ from app.drawing import (
     polygon,
     regime_ink,
 )
+from app.drawing.items import Anchor
 from app.quantities import percent, seconds
 from app.scenes.pixel_scale import Scale
 from app.theme import CURVE_WIDTH, LABEL_PX, SECOND_WIDTH, SUPPORT_PX
@@ -31,6 +35,7 @@ from simulator.parallel.prediction import ParallelRegime
 _LEFT, _RIGHT, _TOP, _FOOT, _SHARES = 54.0, 16.0, 24.0, 32.0, 0.26
 _STACK: tuple[ParallelRegime, ...] = ("overhead", "memory", "communication", "compute")
 """The order of the shares from the bottom up."""
+_SIDES: tuple[tuple[int, Anchor], ...] = ((1, "start"), (-1, "end"))
 
 
 def scaling_drawing(
@@ -167,21 +172,49 @@ def _now(
     metrics: Metrics,
 ) -> list[Item]:
     items: list[Item] = []
-    for each in points:
-        x, y = across.at(each.gpus), up.at(each.samples_per_s)
+    places = [(across.at(each.gpus), up.at(each.samples_per_s)) for each in points]
+    for each, (x, y) in zip(points, places, strict=True):
         if each.gpus != now:
             items.append(Marker(x, y, None, 3.6, "ink", hollow=True))
             continue
         items.append(Line(((x, plot.top), (x, shares.bottom)), "ink", 1.4))
         items.append(Marker(x, y, None, 5.0, "bg1"))
         words = f"{percent(each.efficiency)} of ideal"
-        if x + 110 < plot.right:
-            items.append(pill(metrics, x + 8, y + 18, words, "ink", weight=600, anchor="start"))
-        else:
-            items.append(pill(metrics, x - 8, y + 44, words, "ink", weight=600, anchor="end"))
+        items.append(_share_label(words, x, y, _along(places), plot, metrics))
         items.append(Rectangle(Box(x - 13, shares.bottom + 3, 26, 14), "bg3", radius=3))
         items.append(Text(x, shares.bottom + 10, f"{each.gpus}", "ink", LABEL_PX, 600, "middle"))
     return items
+
+
+def _along(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points of the curve, with eight more between each two."""
+    steps = np.linspace(0.0, len(places) - 1.0, 9 * (len(places) - 1) + 1)
+    xs, ys = (np.interp(steps, range(len(places)), line) for line in zip(*places, strict=True))
+    return list(zip(xs.tolist(), ys.tolist(), strict=True))
+
+
+def _share_label(
+    words: str,
+    x: float,
+    y: float,
+    places: Sequence[tuple[float, float]],
+    plot: Box,
+    metrics: Metrics,
+) -> Pill:
+    """A label beside the point at (x, y), at the first height where it hides none of `places`."""
+    labels = [
+        pill(metrics, x + 8 * side, at, words, "ink", weight=600, anchor=anchor)
+        for at in (y + 18, y + 44, y + 70, plot.bottom - 10, plot.top + 10)
+        for side, anchor in _SIDES
+    ]
+    return next(
+        (
+            each
+            for each in labels
+            if plot.contains(each.box) and not any(each.box.grown(4).holds(*xy) for xy in places)
+        ),
+        labels[0],
+    )
 
 
 def _spot(each: Point, across: Scale, up: Scale, points: Sequence[Point]) -> Spot:

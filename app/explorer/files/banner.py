@@ -61,9 +61,9 @@ class Banner(QFrame):
         self.setAccessibleDescription(words)
         self.show()
 
-    def clear(self, about: str) -> None:
-        """Hide the message if it is about this topic."""
-        if self.about == about:
+    def clear(self, *topics: str) -> None:
+        """Hide the message if it is about one of these topics."""
+        if self.about in topics:
             self.hide()
 
     def copy(self) -> None:

@@ -118,7 +118,7 @@ class Opening(QObject):
         if autosave is None:
             return
         self.banner.say(
-            f"Ridgepoint closed unexpectedly {ago(autosave)}. Restore your unsaved scenarios?",
+            f"Ridgepoint closed {ago(autosave)} with unsaved scenarios. Restore them?",
             wrong=False,
             offers={
                 "Restore": lambda: self.attempt(lambda: self.files.restore(autosave)),
@@ -198,19 +198,19 @@ class Opening(QObject):
         def save_and_open() -> None:
             self.save()
             if not self.files.edited:  # a file was chosen and written
-                self.attempt(lambda: self.files.open(path))
+                self._reopen(path)
 
-        name = self.files.path.name if self.files.path else "this session"
-        self.banner.say(
-            f"{path.name} replaces all scenarios, but the changes to {name} are not saved",
-            about="file",
-            wrong=False,
-            offers={
-                "Save and open": save_and_open,
-                "Open without saving": lambda: self.attempt(lambda: self.files.open(path)),
-            },
-            dismiss="Cancel",
-        )
+        now, offers = self.files.path, {"Open without saving": lambda: self._reopen(path)}
+        name = now.name if now else "this session"
+        if now is not None and now.resolve() == path.resolve():  # saving would overwrite the file
+            words = f"Opening {name} again discards its changes that are not saved"
+        else:
+            words = f"{path.name} replaces all scenarios, but the changes to {name} are not saved"
+            offers = {"Save and open": save_and_open, **offers}
+        self.banner.say(words, "file", False, offers, dismiss="Cancel")
+
+    def _reopen(self, path: Path) -> None:
+        self.attempt(lambda: self.files.open(path))
 
     def _open_plan(self, path: Path) -> None:
         """Make a file's plan the plan of the session, and show it."""

@@ -107,7 +107,9 @@ class Menus(QMenuBar):
         self._add(menu, "Unpin all lanes", window.session.unpin_all)
         menu.addSeparator()
         self._add(menu, "Switch between light and dark", window.toggle_theme, "Ctrl+Shift+L")
-        self._add(menu, "Use system theme", lambda: window.session.set_theme("system"))
+        system = self._add(menu, "Use system theme", lambda: window.session.set_theme("system"))
+        system.setCheckable(True)
+        menu.aboutToShow.connect(lambda: system.setChecked(window.session.state.theme == "system"))
 
     def _scenario(self, menu: QMenu) -> None:
         window, strip = self.window_, self.window_.strip

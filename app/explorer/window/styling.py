@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -41,8 +42,10 @@ class Styling(QObject):
         self.sheet = ""
         self._waiting: list[QWidget] = []
         self._next = later(_SOON_MS, self._style_next, self)
+        self._system = later(0, self._follow_system, self)
         window.setStyleSheet(_OWN)  # before it has children, which would all be styled
         window.installEventFilter(self)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
@@ -67,6 +70,16 @@ class Styling(QObject):
             if part in self._waiting:
                 self._waiting.remove(part)
                 part.setStyleSheet(self.sheet)
+
+    def _system_changed(self) -> None:
+        """Follow once Qt has applied its own change: if updates are disabled during that, Qt never
+        paints the window again."""
+        self._system.start()
+
+    def _follow_system(self) -> None:
+        """Apply the system's new theme to a window that uses it."""
+        if self.window_.session.state.theme == "system":
+            self.window_.restyle()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):

@@ -111,7 +111,7 @@ class Window(QMainWindow):
         insert_after(self, [*tab_stops(top), *tab_stops(self.beside[0])])
         self.staleness = Staleness(self)
         self._connect()
-        self._restyle()
+        self.restyle()
         self._show_workspace(session.state.workspace)
         self.shelf.show_scenario(session.state.scenario)
         self.beside[0].say("drag to apply")
@@ -166,10 +166,9 @@ class Window(QMainWindow):
         inspector.edit_gpu.clicked.connect(self.gpu_editing.open)
 
     def _changed(self, before: State, after: State) -> None:
-        for topic in ("card", "file"):
-            self.banner.clear(topic)
+        self.banner.clear("card", "file")
         if before.theme != after.theme:
-            self._restyle()
+            self.restyle()
         if before.workspace != after.workspace:
             self._show_workspace(after.workspace)
         if (before.sides, before.current) != (after.sides, after.current):
@@ -285,7 +284,8 @@ class Window(QMainWindow):
         self.files.close()
         super().closeEvent(event)
 
-    def _restyle(self) -> None:
+    def restyle(self) -> None:
+        """Apply the theme of the session."""
         theme = self.theme = themed(self.session.state.theme)
         self.styling.apply(theme)
         for widget in (

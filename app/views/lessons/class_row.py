@@ -22,7 +22,6 @@ class ClassRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         self.add = QPushButton("Ask the class: add this answer")
-        self.add.setToolTip("Count the answer above as the answer of one pupil")
         self.back = QPushButton("−1")
         self.back.setToolTip("Remove the last answer")
         self.count = QLabel()
@@ -40,7 +39,9 @@ class ClassRow(QWidget):
         asking = attempt is not None and not attempt.locked
         count = len(attempt.votes.answers) if attempt is not None else 0
         self.add.setVisible(asking)
-        self.add.setEnabled(attempt is not None and asking and not attempt.lacking)
+        lacking = attempt.lacking if attempt is not None else ""
+        self.add.setEnabled(asking and not lacking)
+        self.add.setToolTip(lacking or "Count the answer above as the answer of one pupil")
         self.back.setVisible(asking and count > 0)
         self.count.setText(f"{count} answers" if count > 1 else "1 answer" if count else "")
 

@@ -93,9 +93,8 @@ class LessonPage(QWidget):
         row.addLayout(names, 6)
         self.steps = Steps(self.theme)
         row.addWidget(self.steps, 4)
-        self.back, self.open, self.next_button = (QPushButton() for _ in range(3))
-        self.back.setText("Back")
-        self.open.setText("Open in Explore")
+        self.back, self.open = QPushButton("Back"), QPushButton("Open in Explore")
+        self.next_button = QPushButton()
         self.open.setToolTip("Open this lesson's scenario in Explore")
         self.next_button.setProperty("look", "primary")
         self.back.clicked.connect(lambda: self.went.emit(-1))
@@ -103,13 +102,9 @@ class LessonPage(QWidget):
         self.next_button.clicked.connect(lambda: self.went.emit(1))
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        for button, name in (
-            (self.back, "Back"),
-            (self.open, "Open in Explore"),
-            (self.next_button, "Next"),
-        ):
+        for button in (self.back, self.open, self.next_button):
             button.setFixedHeight(30)
-            button.setAccessibleName(name)
+            button.setAccessibleName(button.text() or "Next")
             buttons.addWidget(button)
         row.addLayout(buttons, 4)
         return head
@@ -133,8 +128,7 @@ class LessonPage(QWidget):
         verdict_row = QHBoxLayout()
         verdict_row.addWidget(self.verdict, 1)
         verdict_row.addWidget(self.redo, 0, Qt.AlignmentFlag.AlignTop)
-        self.choice = sentence(BODY_PX, 600)
-        self.task = sentence(BODY_PX)
+        self.choice, self.task = sentence(BODY_PX, 600), sentence(BODY_PX)
         self.task_tick = Tick(self.theme)
         self.task_row = QWidget()
         task_row = QHBoxLayout(self.task_row)
@@ -220,12 +214,18 @@ class LessonPage(QWidget):
         self.redo.setVisible(locked)
         self.update_verdict(attempt, outcome)
 
+    def focus(self) -> None:
+        """Let the keys move the markers, if the lesson has any."""
+        (self if self.guess.isHidden() else self.guess).setFocus()
+
     def update_verdict(self, attempt: Attempt | None, outcome: Outcome | None) -> None:
         """Update the hint, the verdict and the button after a change by the learner."""
         missing = attempt.lacking if attempt and not attempt.locked else ""
         self.next_button.setText(_NEXT[attempt.step if attempt else "predict"])
         self.next_button.setAccessibleName(self.next_button.text())
         ready = attempt is not None and not missing and (not attempt.locked or outcome is not None)
+        if not ready and self.next_button.hasFocus():
+            self.focus()  # else Qt chooses "Predict again", which discards the prediction
         self.next_button.setEnabled(ready)
         self.next_button.setToolTip(missing or "Enter")
         self.asking.show_attempt(attempt)

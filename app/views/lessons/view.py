@@ -213,8 +213,11 @@ class Lessons(View):
     def turn_to(self, place: int) -> None:
         """Go to another lesson."""
         self.place = place % max(1, len(self.all))
+        listed = not self._lesson_is_shown
         self.pages.setCurrentWidget(self.page)
         self._show()
+        if listed:
+            self.page.focus()
         self.question_changed.emit()
 
     def turn_to_lesson(self, name: str) -> None:

@@ -24,6 +24,7 @@ CLUSTERS = {
     "eight nodes": cluster("64xh100-ib"),
     "a rack": cluster("gb200-nvl72"),
     "PCIe": cluster("8xl40s"),
+    "AMD": cluster("8xmi355x"),
 }
 SIZES = ((218, 290), (300, 420), (400, 200), (428, 360), (460, 230), (620, 230), (920, 290),
          (1190, 400), (1270, 440), (2500, 900))  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.explorer.background.reading_ahead import read_ahead
 from app.explorer.background.watching import Watching
 from app.lessons import lessons
 from app.lessons.lesson import Lesson
@@ -33,6 +34,7 @@ class LessonsPage:
         self.watching.setParent(window)
         self.watching.saved.connect(self._read)
         self._known: dict[str, Lesson] = {}
+        read_ahead(window.worker, "lessons ahead", lessons, window)
         window.opening.lessons_opened.connect(self.open)
         window.panels.created.connect(self._created)
         window.session.changed.connect(self._show_task)

@@ -179,6 +179,19 @@ def test_a_session_does_not_replace_unsaved_scenarios_unasked(opening: Opening, 
     assert session.state.scenario.batch == 7
 
 
+def test_the_saved_session_opens_again_without_being_overwritten(opening: Opening, tmp_path: Path):
+    path, session = tmp_path / "first.ridge", opening.session
+    opening.files.save(path)
+    session.set_scenario(replace(FIRST, batch=7), "batch 7")
+    opening.open([tmp_path / "." / "first.ridge"])
+    assert opening.banner.label.text() == (
+        "Opening first.ridge again discards its changes that are not saved"
+    )
+    assert [*offers(opening)] == ["Open without saving"]
+    offers(opening)["Open without saving"].click()
+    assert session.state.scenario == FIRST and not opening.files.edited
+
+
 def test_an_unknown_file_is_a_banner_and_nothing_else(opening: Opening, tmp_path: Path):
     (tmp_path / "x.docx").write_bytes(b"\xff\x00")
     (tmp_path / "bad.toml").write_bytes(b"\xff\x00")
@@ -217,7 +230,7 @@ def test_recovery_is_offered_and_can_be_dismissed(opening: Opening):
     left.parent.mkdir(exist_ok=True)
     save(left, State((NamedScenario("Lost", replace(FIRST, batch=5)),)))
     opening.offer_recovery()
-    assert opening.banner.label.text().startswith("Ridgepoint closed unexpectedly ")
+    assert opening.banner.label.text().startswith("Ridgepoint closed 1 s ago with unsaved")
     buttons = [opening.banner.offers.itemAt(at).widget() for at in range(2)]  # pyright: ignore
     texts = [button.text() for button in buttons]  # pyright: ignore
     assert texts == ["Restore", "Discard"]

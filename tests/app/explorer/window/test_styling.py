@@ -1,13 +1,18 @@
 """A new theme styles visible widgets before the window is repainted, and others before they are
 shown."""
 
+from types import SimpleNamespace
+
+import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QDialog, QLabel, QMenu, QVBoxLayout
 from shiboken6 import delete
 
 from app.explorer.window.window import Window
 from app.formulas.formula import Formula
 from app.theme import THEMES
+from app.widgets import style
 from app.widgets.style import sheet
 from tests.app.explorer.files.settling import until
 
@@ -74,3 +79,41 @@ def test_an_explanation_has_the_theme_of_its_window(window: Window):
     column = popup.layout()
     assert column is not None and popup.height() == column.totalHeightForWidth(popup.width())
     popup.close()
+
+
+def test_a_window_with_the_theme_of_the_system_follows_its_changes(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+):
+    schemes = [Qt.ColorScheme.Dark]
+    hints = SimpleNamespace(colorScheme=lambda: schemes[-1])
+    monkeypatch.setattr(style, "QGuiApplication", SimpleNamespace(styleHints=lambda: hints))
+
+    def change(scheme: Qt.ColorScheme) -> None:
+        schemes.append(scheme)
+        until(lambda: window.updatesEnabled())
+        QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)
+        assert window.updatesEnabled()  # Qt's own change comes first
+        QCoreApplication.processEvents()
+        until(lambda: window.updatesEnabled() and not window.styling._system.isActive())
+
+    action = window.shortcuts.actions["Use system theme"]
+    assert window.session.state.theme == "dark"
+    change(Qt.ColorScheme.Light)
+    assert window.theme.name == "dark" and not ticked(window, action)  # a chosen theme stays
+    action.trigger()
+    assert window.theme.name == "light" and ticked(window, action)
+    change(Qt.ColorScheme.Dark)
+    assert window.theme.name == "dark"
+    action.trigger()
+    assert ticked(window, action)
+    change(Qt.ColorScheme.Light)
+    assert window.theme.name == "light" and window.strip.styleSheet() == sheet(THEMES["light"])
+    window.toggle_theme()
+    assert window.theme.name == "dark" and not ticked(window, action)
+
+
+def ticked(window: Window, action: QAction) -> bool:
+    """Whether an action of the View menu is ticked when the menu opens."""
+    menu = next(m for m in window.head.findChildren(QMenu) if action in m.actions())
+    menu.aboutToShow.emit()
+    return action.isChecked()

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from app import lessons
 from app.answers.side import Side
@@ -42,12 +44,14 @@ def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side:
     row, attempt = view.page.asking, view.attempt
     assert attempt is not None
     assert not row.add.isEnabled()  # no marker has been moved yet
+    assert row.add.toolTip() == "Drag a marker first, or move it with the arrow keys"
     for guess in (1e-4, 1e-4, 3e-4):
         attempt.put("b", guess)
         view.page.options[0].click()
         before = picture(view.page.guess)
         row.add.click()
         assert picture(view.page.guess) != before
+    assert "one pupil" in row.add.toolTip()
     assert row.count.text() == "3 answers" and len(attempt.votes.answers) == 3
     row.back.click()
     assert row.count.text() == "2 answers"
@@ -56,3 +60,18 @@ def test_answers_are_counted_until_the_prediction_is_locked(view: Lessons, side:
     assert not row.add.isVisible() and row.count.text() == "2 answers"
     attempt.vote()
     assert len(attempt.votes.answers) == 2
+
+
+def test_the_space_key_after_locking_does_not_discard_the_prediction(view: Lessons):
+    attempt, page = view.attempt, view.page
+    assert attempt is not None
+    view.activateWindow()
+    attempt.put("b", 1e-4)
+    page.options[0].click()
+    page.next_button.setFocus()
+    QTest.keyClick(page.next_button, Qt.Key.Key_Space)
+    assert attempt.locked and not page.next_button.isEnabled()  # it is simulated first
+    focused = view.focusWidget()
+    assert focused is page.guess
+    QTest.keyClick(focused, Qt.Key.Key_Space)
+    assert attempt.locked

@@ -40,6 +40,7 @@ def test_rows_open_their_lessons_and_keys_come_back(view: Lessons):
     view.index.rows[2].button.click()
     assert view.pages.currentWidget() is view.page
     assert view.lesson is not None and view.lesson.name == packaged()[2].name
+    assert view.focusWidget() is view.page.guess  # the arrow keys move its markers
     QTest.keyClick(view, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     assert view.pages.currentWidget() is view.index
     QTest.mouseClick(view.index.rows[1], Qt.MouseButton.LeftButton, pos=QPoint(300, 20))
