@@ -31,10 +31,11 @@ def algorithm(kernel: str) -> str:
 
 def lowered_algorithms(work: Work) -> tuple[str, ...]:
     """The algorithms that may run a lowered convolution with dense channels; empty if any algorithm
-    may. For direct convolutions, for large filters, and for gradients of rows that 16-byte loads
-    cannot fetch, cuDNN uses one of several algorithms; no rule for its choice is known."""
+    may. For direct convolutions, for first layers, for large filters, and for gradients of rows
+    that 16-byte loads cannot fetch, cuDNN uses one of several algorithms; no rule for its choice
+    is known."""
     variant, direction = work.dims.get("variant"), work.dims["direction"]
-    if work.dims["depthwise"]:
+    if work.dims["depthwise"] or variant == "fwd_first":
         return ()
     if variant is None:
         return ("implicit",)

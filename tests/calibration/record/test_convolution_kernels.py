@@ -40,6 +40,7 @@ def test_algorithms_that_a_lowered_convolution_may_be_run_by() -> None:
     assert lowered_algorithms(_convolution("dgrad_first")) == ("first", "implicit")
     assert lowered_algorithms(_convolution("fwd_plain", "fwd")) == ("product",)
     assert lowered_algorithms(_convolution("fwd_direct", "fwd")) == ()
+    assert lowered_algorithms(_convolution("fwd_first", "fwd")) == ()
 
 
 def test_a_convolution_by_another_algorithm_is_left_out() -> None:
