@@ -1,6 +1,6 @@
 """Fit the curves of the packaged H200 profile again, including the further points of the sweeps.
 
-`python -m calibration.fit.again` traces 79,000 calls (half an hour) and writes `h200.json`. Each
+`python -m calibration.fit.again` traces 80,000 calls (half an hour) and writes `h200.json`. Each
 curve has up to three candidates: the current profile, a new residual, and, if the 90th percentile
 of the error with the new residual exceeds 25%, a new kernel model with a new residual. The error on
 calls that are held out of the fit selects the candidate.

@@ -192,7 +192,7 @@ _ON_LANES = re.compile(
 
 def samples(sweeps: Iterable[Swept]) -> list[Sample]:
     """The samples for the fit: all except held-out points, parts of `AWKWARD` ones, and layers of
-    networks that other kernels ran."""
+    networks that other kernels ran. `ANY_ALGORITHM` curves use all but held-out points."""
     return merged(
         s
         for each in sweeps
@@ -213,7 +213,8 @@ def _is_lowered_layer(each: Swept) -> bool:
 
 
 def matched(each: Swept) -> Iterator[Sample]:
-    """A call's samples, without `AWKWARD` convolutions that other kernels ran."""
+    """A call's samples, without `AWKWARD` convolutions that other kernels ran, unless their curve
+    is in `ANY_ALGORITHM`."""
     if each.point.operation not in AWKWARD:
         yield from each.samples()
         return

@@ -11,10 +11,10 @@ from app.widgets.fields.flow_layout import FlowLayout
 
 
 class Word(QLabel):
-    asked = 0
+    measurements = 0
 
     def sizeHint(self) -> Any:
-        Word.asked += 1
+        Word.measurements += 1
         return super().sizeHint()
 
 
@@ -37,10 +37,10 @@ def test_widgets_are_measured_again_only_after_a_change(flow: FlowLayout):
         label.setFixedSize(20 if label.text() != "," else 4, 20)
     QApplication.processEvents()
     assert flow.heightForWidth(60) == 46  # one two, | three
-    asked = Word.asked
+    before = Word.measurements
     for width in (60, 30, 60, 200, 30):
         flow.heightForWidth(width)
-    assert Word.asked == asked
+    assert Word.measurements == before
     assert flow.heightForWidth(200) == 20 and flow.heightForWidth(30) == 72
     assert flow.heightForWidth(100) == 20  # 20 + 6 + 20 + 1 + 4 + 6 + 20 = 77
     first = flow.itemAt(0)
