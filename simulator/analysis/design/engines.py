@@ -14,6 +14,7 @@ from functools import partial
 from importlib import import_module
 from itertools import islice
 from logging import CRITICAL, getLogger
+from pathlib import Path
 from sys import stderr
 from threading import Lock
 from typing import Any
@@ -24,6 +25,7 @@ from simulator.errors import InputError
 from simulator.isolated import ISOLATION
 from simulator.isolated.limits import Limits
 from simulator.networks.loading.watching import WATCH, Watch
+from simulator.scenario.traces.folder import TRACE_FOLDER
 
 Chunk = Sequence[int]
 Task = Callable[[Chunk], Rows]
@@ -45,14 +47,16 @@ class DesignTask:
     """Predict chunks of a design, in the process to which the task is sent.
 
     `limits` bound the process that runs a user's code; None if the predicting process runs that
-    code itself. `limit_s` is the time limit of a trace. Raises InputError in a process that runs
-    another release of the simulator.
+    code itself. `limit_s` is the time limit of a trace. `traces` is the folder in which the sending
+    process stores traces, or None; a machine without this folder stores them in its user's cache.
+    Raises InputError in a process that runs another release of the simulator.
     """
 
     design: Design
     release: str
     limits: Limits | None = None
     limit_s: float | None = None
+    traces: Path | None = None
 
     def __call__(self, chunk: Chunk) -> Rows:
         """The rows of points of the design."""
@@ -63,6 +67,7 @@ class DesignTask:
             )
         import_module("simulator.whatif")  # registers the what-ifs that the design names
         self._supervise()
+        self._store_traces()
         with _ONE_AT_A_TIME, redirect_stdout(stderr):
             return predict_points(self.design, chunk)
 
@@ -75,11 +80,19 @@ class DesignTask:
         if self.limit_s != _limit_s():
             WATCH.set(None if self.limit_s is None else Watch(self.limit_s))
 
+    def _store_traces(self) -> None:
+        """Store traces if the process that created the task does, so that its stored traces are not
+        made again in each process."""
+        if self.traces is None:
+            TRACE_FOLDER.close()
+        elif TRACE_FOLDER.path is None:
+            TRACE_FOLDER.keep(self.traces if self.traces.is_dir() else None)
+
 
 def task(design: Design) -> DesignTask:
     """The task that predicts a design's points with this release, and with this process's limits on
-    a user's code."""
-    return DesignTask(design, release(), ISOLATION.limits, _limit_s())
+    a user's code and its folder of traces."""
+    return DesignTask(design, release(), ISOLATION.limits, _limit_s(), TRACE_FOLDER.path)
 
 
 def _limit_s() -> float | None:

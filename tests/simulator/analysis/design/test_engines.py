@@ -223,8 +223,8 @@ def test_a_scheduler_that_dies_leaves_the_rows_so_far(tmp_path: Path, dask: Dask
     assert 0 < done < len(LONG.points)
     assert errors[0].startswith("--engine local: no scheduler responds: ")
     assert errors[0].endswith(
-        f": {done:,} of {len(LONG.points):,} rows are in {path}; run the same command again to go "
-        "on"
+        f": {done:,} of {len(LONG.points):,} rows are in {path}; run the same command again to "
+        "continue"
     )
     with RowsFile(path, LONG) as file:
         run(file, engine("local", 1))

@@ -251,4 +251,4 @@ def test_progress_counts_the_rows_that_were_there(path: Path):
 def test_chunks_are_small_enough_to_share():
     assert [len(c) for c in chunks(range(100))] == [16] * 6 + [4]
     assert [len(c) for c in chunks(range(3200))] == [100] * 32
-    assert {len(c) for c in chunks(range(51_200))} == {512}
+    assert {len(c) for c in chunks(range(131_072))} == {2_048}
