@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.costs import Work
+from simulator.timing.coordinates import coordinates
 from simulator.timing.local_experts import Experts, LocalExperts, local_experts
-from simulator.varying import anywhere, in_column
 from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
@@ -28,7 +27,6 @@ Key = TypeVar("Key", bound=Hashable)
 
 _KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
-_TILES = ((128, 128), (128, 256), (64, 64))
 _PACKED = np.dtype("<i2")  # types of points and of values in a file
 _WIDTH = _PACKED.itemsize
 _POINT_PARTS, _VALUE_PARTS = 100, 10_000
@@ -208,59 +206,3 @@ def _key(work: Work) -> bytes | str:
         return msgspec.msgpack.encode(work)
     except OverflowError:  # a count does not fit in 64 bits
         return repr(work)
-
-
-def coordinates(
-    works: Sequence[Work],
-    hot: float,
-    names: Sequence[str],
-    units: int,
-    counts: Sequence[int] | None = None,
-) -> Floats:
-    """Coordinates of these works, [works, names], with the share `hot` of their bytes in L2. With
-    `counts`, the number of points of each work, a row is a point."""
-    column = {name: i for i, name in enumerate(names)}
-    each = counts or [1] * len(works)
-    rows = np.zeros((sum(each), len(names)))
-    begin = 0
-    for work, count in zip(works, each, strict=True):
-        for name, value in features(work, units).items():
-            if name in column:
-                rows[begin : begin + count, column[name]] = value
-        begin += count
-    if "hot" in column:
-        rows[:, column["hot"]] = hot
-    return rows
-
-
-def features(work: Work, units: int) -> dict[str, Any]:
-    """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
-    product the fullness of its last wave of tiles on `units` units. Values are numbers, or arrays
-    for a work at many points. `hot` is not among them."""
-    size = in_column(work.bytes) + 1
-    columns: dict[str, Any] = {
-        "bytes": np.log2(size),
-        "flops per byte": np.log2((in_column(work.flops) + 1) / size),
-        "instructions per byte": np.log2((in_column(work.instructions) + 1) / size),
-        f"dtype {work.dtype}": 1.0,
-    }
-    for name, value in work.dims.items():
-        if isinstance(value, bool):
-            columns[name] = float(value)
-        elif isinstance(value, int | float):
-            columns[name] = np.log2(in_column(value) + 1)
-        elif isinstance(value, tuple | list):
-            sizes = cast("Sequence[Any]", value)
-            columns[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
-        elif value is not None:
-            columns[f"{name} {value}"] = 1.0
-    if "elements" in work.dims and anywhere(work.dims["elements"]):
-        columns["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
-    if work.family == "gemm":
-        b, m, n = (in_column(work.dims[name]) for name in "bmn")
-        for high, wide in _TILES:
-            waves = b * -(-m // high) * -(-n // wide) / units
-            columns[f"waves of {high}×{wide}"] = np.where(
-                waves > 1, np.ceil(waves) / np.maximum(waves, 1), 1.0
-            )
-    return columns
