@@ -90,10 +90,11 @@ class Roofs:
 
 
 class CurveRoofs(NamedTuple):
-    """The roofs of the works of one curve."""
+    """The works of one curve, and their consecutive rows in a table of roofs."""
 
     works: list[Work]
-    roofs: Roofs
+    table: Roofs
+    rows: slice
 
 
 def roofs(
@@ -115,13 +116,16 @@ def roofs(
     computed = roofs_of([ruled[place] for name in new for place in places[name]], gpu, profile)
     begin = 0
     for name in new:
-        rows = np.arange(begin, begin + len(places[name]))
-        known[name] = CurveRoofs(works_of[name], computed.of(rows))
-        begin += rows.size
+        end = begin + len(works_of[name])
+        known[name] = CurveRoofs(works_of[name], computed, slice(begin, end))
+        begin = end
     order = np.array([place for each in places.values() for place in each], np.int64)
-    by_curve = [known[name].roofs for name in places] or [computed]
-    columns = ([getattr(each, field.name) for each in by_curve] for field in fields(Roofs))
-    return Roofs(*map(np.concatenate, columns)).of(np.argsort(order))
+    if len(new) < len(places):
+        parts = [known[name] for name in places]
+        names = [field.name for field in fields(Roofs)]
+        columns = ([getattr(part.table, name)[part.rows] for part in parts] for name in names)
+        computed = Roofs(*map(np.concatenate, columns))
+    return computed.of(np.argsort(order))
 
 
 def _are_known(works: Sequence[Work], last: CurveRoofs | None) -> bool:
