@@ -18,6 +18,8 @@ _TILES = ((128, 128), (128, 256), (64, 64))
 _NUMBERS, _LISTS = (int, float), (tuple, list)
 _SIZES = (*_NUMBERS, *_LISTS)
 _ARRAY: type[Any] = np.ndarray
+_Entry = tuple[int, int, Any]
+"""The row and the place of a number, or of numbers at many points, in a table of coordinates."""
 
 
 def coordinates(
@@ -31,27 +33,28 @@ def coordinates(
     `counts`, the number of points of each work, a row is a point."""
     column = {name: place for place, name in enumerate(names)}
     used = column.__contains__
+    sizes = [(row, column[n], x) for row, w in enumerate(works) for n, x in _sizes(w, used)]
+    choices = [
+        (row, column[n], x) for row, w in enumerate(works) for n, x in _choices(w, units, used)
+    ]
+    varying: list[_Entry] = []
+    if counts is not None:
+        varying = [(row, place, np.log2(x)) for row, place, x in sizes if _is_array(x)]
+        varying += [entry for entry in choices if _is_array(entry[-1])]
+        sizes, choices = (
+            [entry for entry in entries if not _is_array(entry[-1])] for entries in (sizes, choices)
+        )
     table = np.ones((len(works), len(names)))  # the logarithm of 1 is 0, as for an absent size
-    varying: list[tuple[int, int, Floats]] = []
-
-    def write(row: int, name: str, value: Any) -> None:
-        if _is_array(value):
-            varying.append((row, column[name], value))
-        else:
-            table[row, column[name]] = value
-
-    for row, work in enumerate(works):
-        for name, size in _sizes(work, used):
-            write(row, name, np.log2(size) if _is_array(size) else size)
+    for row, place, size in sizes:
+        table[row, place] = size
     np.log2(table, out=table)
-    for row, work in enumerate(works):
-        for name, value in _choices(work, units, used):
-            write(row, name, value)
+    for row, place, value in choices:
+        table[row, place] = value
     if counts is not None:
         begins = np.cumsum([0, *counts])
         table = np.repeat(table, counts, axis=0)
-        for row, place, value in varying:
-            table[begins[row] : begins[row + 1], place] = value
+        for row, place, values in varying:
+            table[begins[row] : begins[row + 1], place] = values
     if "hot" in column:
         table[:, column["hot"]] = hot
     return table

@@ -212,7 +212,8 @@ def _correlation(points: Floats, others: _Points) -> Floats:
 def _squares(points: Floats, others: _Points) -> Floats:
     """Squares of distances [points, others]."""
     away = points - others.middle
-    factors = np.ones((len(away), others.terms.shape[0]))
+    factors = np.empty((len(away), others.terms.shape[0]))
+    factors[:, -1] = 1.0
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = product(factors, others.terms)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simulator.hardware.gpu import GPU
 from simulator.timing.profile import Profile
 from simulator.timing.rates import dram_reach, peak_flops_per_s, roof_flops_per_s
-from simulator.timing.transfer import measured_on, transfer_slowdown
+from simulator.timing.transfer import measured_on, transfer_slowdown, transfers
 from simulator.timing.work_columns import Group
 from simulator.varying import stacked
 
@@ -48,16 +48,19 @@ def written_back_s(group: Group, gpu: GPU, profile: Profile) -> Floats:
 def slowdown(group: Group, gpu: GPU, profile: Profile, share: Floats | float) -> Floats:
     """Slowdown on this GPU of works that reach `share` of the peak on the measured GPU [works]."""
     measured = measured_on(profile.gpu)
-    measured_peaks = peaks(group, measured or gpu)
+    if measured is None or not transfers(gpu, measured):
+        return np.ones(len(group.bytes))  # without the peaks of all works
     return transfer_slowdown(
-        share, on_tensor(group), peaks(group, gpu), measured_peaks, gpu, measured
+        share, on_tensor(group), peaks(group, gpu), peaks(group, measured), gpu, measured
     )
 
 
 def peaks(group: Group, gpu: GPU, engine: str | None = None) -> Floats:
     """FLOP/s of each work's engine, or of `engine` in double or single precision."""
     if engine is None:
-        roofs = [roof_flops_per_s(gpu, w) for w in group.works]
+        kinds = {(w.family, w.engine, w.dtype): w for w in group.works}
+        peak_of = {kind: roof_flops_per_s(gpu, work) for kind, work in kinds.items()}
+        roofs = [peak_of[w.family, w.engine, w.dtype] for w in group.works]
     else:
         doubles = peak_flops_per_s(gpu, engine, "float64")
         singles = peak_flops_per_s(gpu, engine, "float32")
