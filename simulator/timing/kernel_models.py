@@ -110,7 +110,7 @@ def _tiled(
     number = group.item_bytes / _fed_bytes_per_s(gpu, tiles) * slower
     beside = on_tensor(group)
     turns = loaded_beside(gpu, profile)
-    best = np.empty(len(group.flops))
+    best = np.full(len(group.flops), np.inf)
     chunk_size = max(1, _CELLS // high.size)
     for begin in range(0, best.size, chunk_size):
         rows = slice(begin, begin + chunk_size)
@@ -123,22 +123,16 @@ def _tiled(
         if other.any():
             step = cast("Floats", np.where(other & (batch > 1), np.inf, step))
         waves = batch * np.ceil(down / high) * np.ceil(across / wide) / units
-        best[rows] = np.min(
-            [
-                np.where(
-                    group.whole[rows] & (split > 1),
-                    np.inf,
-                    np.min(
-                        np.ceil(waves * split)
-                        * (np.maximum(depth / split, 1) * step + tiles.wave_s),
-                        axis=0,
-                    )
-                    + (tiles.split_s if split > 1 else 0.0),
-                )
-                for split in (_SPLITS[:1] if group.whole[rows].all() else _SPLITS)
-            ],
-            axis=0,
-        )
+        whole = group.whole[rows]
+        seconds, each_s = np.empty_like(waves), np.empty_like(waves)
+        for split in _SPLITS[:1] if whole.all() else _SPLITS:
+            np.ceil(np.multiply(waves, split, out=seconds), out=seconds)
+            np.multiply(np.maximum(depth / split, 1), step, out=each_s)
+            each_s += tiles.wave_s
+            seconds *= each_s
+            least = np.min(seconds, axis=0) + (tiles.split_s if split > 1 else 0.0)
+            least = np.where(whole & (split > 1), np.inf, least)
+            best[rows] = np.minimum(best[rows], least)
     return _beside_memory(best, group, gpu, profile, tiles)
 
 

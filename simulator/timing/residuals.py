@@ -24,6 +24,7 @@ from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 _KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
@@ -120,23 +121,25 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         new = {key: work for key, work in zip(keys, works, strict=True) if means[key] is None}
         if new:
             cold = coordinates(list(new.values()), 0, self.features, units)
-            means |= _add(self._known_means, _KEPT, zip(new, self._means(cold), strict=True))
+            pairs = self._means(cold).tolist()
+            means |= _add(self._known_means, _KEPT, zip(new, pairs, strict=True))
         return np.array([means[key] for key in keys])
 
     @cached_property
-    def _known_means(self) -> dict[tuple[int, bytes | str], Floats]:
+    def _known_means(self) -> dict[tuple[int, bytes | str], list[float]]:
         return {}
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
         """Means from DRAM and, for points that are `warm`, from L2 [points, 2]."""
         if "hot" not in self.features:
             return np.repeat(self._at_distinct(cold)[:, None], 2, axis=1)
-        warm_rows = cold if warm is None else cold[warm]
-        both = np.concatenate([cold, warm_rows])
+        both = np.concatenate([cold, cold if warm is None else cold[warm]])
         both[len(cold) :, self.features.index("hot")] = 1
         values = self._at_distinct(both)
+        if warm is None:
+            return values.reshape(2, -1).T
         means = np.repeat(values[: len(cold), None], 2, axis=1)
-        means[slice(None) if warm is None else warm, 1] = values[len(cold) :]
+        means[warm, 1] = values[len(cold) :]
         return means
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
@@ -190,8 +193,8 @@ def _packed(numbers: ArrayLike, parts: int) -> bytes:
 
 
 def _add(
-    cached: dict[Key, Floats], most: int, values: Iterable[tuple[Key, Floats]]
-) -> dict[Key, Floats]:
+    cached: dict[Key, Value], most: int, values: Iterable[tuple[Key, Value]]
+) -> dict[Key, Value]:
     """Add values to a cache that several threads use; empty it first if it would hold more than
     `most`. Returns the values."""
     added = dict(values)
