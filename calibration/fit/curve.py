@@ -42,14 +42,14 @@ class Measured:
 
     def __init__(self, name: str, samples: Sequence[Sample]) -> None:
         self.name = name
-        self.group = group([s.work for s in samples])
+        self.group = group([s.work for s in samples], [name] * len(samples))
         self.hot = np.array([s.hot for s in samples])
         self.dirty = np.array([s.dirty for s in samples])
         self.seconds = np.array([s.seconds for s in samples])
 
     def errors(self, gpu: GPU, profile: Profile) -> Floats:
         """log(predicted / measured) of each sample, by the kernel model."""
-        terms = roofline_terms(self.group, self.name, gpu, profile)
+        terms = roofline_terms(self.group, gpu, profile)
         cold_s = terms.cold_s + terms.written_back_s * self.dirty
         memory_s = cold_s * (1 - self.hot) + terms.hot_s * self.hot
         total = np.maximum(terms.compute_s, memory_s)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from calibration.fit.solvers import cholesky, cholesky_solve, minimize
 from calibration.fit.student_noise import solved
 from simulator.costs import Work
-from simulator.timing.residuals import Residual, coordinates, features
+from simulator.timing.coordinates import coordinates, features
+from simulator.timing.residuals import Residual
 
 Floats = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 `python -m calibration.record.written_back FILE` times kernels on a CUDA GPU after a kernel that
 filled L2 only by reading, and after one that filled it by writing. `figures` derives the constants
-of `simulator.timing.kernel_models` from it.
+of `simulator.timing.terms` from it.
 """
 
 from __future__ import annotations

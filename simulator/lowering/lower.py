@@ -38,7 +38,8 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
     """All kernels of a trace in launch order."""
     signatures, rows = trace.signatures
     distinct: list[Work] = []
-    places: list[NDArray[np.int64]] = []
+    places: list[int] = []
+    launches: list[int] = []
     inner: list[int] = []
     missing: set[int] = set()
     common = _COMMON.get(trace, dict[int, _SignatureKernels])
@@ -51,15 +52,17 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
             kernels = _kernels(signature, op_works or (), gpu)
             if known:
                 known.kernels[_kind(gpu)] = kernels
-        places.append(kernels.places + len(distinct))
+        begin = len(distinct)
+        places += [begin + place for place in kernels.places]
+        launches.append(len(kernels.places))
         distinct += kernels.works
         inner.append(kernels.inner_ops)
     of = np.array(rows, np.int64)
-    counts = np.array([each.size for each in places], np.int64)
+    counts = np.array(launches, np.int64)
     op_of = np.repeat(np.arange(of.size), counts[of])
     return Lowered(
         distinct,
-        _joined(places, counts, of),
+        _joined(np.array(places, np.int64), counts, of),
         op_of,
         np.array(inner, np.int64)[of],
         [index for index, row in enumerate(rows) if row in missing] if missing else [],
@@ -67,16 +70,14 @@ def lower(trace: Trace, gpu: GPU) -> Lowered:
 
 
 def _joined(
-    parts: list[NDArray[np.int64]], counts: NDArray[np.int64], of: NDArray[np.int64]
+    numbers: NDArray[np.int64], counts: NDArray[np.int64], of: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The parts with the numbers `of`, one after another; `counts` are their lengths."""
+    """The parts `of` of these numbers, one after another; `counts` are the lengths of all parts."""
     if not of.size:
         return np.zeros(0, np.int64)
     begins, times = np.cumsum(counts) - counts, counts[of]
     before = np.cumsum(times) - times
-    return np.concatenate(parts)[
-        np.repeat(begins[of] - before, times) + np.arange(int(times.sum()))
-    ]
+    return numbers[np.repeat(begins[of] - before, times) + np.arange(int(times.sum()))]
 
 
 class _Kernels(NamedTuple):
@@ -84,7 +85,7 @@ class _Kernels(NamedTuple):
     the number of other ops that the op calls."""
 
     works: list[Work]
-    places: NDArray[np.int64]
+    places: list[int]
     inner_ops: int
 
 
@@ -96,7 +97,7 @@ def _kernels(op: Signature, works: tuple[Work, ...], gpu: GPU) -> _Kernels:
         for work in launches:  # equal launches of one op are one object
             if places.setdefault(id(work), len(distinct)) == len(distinct):
                 distinct.append(work)
-        each = np.array([places[id(work)] for work in launches], np.int64)
+        each = [places[id(work)] for work in launches]
         return _Kernels(distinct, each, inner_ops(op, launches))
 
     return _KERNELS.get(op, _kind(gpu), kernels) if _is_large(op) else kernels()

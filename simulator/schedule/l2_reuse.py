@@ -98,7 +98,8 @@ def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) ->
     holds nothing before it, and the distance of a first read is `NEVER`."""
     at = _PATTERNS.get(trace, lambda: _pattern(trace, launching), np.packbits(launching).tobytes())
     signatures, kinds = trace.signatures
-    sizes_of = [_sizes(s) for s in signatures]
+    known: dict[int, int] = {}
+    sizes_of = [_sizes(s, known) for s in signatures]
     each = np.array(list(chain.from_iterable(sizes_of)), np.int64)
     count_of = np.array([len(sizes) for sizes in sizes_of], np.int64)
     begin = (np.cumsum(count_of) - count_of)[np.array(kinds, np.int64)[at.ops]]
@@ -117,11 +118,16 @@ _SIZES: ByIdentity[list[int]] = ByIdentity(512)
 _MANY = 32
 
 
-def _sizes(op: Signature) -> list[int]:
+def _sizes(op: Signature, known: dict[int, int]) -> list[int]:
     """Bytes of each input and output, cached for an optimizer's long lists. Stated traffic beyond
-    these bytes is spread over them."""
+    these bytes is spread over them. `known` are bytes by the identity of a trace's tensors, which
+    its ops share."""
     if len(op.inputs) > _MANY:
         return _SIZES.get(op, None, lambda: bytes_of((*op.inputs, *op.outputs)))
-    sizes = [t.nbytes for t in (*op.inputs, *op.outputs)]
+    tensors = (*op.inputs, *op.outputs)
+    for tensor in tensors:
+        if id(tensor) not in known:
+            known[id(tensor)] = tensor.nbytes
+    sizes = [known[id(tensor)] for tensor in tensors]
     moved, stated = sum(sizes), op.args.get(stated_argument("bytes"), 0)
     return [size * stated // moved for size in sizes] if 0 < moved < stated else sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -148,6 +149,10 @@ class Family:
         signatures: list[Signature] = []
         places: list[int] = []
         for number, form in enumerate(self.signatures):
+            if number in self._alone and number in self._fixed_signatures:
+                places.append(len(signatures))
+                signatures.append(self._fixed_signatures[number])
+                continue
             inputs = tuple([tensors[i] for i in form.inputs])
             outputs = tuple([tensors[i] for i in form.outputs])
             args = fill(form.args, sizes)
@@ -259,6 +264,14 @@ class Family:
             for number, form in enumerate(self.signatures)
             if form.args[0] == "same" and all(tensors[i] for i in (*form.inputs, *form.outputs))
         )
+
+    @cached_property
+    def _alone(self) -> frozenset[int]:
+        """The signatures in `_fixed` that no other signature equals at any point, because it has
+        another name or another number of tensors."""
+        shapes = [(form.name, len(form.inputs), len(form.outputs)) for form in self.signatures]
+        times = Counter(shapes)
+        return frozenset(number for number in self._fixed if times[shapes[number]] == 1)
 
     @cached_property
     def _fixed_signatures(self) -> dict[int, Signature]:

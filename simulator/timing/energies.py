@@ -98,8 +98,10 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     def computing_w(self, work: Work, gpu: GPU) -> Any:
         """Watts of a kernel while it computes, in addition to its features."""
-        by = {"tensor": self.tensor_w, "lanes": self.lane_j * lanes_per_s(gpu)}
-        return by.get(computing(work), 0.0) * filled(work)
+        part = computing(work)
+        if part == "tensor":
+            return self.tensor_w * filled(work)
+        return self.lane_j * lanes_per_s(gpu) * filled(work) if part == "lanes" else 0.0
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,10 +221,13 @@ def chip_joules(
     amounts = [features(work, gpu) for work in works]
     watts = [known.computing_w(work, gpu) for work in works]
     on_tensor = [computing(work) == "tensor" for work in works]
+    names = {name for each in amounts for name in each}
+    joules_of = {name: known.each(name) for name in names}
+    of_tensor = {name: name.startswith("tensor") for name in names}
 
     def joules(tensor: bool) -> Floats:
         of_amounts = [
-            sum(known.each(n) * x for n, x in each.items() if n.startswith("tensor") is tensor)
+            sum([joules_of[n] * x for n, x in each.items() if of_tensor[n] is tensor])
             for each in amounts
         ]
         of_time = [w if on is tensor else 0.0 for w, on in zip(watts, on_tensor, strict=True)]

@@ -89,6 +89,8 @@ def _side_by_side(alone: TimeParts, beside: Floats) -> TimeParts:
 def at_once(work: Work) -> Any:
     """How many kernels like this one run concurrently [points]: 1, or more if they are those of a
     convolution's separate groups and each leaves multiprocessors free."""
-    groups: int = work.dims.get("separate_groups", 1)
+    if "separate_groups" not in work.dims:
+        return 1.0
+    groups: int = work.dims["separate_groups"]
     room = UNITS_SEEN / in_column(work.dims.get("group_blocks", UNITS_SEEN))
     return np.maximum(1.0, np.minimum(_AT_ONCE * groups / -(-groups // _STREAMS), room))

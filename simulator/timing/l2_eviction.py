@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from simulator.costs import Work
 from simulator.hardware.gpu import GPU
-from simulator.timing.profile import Profile, Traffic
-from simulator.timing.rates import dram_bytes_per_s, l2_kept_bytes, units_of
+from simulator.timing.profile import Profile
+from simulator.timing.rates import l2_kept_bytes, units_of
 from simulator.timing.work_columns import Group
 from simulator.varying import stacked
 
@@ -30,6 +30,8 @@ _TWICE = {
 }
 """The number of operands that kernels of each of these curves read twice. The kernels write one
 further operand."""
+_TURNING = "concat"
+"""The curve of kernels that read columns as rows."""
 _BLOCKS = 8
 """Blocks of 128 threads that run on a multiprocessor at the same time, limited by registers."""
 _ALL_KEPT, _NONE_KEPT = 0.6, 1.5
@@ -45,18 +47,23 @@ that are read in turns, and do not all fit, are evicted before the next turn."""
 _DRAM_ACCESS_BYTES = 64
 
 
-def l2_reread_s(group: Group, curve: str, gpu: GPU, profile: Profile, traffic: Traffic) -> Floats:
-    """Seconds [works] to reread what L2 has evicted."""
-    if curve == "concat":
+def rereads(curve: str) -> bool:
+    """Whether kernels of this curve read data again that L2 may have evicted."""
+    return curve == _TURNING or curve in _TWICE
+
+
+def l2_reread_s(
+    group: Group, curve: str, gpu: GPU, profile: Profile, dram_bytes_per_s: float
+) -> Floats:
+    """Seconds [works] in which kernels of a curve that `rereads` do so."""
+    if curve == _TURNING:
         return _turned_bytes(group, gpu, profile) / gpu.bandwidth_bytes_per_s
-    operands = _TWICE.get(curve, 0)
-    if not operands:
-        return np.zeros(len(group.bytes))
+    operands = _TWICE[curve]
     row_bytes = stacked([_row_bytes(work) for work in group.works], group.counts)
     again = (
         operands * row_bytes * group.rows * _lost(group, row_bytes * (operands + 1), gpu, profile)
     )
-    return again / dram_bytes_per_s(gpu, profile, traffic.stream)
+    return again / dram_bytes_per_s
 
 
 def _turned_bytes(group: Group, gpu: GPU, profile: Profile) -> Floats:

@@ -28,6 +28,7 @@ _CELL = 48  # mean number of points of a cell
 _MOST = 1 << 16  # maximum number of points of a process, so that indices fit in 16 bits
 _ROUNDS = 8  # rounds of Lloyd's algorithm
 _AT_ONCE = 1 << 17  # number of distances that are computed at once, so that they fit in a cache
+_FEW = 32  # number of points up to which a dictionary is faster than sorting
 _ROWS = 96  # number of points whose means are computed at once: 0.25 MB of covariances
 _SAME = 1e-9  # squares of distances that differ by less than this (rounding errors) count as equal
 _CLOSE = 1e-3
@@ -80,20 +81,14 @@ class LocalExperts:
         """The mean at each point, [points] from [points, axes], by the expert of the nearest
         centre."""
         means = np.empty(len(points))
-        expert = _nearest(points, self._centres)
-        order = np.argsort(expert, kind="stable")
-        counts = np.bincount(expert)
         most = max(1, _AT_ONCE // self._numbers.shape[1])
-        begin = end = 0
-        for number in np.flatnonzero(counts).tolist():
-            end += int(counts[number])
+        for number, places in _places(_nearest(points, self._centres)):
             known, weights = self._expert(number)
-            while begin < end:
-                chunk = order[begin : min(begin + most, end)]
+            for begin in range(0, places.size, most):
+                chunk = places[begin : begin + most]
                 for part in long_parts(chunk.size, _ROWS):
                     rows = chunk[part]
                     means[rows] = product(_correlation(points[rows], known), weights)
-                begin += chunk.size
         return means
 
     def _expert(self, number: int) -> tuple[_Points, Floats]:
@@ -187,6 +182,19 @@ _KNOWN_EXPERTS: LRUCache[tuple[_Points, Floats]] = LRUCache(256)
 2,304 experts would take 90 MB."""
 
 
+def _places(numbers: Ints) -> list[tuple[int, Ints]]:
+    """Each of these numbers, and its places."""
+    if len(numbers) <= _FEW:
+        few: dict[int, list[int]] = {}
+        for place, number in enumerate(numbers.tolist()):
+            few.setdefault(number, []).append(place)
+        return [(number, np.array(places)) for number, places in few.items()]
+    order, counts = np.argsort(numbers, kind="stable"), np.bincount(numbers)
+    each = np.flatnonzero(counts)
+    ends = np.cumsum(counts[each])
+    return list(zip(each.tolist(), np.split(order, ends[:-1]), strict=True))
+
+
 def _nearest(points: Floats, centres: _Points) -> Ints:
     """The nearest centre of each point, or the first of several equally near ones. The result for
     a point does not depend on the other points."""
@@ -212,7 +220,8 @@ def _correlation(points: Floats, others: _Points) -> Floats:
 def _squares(points: Floats, others: _Points) -> Floats:
     """Squares of distances [points, others]."""
     away = points - others.middle
-    factors = np.ones((len(away), others.terms.shape[0]))
+    factors = np.empty((len(away), others.terms.shape[0]))
+    factors[:, -1] = 1.0
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = product(factors, others.terms)

@@ -14,6 +14,8 @@ from simulator.costs import Work
 from simulator.hardware.gpu import GPU
 from simulator.timing.rates import loading_clocks_per_s, peak_flops_per_s
 
+OFFSETS = {"warp_sectors", "offset_slots"}
+"""Dimensions of works that compute offsets."""
 _BLOCKS = 16
 """Blocks of 128 threads that run on a multiprocessor at the same time."""
 _LINE_BYTES = 128

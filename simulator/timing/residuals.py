@@ -11,24 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulator.costs import Work
+from simulator.timing.coordinates import coordinates
 from simulator.timing.local_experts import Experts, LocalExperts, local_experts
-from simulator.varying import anywhere, in_column
 from simulator.varying.distinct import distinct_rows
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 _KEPT = 512  # number of works whose means are cached, 0.6 kB each
 _LONGEST = 1e9
-_TILES = ((128, 128), (128, 256), (64, 64))
 _PACKED = np.dtype("<i2")  # types of points and of values in a file
 _WIDTH = _PACKED.itemsize
 _POINT_PARTS, _VALUE_PARTS = 100, 10_000
@@ -122,23 +121,25 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         new = {key: work for key, work in zip(keys, works, strict=True) if means[key] is None}
         if new:
             cold = coordinates(list(new.values()), 0, self.features, units)
-            means |= _add(self._known_means, _KEPT, zip(new, self._means(cold), strict=True))
+            pairs = self._means(cold).tolist()
+            means |= _add(self._known_means, _KEPT, zip(new, pairs, strict=True))
         return np.array([means[key] for key in keys])
 
     @cached_property
-    def _known_means(self) -> dict[tuple[int, bytes | str], Floats]:
+    def _known_means(self) -> dict[tuple[int, bytes | str], list[float]]:
         return {}
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
         """Means from DRAM and, for points that are `warm`, from L2 [points, 2]."""
         if "hot" not in self.features:
             return np.repeat(self._at_distinct(cold)[:, None], 2, axis=1)
-        warm_rows = cold if warm is None else cold[warm]
-        both = np.concatenate([cold, warm_rows])
+        both = np.concatenate([cold, cold if warm is None else cold[warm]])
         both[len(cold) :, self.features.index("hot")] = 1
         values = self._at_distinct(both)
+        if warm is None:
+            return values.reshape(2, -1).T
         means = np.repeat(values[: len(cold), None], 2, axis=1)
-        means[slice(None) if warm is None else warm, 1] = values[len(cold) :]
+        means[warm, 1] = values[len(cold) :]
         return means
 
     def _at_distinct(self, coordinates: Floats) -> Floats:
@@ -192,8 +193,8 @@ def _packed(numbers: ArrayLike, parts: int) -> bytes:
 
 
 def _add(
-    cached: dict[Key, Floats], most: int, values: Iterable[tuple[Key, Floats]]
-) -> dict[Key, Floats]:
+    cached: dict[Key, Value], most: int, values: Iterable[tuple[Key, Value]]
+) -> dict[Key, Value]:
     """Add values to a cache that several threads use; empty it first if it would hold more than
     `most`. Returns the values."""
     added = dict(values)
@@ -208,59 +209,3 @@ def _key(work: Work) -> bytes | str:
         return msgspec.msgpack.encode(work)
     except OverflowError:  # a count does not fit in 64 bits
         return repr(work)
-
-
-def coordinates(
-    works: Sequence[Work],
-    hot: float,
-    names: Sequence[str],
-    units: int,
-    counts: Sequence[int] | None = None,
-) -> Floats:
-    """Coordinates of these works, [works, names], with the share `hot` of their bytes in L2. With
-    `counts`, the number of points of each work, a row is a point."""
-    column = {name: i for i, name in enumerate(names)}
-    each = counts or [1] * len(works)
-    rows = np.zeros((sum(each), len(names)))
-    begin = 0
-    for work, count in zip(works, each, strict=True):
-        for name, value in features(work, units).items():
-            if name in column:
-                rows[begin : begin + count, column[name]] = value
-        begin += count
-    if "hot" in column:
-        rows[:, column["hot"]] = hot
-    return rows
-
-
-def features(work: Work, units: int) -> dict[str, Any]:
-    """A work's coordinates by name: sizes as binary logarithms, choices as 0 or 1, and for a
-    product the fullness of its last wave of tiles on `units` units. Values are numbers, or arrays
-    for a work at many points. `hot` is not among them."""
-    size = in_column(work.bytes) + 1
-    columns: dict[str, Any] = {
-        "bytes": np.log2(size),
-        "flops per byte": np.log2((in_column(work.flops) + 1) / size),
-        "instructions per byte": np.log2((in_column(work.instructions) + 1) / size),
-        f"dtype {work.dtype}": 1.0,
-    }
-    for name, value in work.dims.items():
-        if isinstance(value, bool):
-            columns[name] = float(value)
-        elif isinstance(value, int | float):
-            columns[name] = np.log2(in_column(value) + 1)
-        elif isinstance(value, tuple | list):
-            sizes = cast("Sequence[Any]", value)
-            columns[name] = np.log2(prod(1.0 * in_column(one) for one in sizes) + 1)
-        elif value is not None:
-            columns[f"{name} {value}"] = 1.0
-    if "elements" in work.dims and anywhere(work.dims["elements"]):
-        columns["bytes per element"] = np.log2(size / in_column(work.dims["elements"]))
-    if work.family == "gemm":
-        b, m, n = (in_column(work.dims[name]) for name in "bmn")
-        for high, wide in _TILES:
-            waves = b * -(-m // high) * -(-n // wide) / units
-            columns[f"waves of {high}×{wide}"] = np.where(
-                waves > 1, np.ceil(waves) / np.maximum(waves, 1), 1.0
-            )
-    return columns

@@ -15,20 +15,16 @@ from simulator.caches.cancelling import check_cancelled
 from simulator.costs import Work
 from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
-from simulator.timing.energies import chip_joules, energies
-from simulator.timing.kernel_models import (
-    RooflineTerms,
-    overlap_slowdown,
-    roofline_terms,
-    smooth,
-)
+from simulator.timing.energies import ChipJoules, chip_joules, energies
+from simulator.timing.kernel_models import overlap_slowdown, roofline_terms, smooth
 from simulator.timing.kernel_times import KernelTimes, TimeParts, at_once
-from simulator.timing.offset_access import least_s
+from simulator.timing.offset_access import OFFSETS, least_s
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
 from simulator.timing.residuals import Residual
-from simulator.timing.transfer import measured_on
-from simulator.timing.work_columns import Group, group
+from simulator.timing.terms import RooflineTerms
+from simulator.timing.transfer import measured_on, tiles_of
+from simulator.timing.work_columns import Group, Span, group
 from simulator.varying import anywhere, stacked
 
 Floats = NDArray[np.float64]
@@ -94,10 +90,11 @@ class Roofs:
 
 
 class CurveRoofs(NamedTuple):
-    """The roofs of the works of one curve."""
+    """The works of one curve, and their consecutive rows in a table of roofs."""
 
     works: list[Work]
-    roofs: Roofs
+    table: Roofs
+    rows: slice
 
 
 def roofs(
@@ -119,13 +116,16 @@ def roofs(
     computed = roofs_of([ruled[place] for name in new for place in places[name]], gpu, profile)
     begin = 0
     for name in new:
-        rows = np.arange(begin, begin + len(places[name]))
-        known[name] = CurveRoofs(works_of[name], computed.of(rows))
-        begin += rows.size
+        end = begin + len(works_of[name])
+        known[name] = CurveRoofs(works_of[name], computed, slice(begin, end))
+        begin = end
     order = np.array([place for each in places.values() for place in each], np.int64)
-    by_curve = [known[name].roofs for name in places] or [computed]
-    columns = ([getattr(each, field.name) for each in by_curve] for field in fields(Roofs))
-    return Roofs(*map(np.concatenate, columns)).of(np.argsort(order))
+    if len(new) < len(places):
+        parts = [known[name] for name in places]
+        names = [field.name for field in fields(Roofs)]
+        columns = ([getattr(part.table, name)[part.rows] for part in parts] for name in names)
+        computed = Roofs(*map(np.concatenate, columns))
+    return computed.of(np.argsort(order))
 
 
 def _are_known(works: Sequence[Work], last: CurveRoofs | None) -> bool:
@@ -164,47 +164,30 @@ def roofs_of(
     if not ruled:
         return Roofs(*(np.zeros(0) for _ in fields(Roofs)))
     places = _places(ruled)
-    order = [place for curve_places in places.values() for place in curve_places]
+    curves = sorted(places, key=lambda curve: tiles_of(curve, gpu, profile) is not None)
+    order = [place for curve in curves for place in places[curve]]
     works = [ruled[place].work for place in order]
     points = [ruled[place].points for place in order]
-    ends = np.cumsum([0, *points])
-    counts = points if ends[-1] > len(points) else None
-    columns = {field.name: np.zeros(ends[-1]) for field in fields(Roofs)}
+    counts = points if sum(points) > len(points) else None
     rows = _rows(ruled, order)
-    every, known = group(works, counts), energies(gpu)
-    units = gpu.units or profile.units
-    same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
-        measured_on(profile.gpu)
-    )
-    begin = 0
-    for name, curve_places in places.items():
-        check_cancelled()
-        end = begin + len(curve_places)
-        row = slice(int(ends[begin]), int(ends[end]))
-        of = every.part(slice(begin, end), row)
-        begin = end
-        terms = roofline_terms(of, name, gpu, profile)
-        values: dict[str, Floats | float] = {**terms._asdict(), "smooth": smooth(name)}
-        residual = profile.residuals.get(name) if same_kernels else None
-        if residual or any(w.dims.keys() & {"warp_sectors", "offset_slots"} for w in of.works):
-            warm_rows = None if warm is None else warm[rows[row]]
-            means = _means(of, name, units, residual, warm_rows, known_means)
-            logs = _residual_logs(of, name, terms, gpu, means)
-            values["cold_log"], values["hot_log"] = logs
-        for column, value in values.items():
-            columns[column][row] = value
-    columns |= {
-        "bytes": every.bytes,
-        "write_bytes": stacked([work.write_bytes for work in works], counts),
-        "tensor": stacked([work.engine == "tensor" for work in works], counts),
-        "beside": stacked([at_once(work) for work in works], counts),
-        "chip_j": np.full(int(ends[-1]), np.nan),
-        "tensor_j": np.full(int(ends[-1]), np.nan),
-    }
+    every = group(works, [ruled[place].curve for place in order], counts)
+    terms = roofline_terms(every, gpu, profile)
+    means = _means(every, gpu, profile, None if warm is None else warm[rows], known_means)
+    cold_log, hot_log = _residual_logs(every, terms, gpu, means)
+    joules, known = ChipJoules(*np.full((2, rows.size), np.nan)), energies(gpu)
     if known is not None:
-        columns |= chip_joules(works, counts, columns["compute_s"], gpu, known)._asdict()
-    back = np.argsort(rows)
-    return Roofs(**{name: column[back] for name, column in columns.items()})
+        joules = chip_joules(works, counts, terms.compute_s, gpu, known)
+    return Roofs(
+        **terms._asdict(),
+        cold_log=cold_log,
+        hot_log=hot_log,
+        bytes=every.bytes,
+        write_bytes=stacked([work.write_bytes for work in works], counts),
+        smooth=every.by_curve(smooth),
+        tensor=stacked([work.engine == "tensor" for work in works], counts),
+        beside=stacked([at_once(work) for work in works], counts),
+        **joules._asdict(),
+    ).of(np.argsort(rows))
 
 
 def _places(ruled: Sequence[Ruled]) -> dict[str, list[int]]:
@@ -227,50 +210,77 @@ def _architecture(gpu: GPU | None) -> int:
 
 
 def _means(
-    of: Group,
-    curve: str,
-    units: int,
-    residual: Residual | None,
+    every: Group,
+    gpu: GPU,
+    profile: Profile,
     warm: NDArray[np.bool_] | None,
     known: dict[str, Means] | None,
 ) -> Floats:
-    """The mean residuals of works [rows, 2]; 0 without a residual."""
-    if residual is None:
-        return np.zeros((len(of.bytes), 2))
+    """The mean residuals of works from DRAM and from L2 [rows, 2]; NaN for curves without a
+    residual."""
+    units = gpu.units or profile.units
+    same_kernels = gpu.id == profile.gpu or _architecture(gpu) == _architecture(
+        measured_on(profile.gpu)
+    )
+    means = np.full((len(every.bytes), 2), np.nan)
+    if not same_kernels:
+        return means
+    for span in every.spans:
+        check_cancelled()
+        residual = profile.residuals.get(span.curve)
+        if residual is not None:
+            warm_rows = None if warm is None else warm[span.rows]
+            means[span.rows] = _means_of_curve(every, span, units, residual, warm_rows, known)
+    return means
+
+
+def _means_of_curve(
+    every: Group,
+    span: Span,
+    units: int,
+    residual: Residual,
+    warm: NDArray[np.bool_] | None,
+    known: dict[str, Means] | None,
+) -> Floats:
+    """The mean residuals of the works of a curve [rows, 2]."""
+    works, counts = every.works[span.works], every.counts and every.counts[span.works]
     if known is None or warm is None:
-        return residual.of(of.works, units, of.counts, warm)
-    last = known.get(curve)
+        return residual.of(works, units, counts, warm)
+    last = known.get(span.curve)
     if not last or last.residual is not residual or last.units != units:
         last = None
     if last is None or not np.array_equal(last.warm, warm):
-        values = residual.of(of.works, units, of.counts, warm)
-        last = known[curve] = Means(residual, units, warm, values)
+        values = residual.of(works, units, counts, warm)
+        last = known[span.curve] = Means(residual, units, warm, values)
     return last.values
 
 
 def _residual_logs(
-    of: Group,
-    curve: str,
-    terms: RooflineTerms,
-    gpu: GPU,
-    means: Floats,
+    every: Group, terms: RooflineTerms, gpu: GPU, means: Floats
 ) -> tuple[Floats, Floats]:
     """The columns `cold_log` and `hot_log`, given mean residuals. No residual makes a kernel faster
-    than its engine's peak, or slower from L2 than from DRAM."""
+    than its engine's peak, or slower from L2 than from DRAM. Without a residual, times are not
+    corrected, except those of curves with works that compute offsets."""
     from_dram = np.maximum(terms.compute_s, terms.cold_s)
     from_l2 = np.maximum(terms.compute_s, terms.hot_s)
-    if smooth(curve):
-        from_dram *= overlap_slowdown(terms.compute_s, terms.cold_s)
-        from_l2 *= overlap_slowdown(terms.compute_s, terms.hot_s)
+    for span in every.spans:
+        if smooth(span.curve):
+            rows = span.rows
+            from_dram[rows] *= overlap_slowdown(terms.compute_s[rows], terms.cold_s[rows])
+            from_l2[rows] *= overlap_slowdown(terms.compute_s[rows], terms.hot_s[rows])
     from_dram, from_l2 = from_dram + terms.fixed_s + terms.latency_s, from_l2 + terms.fixed_s
-    cold_log, hot_log = means.T
-    floor = stacked([_floor_s(work, gpu) for work in of.works], of.counts)
-    least = np.maximum(floor, of.bytes / gpu.bandwidth_bytes_per_s)
-    with np.errstate(divide="ignore"):
+    corrected = ~np.isnan(means[:, 0])
+    for span in every.spans:
+        if any(work.dims.keys() & OFFSETS for work in every.works[span.works]):
+            corrected[span.rows] = True
+    cold_log, hot_log = np.where(np.isnan(means), 0.0, means).T
+    floor = stacked([_floor_s(work, gpu) for work in every.works], every.counts)
+    least = np.maximum(floor, every.bytes / gpu.bandwidth_bytes_per_s)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of times that are not corrected
         cold_log = np.maximum(cold_log, np.log(least / from_dram))
         hot_log = np.minimum(hot_log, cold_log + np.log(from_dram / from_l2))
         hot_log = np.maximum(hot_log, np.log(floor / from_l2))
-    return cold_log, hot_log
+    return np.where(corrected, cold_log, 0.0), np.where(corrected, hot_log, 0.0)
 
 
 def _floor_s(work: Work, gpu: GPU) -> Any:

@@ -69,7 +69,7 @@ def transfer_slowdown(
     """Slowdown on `gpu` [works], relative to the same share of the peak, of kernels that reach
     `share` of the peak on the measured GPU. `peak` is the peak on `gpu`, `measured_peak` the one on
     the measured GPU."""
-    if measured is None or not _carries(gpu, measured):
+    if measured is None or not transfers(gpu, measured):
         return np.ones_like(peak)
     measured_sustained = np.where(
         on_tensor, measured.sustained_tensor or 1.0, measured.sustained_vector or 1.0
@@ -92,7 +92,7 @@ def transfer_slowdown(
 def in_clocks(peak: Floats, measured_peak: Floats, gpu: GPU, measured: GPU | None) -> Floats:
     """Slowdown of work that takes the same number of clocks of a unit on both GPUs, such as special
     functions, relative to that of products at the peaks `peak` and `measured_peak` [works]."""
-    if measured is None or not _carries(gpu, measured):
+    if measured is None or not transfers(gpu, measured):
         return np.ones_like(peak)
     return _clocks(measured) / _clocks(gpu) * peak / measured_peak
 
@@ -106,7 +106,7 @@ def issue(gpu: GPU, profile: Profile) -> float:
     if gpu.vendor == "AMD":
         counted = gpu.vector_flops_per_clock_per_unit.get("fp32", 0.0)
         return sustained * min(1.0, 2 * _CDNA_LANES / (counted or 2 * _CDNA_LANES))
-    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+    if measured is None or not transfers(gpu, measured) or gpu.vendor != "NVIDIA":
         return sustained
     return sustained * _beside(gpu, measured)
 
@@ -115,7 +115,7 @@ def issuing(gpu: GPU, profile: Profile) -> float:
     """Clocks of a multiprocessor for the instructions of a row's block, relative to the measured
     GPU. Some of the instructions wait for FP32 lanes."""
     measured = measured_on(profile.gpu)
-    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+    if measured is None or not transfers(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
     return max(1.0, 1 / (_lanes(gpu, measured) * _beside(gpu, measured)))
 
@@ -125,7 +125,7 @@ def loaded_beside(gpu: GPU, profile: Profile) -> float:
     many lanes, the instructions of loads take up the lanes for twice as large a share of the
     time."""
     measured = measured_on(profile.gpu)
-    if measured is None or not _carries(gpu, measured) or gpu.vendor != "NVIDIA":
+    if measured is None or not transfers(gpu, measured) or gpu.vendor != "NVIDIA":
         return 1.0
     return min(1.0, _lanes(gpu, measured))
 
@@ -148,7 +148,7 @@ def _lanes(gpu: GPU, measured: GPU) -> float:
 def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
     """Share of the bandwidth that loads reach on `gpu`; on the measured GPU it is `share`."""
     measured = measured_on(profile.gpu)
-    if measured is None or not _carries(gpu, measured):
+    if measured is None or not transfers(gpu, measured):
         return share
     wider = gpu.bandwidth_bytes_per_s / measured.bandwidth_bytes_per_s
     reached = _carried(share, gpu, measured, wider, profile.dram_reach)
@@ -158,7 +158,7 @@ def dram_share(share: float, gpu: GPU, profile: Profile) -> float:
 def l2_share(share: float, gpu: GPU, profile: Profile) -> float:
     """Like `dram_share`, for the bandwidth of L2."""
     measured = measured_on(profile.gpu)
-    if measured is None or not _carries(gpu, measured):
+    if measured is None or not transfers(gpu, measured):
         return share
     wider = l2_bytes_per_s(gpu, profile) / l2_bytes_per_s(measured, profile)
     return _carried(share, gpu, measured, wider, 1.0)
@@ -206,7 +206,7 @@ def _without_bulk_loads(tiles: Tiles, gpu: GPU, profile: Profile) -> Tiles:
     Hopper's kernels for lines that bulk loads cannot fetch. The start and end of a wave, and of a
     part of a split, take a fixed number of clocks."""
     measured, copying = measured_on(profile.gpu), profile.tiles.get(_COPYING)
-    if measured is None or copying is None or not _carries(gpu, measured):
+    if measured is None or copying is None or not transfers(gpu, measured):
         return tiles
     here, there = (card.compute_capability or _HOPPER for card in (gpu, measured))
     if here >= _HOPPER or there < _HOPPER:
@@ -228,7 +228,7 @@ def _clocks(gpu: GPU) -> float:
     return units_of(gpu) * (gpu.boost_hz or 1.0)
 
 
-def _carries(*cards: GPU) -> bool:
+def transfers(*cards: GPU) -> bool:
     """Whether these are two different cards whose multiprocessors and clocks are known."""
     known = all(card.boost_hz and units_of(card) == card.units for card in cards)
     return known and len({card.id for card in cards}) > 1

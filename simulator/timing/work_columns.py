@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -54,10 +55,27 @@ class AttentionBlocks(NamedTuple):
     random_slots: Any
 
 
+class Span(NamedTuple):
+    """The consecutive works of one curve in a group, and their rows."""
+
+    curve: str
+    works: slice
+    rows: slice
+
+    def behind(self, first: Span) -> Span:
+        """The span in a group that begins with the span `first`."""
+        work, row = first.works.start, first.rows.start
+        return Span(
+            self.curve,
+            slice(self.works.start - work, self.works.stop - work),
+            slice(self.rows.start - row, self.rows.stop - row),
+        )
+
+
 @dataclass(frozen=True)
 class Group:
-    """Works as columns [works]. `product` is any tiled work; `blocks` is None unless all works
-    are attention. `rows` are distributed over units. `programs` counts the
+    """Works as columns [works], by curve: `spans`. `product` is any tiled work; `blocks` is None
+    unless all works are attention. `rows` are distributed over units. `programs` counts the
     programs of a handwritten kernel (0 for others), each of which loops over `trips` parts of a
     row. `again` holds the bytes that are reread from L2, as a share of `bytes`. `counts` is the
     number of rows of each work, one per point; with None, each work has one row. For kernels that
@@ -65,6 +83,7 @@ class Group:
     largest, `others` the number of other operands and `other_blocks` the blocks that these need."""
 
     works: tuple[Work, ...]
+    spans: tuple[Span, ...]
     counts: tuple[int, ...] | None
     flops: Floats
     bytes: Floats
@@ -85,11 +104,22 @@ class Group:
     item_bytes: Floats
     blocks: AttentionBlocks | None
 
-    def part(self, works: slice, rows: slice) -> Group:
-        """Consecutive works, which have these rows."""
+    def by_curve(self, figure: Callable[[str], float]) -> Floats:
+        """A figure of each work's curve [works]."""
+        counts = [span.rows.stop - span.rows.start for span in self.spans]
+        return np.repeat([float(figure(span.curve)) for span in self.spans], counts)
+
+    def part(self, spans: Sequence[Span]) -> Group:
+        """The works of these spans, one after the other."""
+        if len(spans) == len(self.spans):
+            return self
+        first, last = spans[0], spans[-1]
+        works = slice(first.works.start, last.works.stop)
+        rows = slice(first.rows.start, last.rows.stop)
         counts = self.counts[works] if self.counts is not None else None
         return Group(
             works=self.works[works],
+            spans=tuple(span.behind(first) for span in spans),
             counts=counts,
             product=Product(*(column[rows] for column in self.product)),
             blocks=_all_blocks(self.works[works], counts),
@@ -98,7 +128,7 @@ class Group:
 
 
 _COLUMNS = tuple(
-    f.name for f in fields(Group) if f.name not in ("works", "counts", "product", "blocks")
+    f.name for f in fields(Group) if f.name not in ("works", "spans", "counts", "product", "blocks")
 )
 _NO_PRODUCT = Product(1, 1, 1, 1)
 Row = TypeVar("Row", Product, AttentionBlocks)
@@ -115,8 +145,11 @@ def _all_blocks(works: Sequence[Work], counts: Sequence[int] | None) -> Attentio
     return _stacked_rows([_blocks(work) for work in works], counts)
 
 
-def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
-    """Stack works, each with its numbers at one point or at several."""
+def group(
+    works: Sequence[Work], curves: Sequence[str], counts: Sequence[int] | None = None
+) -> Group:
+    """Stack works, each with its numbers at one point or at several. `curves` are their curves;
+    works of a curve stand together."""
 
     def column(values: Sequence[Any]) -> Floats:
         return stacked(values, counts)
@@ -130,6 +163,7 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
     each = tuple(counts) if counts is not None else None
     return Group(
         works=tuple(works),
+        spans=_spans(curves, counts),
         counts=each,
         flops=column([w.flops for w in works]),
         bytes=column([w.bytes for w in works]),
@@ -149,6 +183,16 @@ def group(works: Sequence[Work], counts: Sequence[int] | None = None) -> Group:
         align_bytes=align_bytes,
         item_bytes=column([w.dims.get("item_bytes", _ITEM_BYTES.get(w.dtype, 2)) for w in works]),
         blocks=_all_blocks(works, counts),
+    )
+
+
+def _spans(curves: Sequence[str], counts: Sequence[int] | None) -> tuple[Span, ...]:
+    begins = [p for p, curve in enumerate(curves) if not p or curve != curves[p - 1]]
+    ends = [*begins[1:], len(curves)]
+    rows = range(len(curves) + 1) if counts is None else [0, *accumulate(counts)]
+    return tuple(
+        Span(curves[begin], slice(begin, end), slice(rows[begin], rows[end]))
+        for begin, end in zip(begins, ends, strict=True)
     )
 
 

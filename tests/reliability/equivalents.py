@@ -42,6 +42,18 @@ EQUIVALENTS = (
         "`long_parts` rounds it down to a multiple of 8",
     ),
     Equivalent(
+        "simulator/timing/local_experts.py",
+        "'32' -> '33'",
+        "_FEW = 33  # number of points up to which a dictionary is faster than sorting",
+        "a dictionary and sorting find the same places",
+    ),
+    Equivalent(
+        "simulator/timing/local_experts.py",
+        "'<=' -> '<'",
+        "if len(numbers) < _FEW:",
+        "a dictionary and sorting find the same places",
+    ),
+    Equivalent(
         "simulator/schedule/steady_state.py",
         "'1' -> '2'",
         "run = Run(launches, replace(clock, depth=2 << 30) if never_full else clock, STEPS)",

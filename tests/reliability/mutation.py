@@ -41,7 +41,7 @@ PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "timeline": (("simulator/schedule/*.py",), "tests/simulator/schedule"),
     "regimes": (("simulator/analysis/regimes.py",), "tests/simulator/analysis"),
     "intervals": (("simulator/timing/intervals.py", "simulator/timing/residuals.py",
-                   "simulator/timing/local_experts.py"),
+                   "simulator/timing/coordinates.py", "simulator/timing/local_experts.py"),
                   "tests/simulator/timing"),
     "power": (("simulator/timing/power.py", "simulator/timing/load.py",
                "simulator/timing/voltage.py", "simulator/timing/energies.py"),

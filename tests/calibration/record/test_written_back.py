@@ -4,7 +4,7 @@ import pytest
 
 from calibration.record.written_back import Case, cases, figures
 from simulator.hardware.gpu import gpu
-from simulator.timing import kernel_models
+from simulator.timing import terms
 
 
 def test_figures_by_hand() -> None:
@@ -24,8 +24,8 @@ def test_figures_by_hand() -> None:
 def test_the_constants_equal_the_measurements() -> None:
     # 0.39 and 0.60 on this machine; the constants come from another of the same kind
     evicting, written = figures(cases(), gpu("h200"), dram_reach=0.91)
-    assert evicting == pytest.approx(kernel_models._EVICTING, rel=0.15)  # pyright: ignore[reportPrivateUsage]
-    assert written == pytest.approx(kernel_models._WRITTEN, rel=0.2)  # pyright: ignore[reportPrivateUsage]
+    assert evicting == pytest.approx(terms._EVICTING, rel=0.15)  # pyright: ignore[reportPrivateUsage]
+    assert written == pytest.approx(terms._WRITTEN, rel=0.2)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_writers_before_cost_readers_time() -> None:

@@ -178,7 +178,7 @@ def test_dropout_takes_slots_of_vector_lanes_beside_the_tiles() -> None:
         seconds.append(
             float(
                 roofline_terms(
-                    group(kernels[-1:]), "attention_cudnn_fwd", H200, profile()
+                    group(kernels[-1:], ["attention_cudnn_fwd"]), H200, profile()
                 ).compute_s[0]
             )
         )

@@ -89,24 +89,27 @@ def test_l2_serves_the_inputs_of_a_repeated_step_that_fits() -> None:
 )
 def test_stated_traffic_is_spread_over_an_op(stated: dict[str, int], sizes: list[int]) -> None:
     small, large = Tensor((100,), "float32", (1,)), Tensor((300,), "float32", (1,))
-    assert _sizes(Signature("mine.op", (small,), (large,), ("x",), stated)) == sizes
+    assert _sizes(Signature("mine.op", (small,), (large,), ("x",), stated), {}) == sizes
 
 
 def test_stated_traffic_is_spread_over_a_single_byte() -> None:
     byte = Tensor((1,), "int8", (1,))
-    assert _sizes(Signature("mine.op", (byte,), (), ("x",), {"stated_bytes": 64})) == [64]
+    assert _sizes(Signature("mine.op", (byte,), (), ("x",), {"stated_bytes": 64}), {}) == [64]
 
 
 def test_an_op_of_no_bytes_has_none_to_spread() -> None:
     none = Tensor((0,), "float32", (1,))
-    assert _sizes(Signature("mine.op", (none,), (none,), ("x",), {"stated_bytes": 64})) == [0, 0]
+    assert _sizes(Signature("mine.op", (none,), (none,), ("x",), {"stated_bytes": 64}), {}) == [
+        0,
+        0,
+    ]
 
 
 def test_the_sizes_of_a_long_list_are_those_of_its_tensors() -> None:
     several = tuple(Tensor((n,), "float32", (1,)) for n in range(1, 41))
     total = Tensor((7,), "float32", (1,))
     op = Signature("aten._foreach_norm.Scalar", several, (total,), ("self",) * 40, {})
-    assert _sizes(op) == [4 * n for n in range(1, 41)] + [28]
+    assert _sizes(op, {}) == [4 * n for n in range(1, 41)] + [28]
 
 
 def test_a_single_byte_and_no_byte_have_a_share_too() -> None:

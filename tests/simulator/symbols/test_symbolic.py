@@ -175,3 +175,24 @@ def test_ops_that_coincide_share_a_signature_as_in_a_trace() -> None:
     symbolic = Symbolic.fit(of(lambda x: x.flatten(0, 1).t() @ x.flatten(0, 1)), seq=64)
     for point in [(4, 4), (2, 2), (5, 9)]:
         assert alike(symbolic.at(*point), symbolic.tracer(*point))
+
+
+def test_an_op_of_fixed_size_coincides_with_one_that_varies() -> None:
+    # x has 4 channels: with batch 4, both exponentials are of 4 × 4
+    symbolic = Symbolic.fit(of(lambda x: (x[:, 0] + 1).exp() + x.new_ones(4, 4).exp().sum()), seq=8)
+    counts: list[int] = []
+    for point in [(2, 8), (4, 8), (5, 9)]:
+        ours = symbolic.at(*point)
+        assert alike(ours, symbolic.tracer(*point))
+        exponentials = [op.signature for op in ours.ops if op.name == "aten.exp.default"]
+        counts.append(len({id(signature) for signature in exponentials}))
+    assert counts == [2, 1, 2]
+
+
+def test_points_share_the_signatures_of_fixed_size() -> None:
+    symbolic = Symbolic.fit(of(lambda x: x.exp() + x.new_ones(9).sin().sum()), seq=8)
+    sines = [
+        next(op.signature for op in symbolic.at(*point).ops if op.name == "aten.sin.default")
+        for point in [(2, 8), (4, 8), (5, 9)]
+    ]
+    assert sines[0] is sines[1] is sines[2]

@@ -9,7 +9,13 @@ import pytest
 
 from simulator.caches.lru import LRUCache
 from simulator.timing import local_experts as module
-from simulator.timing.local_experts import Experts, LocalExperts, cells, local_experts
+from simulator.timing.local_experts import (
+    Experts,
+    LocalExperts,
+    _places,
+    cells,
+    local_experts,
+)
 
 SPREAD = 0.3
 
@@ -148,3 +154,11 @@ def test_the_nearest_centre_is_that_of_all_distances(count: int) -> None:
     nearest = module._nearest(points, module._Points(centres))
     assert nearest.tolist() == distances.argmin(axis=1).tolist()
     assert len(set(nearest.tolist())) == count
+
+
+@pytest.mark.parametrize("count", [1, 32, 33, 200])
+def test_few_and_many_points_find_their_experts(count: int) -> None:
+    numbers = np.random.default_rng(count).integers(0, 5, count)
+    places = {number: each.tolist() for number, each in _places(numbers)}
+    expected = {int(n): np.flatnonzero(numbers == n).tolist() for n in np.unique(numbers)}
+    assert places == expected

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from simulator.costs import Work
-from simulator.timing.residuals import Residual, _add, coordinates, features
+from simulator.timing.coordinates import coordinates, features
+from simulator.timing.residuals import Residual, _add
 
 LINE = Residual.measured(["bytes"], [2.0], [[4.0], [8.0], [30.0]], [0.5, -0.5, 0.2], 0.4, 0.001)
 

@@ -124,7 +124,7 @@ def attention_s(width: int, card: str) -> float:
     name = "aten._scaled_dot_product_cudnn_attention.default"
     op = Signature(name, (x, x, x), outs, ("query", "key", "value"), {})
     (work,) = [w for w in launches(op, gpu(card)) or () if w.family == "attention"]
-    terms = roofline_terms(group([work]), "attention_cudnn_fwd", gpu(card), known)
+    terms = roofline_terms(group([work], ["attention_cudnn_fwd"]), gpu(card), known)
     return float(terms.compute_s[0])
 
 
