@@ -125,7 +125,9 @@ def case_of(item: pytest.Item) -> Case | None:
             "whole number of days from 2"
         )
     family = item.nodeid.partition("[")[0]
-    return Case(item.nodeid, family, marker.args[0], item.get_closest_marker("every_day") is not None)
+    return Case(
+        item.nodeid, family, marker.args[0], item.get_closest_marker("every_day") is not None
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -113,15 +113,17 @@ def test_the_output_says_how_many_run_on_other_days(
 
 def test_a_case_asked_for_by_its_name_runs(project: pytest.Pytester) -> None:
     for at in range(10):
-        result = project.runpytest("-p", "no:xdist", "--day", "today", f"test_some.py::test_long[{at}]")
+        result = project.runpytest(
+            "-p", "no:xdist", "--day", "today", f"test_some.py::test_long[{at}]"
+        )
         result.assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("days", ["", "1", "'5'", "3, 4"])
-def test_a_marker_without_a_number_of_days_is_an_error(
-    project: pytest.Pytester, days: str
-) -> None:
+def test_a_marker_without_a_number_of_days_is_an_error(project: pytest.Pytester, days: str) -> None:
     project.makepyfile(test_wrong=f"import pytest\n@pytest.mark.layered({days})\ndef test_a(): ...")
     result = project.runpytest("-p", "no:xdist", "--day", "today")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*test_wrong.py::test_a: the marker is layered(*expected layered(days)*"])
+    result.stderr.fnmatch_lines(
+        ["*test_wrong.py::test_a: the marker is layered(*expected layered(days)*"]
+    )

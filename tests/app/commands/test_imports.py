@@ -76,13 +76,13 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 def test_the_first_command_loads_the_app_and_a_prediction_the_simulator(
     added: dict[str, list[str]],
 ) -> None:
-    assert "app" in added["--help"] and "msgspec" in {name for names in added.values() for name in names}
+    assert "app" in added["--help"] and "msgspec" in {
+        name for names in added.values() for name in names
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_packaged_network_needs_nothing_heavy(
-    command: str, added: dict[str, list[str]]
-) -> None:
+def test_a_packaged_network_needs_nothing_heavy(command: str, added: dict[str, list[str]]) -> None:
     assert set(added[command]).isdisjoint(HEAVY)
 
 
