@@ -74,6 +74,7 @@ def test_every_case_is_recorded() -> None:
     assert set(OFF) <= set(NAMES)
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if quick(name) else pytest.mark.slow) for name in NAMES],

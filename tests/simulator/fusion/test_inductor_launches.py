@@ -124,6 +124,7 @@ def agreeing(name: str) -> Agreeing:
     )
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", FLOORS)
 def test_launches_are_those_of_inductor(name: str) -> None:
     counts = agreeing(name)

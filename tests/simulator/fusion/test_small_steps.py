@@ -57,6 +57,7 @@ AGREE = {
 """The number of Inductor's launches that the rules predict with the same bytes."""
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", RECORDED)
 def test_launches_of_a_small_step_are_those_of_inductor(name: str) -> None:
     assert (RECORDED[name] & ruled(name)).total() >= AGREE[name]

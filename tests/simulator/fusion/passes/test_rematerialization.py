@@ -186,6 +186,7 @@ def _often(x: Tensor) -> Tensor:
     return x
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", MODULES)
 def test_stored_bytes_equal_those_of_torchs_partitioner(name: str):
     module = MODULES[name]()
@@ -247,6 +248,7 @@ def network(name: str) -> Trace:
     return trace(module, args, phase="training", optimizer=None)
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("budget", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_only_recomputed_ops_are_new(name: str, budget: float):
