@@ -114,6 +114,7 @@ def test_the_usual_networks_are_packaged(name: str):
     assert packaged_families(*NAMES[name]) is not None
 
 
+@pytest.mark.layered(5)
 @traced_by_these_versions
 @pytest.mark.parametrize(
     ("name", "batch", "seq"),
@@ -288,6 +289,7 @@ def test_a_command_on_a_packaged_network_does_not_import_torch(command: str):
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("card", CARDS)
 def test_the_explorers_first_plan_is_packaged(card: str):
     trace_source.trace_elsewhere()

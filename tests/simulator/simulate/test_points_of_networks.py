@@ -76,6 +76,7 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
                 )
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("name", "training", "dtype"),
     [
