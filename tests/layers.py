@@ -1,16 +1,15 @@
 """The part of a long family of cases that runs on one day: `python -m pytest --day 2026-11-28`.
 
-    @pytest.mark.layered(10)
+    @pytest.mark.layered(5)
     @pytest.mark.parametrize("network", NETWORKS)
     def test_...
 
-The cases of such a test are dealt to 10 days in the order of the hashes of their names: each case
-runs on one of 10 successive days, and on each day equally many run. If there are fewer cases than
+The cases of such a test are dealt to five days in the order of the hashes of their names: each case
+runs on one of five successive days, and on each day equally many run. If there are fewer cases than
 days, one runs on each day. A case marked `every_day` always runs, because it is the only one that
 reaches some line.
 
-Without `--day`, every case runs. `--day today` is the date in UTC, and `python run.py test` gives
-it.
+Without `--day`, every case runs. `python run.py test` gives `--day today`, the date in UTC.
 """
 
 from __future__ import annotations
@@ -98,6 +97,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     if config.option.day is not None:  # xdist gives it to the workers: all choose the same day
         config.option.day = str(parsed(config.option.day))
+
+
+@pytest.fixture
+def day(request: pytest.FixtureRequest) -> date:
+    """The date of `--day`; without it, today's in UTC. Tests draw their samples from it."""
+    return parsed(request.config.option.day or "today")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -113,11 +113,17 @@ def test_the_output_says_how_many_run_on_other_days(
 
 
 def test_a_case_asked_for_by_its_name_runs(project: pytest.Pytester) -> None:
-    for at in range(4):  # at most 3 of the 10 run on one day
-        result = project.runpytest(
-            "-p", "no:xdist", "--day", "today", f"test_some.py::test_long[{at}]"
-        )
-        result.assert_outcomes(passed=1)
+    names = [f"test_some.py::test_long[{at}]" for at in range(10)]
+    cases = [Case(name, "test_some.py::test_long", 4, False) for name in names]
+    name = min(left_out(cases, DAY))
+    result = project.runpytest("-p", "no:xdist", "--day", DAY.isoformat(), name)
+    result.assert_outcomes(passed=1)
+
+
+def test_tests_draw_their_samples_from_the_day(project: pytest.Pytester) -> None:
+    project.makepyfile(test_some="def test_it(day): assert day.isoformat() == '2027-02-26'")
+    project.runpytest("-p", "no:xdist", "--day", "2027-02-26").assert_outcomes(passed=1)
+    project.runpytest("-p", "no:xdist").assert_outcomes(failed=1)
 
 
 @pytest.mark.parametrize("days", ["", "1"])
