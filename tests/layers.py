@@ -6,8 +6,8 @@
 
 The cases of such a test are dealt to five days in the order of the hashes of their names: each case
 runs on one of five successive days, and on each day equally many run. If there are fewer cases than
-days, one runs on each day. A case marked `every_day` always runs, because it is the only one that
-reaches some line.
+days, one runs on each day. `layered(5, daily=["gpt2"])` names cases that run on each day, because
+no other test reaches some line of theirs.
 
 Without `--day`, every case runs. `python run.py test` gives `--day today`, the date in UTC.
 """
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-MARKERS = (
-    "layered(days): a family of cases of which each runs on one of so many successive days",
-    "every_day: a case of a layered family that runs on each day",
+MARKER = (
+    "layered(days, daily=[]): a family of cases of which each runs on one of so many successive "
+    "days, and those of these parameters on each day"
 )
 
 
@@ -34,7 +34,7 @@ class Case(NamedTuple):
     name: str
     family: str
     days: int
-    every_day: bool
+    daily: bool
 
 
 class LeftOut(NamedTuple):
@@ -61,7 +61,7 @@ def left_out(cases: Sequence[Case], day: date) -> set[str]:
     """The names of the cases that run on other days."""
     families: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        if not case.every_day:
+        if not case.daily:
             families[case.family].append(case)
     names: set[str] = set()
     for family in families.values():
@@ -93,8 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for line in MARKERS:
-        config.addinivalue_line("markers", line)
+    config.addinivalue_line("markers", MARKER)
     if config.option.day is not None:  # xdist gives it to the workers: all choose the same day
         config.option.day = str(parsed(config.option.day))
 
@@ -112,6 +111,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     day = date.fromisoformat(config.option.day)
     cases = [case for item in items if (case := case_of(item)) is not None]
+    if not any("[" in argument for argument in config.args):  # otherwise families are incomplete
+        check_daily(items, cases)
     names = left_out(cases, day)
     families = len({case.family for case in cases})
     config.stash[_LEFT_OUT] = LeftOut(len(names), len(cases), families, day)
@@ -129,10 +130,23 @@ def case_of(item: pytest.Item) -> Case | None:
             f"{item.nodeid}: the marker is layered{marker.args}; expected layered(days) with a "
             "whole number of days from 2"
         )
-    family = item.nodeid.partition("[")[0]
-    return Case(
-        item.nodeid, family, marker.args[0], item.get_closest_marker("every_day") is not None
-    )
+    family, _, parameters = item.nodeid.partition("[")
+    daily = parameters.removesuffix("]") in marker.kwargs.get("daily", ())
+    return Case(item.nodeid, family, marker.args[0], daily)
+
+
+def check_daily(items: Sequence[pytest.Item], cases: Sequence[Case]) -> None:
+    """Raise `pytest.UsageError` if `daily` names a case that does not exist."""
+    names = {case.name for case in cases}
+    for item in items:
+        marker = item.get_closest_marker("layered")
+        for parameters in marker.kwargs.get("daily", ()) if marker else ():
+            name = f"{item.nodeid.partition('[')[0]}[{parameters}]"
+            if name not in names:
+                raise pytest.UsageError(
+                    f"{name} does not exist: expected in `daily` the parameters of a case; "
+                    "correct the marker"
+                )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

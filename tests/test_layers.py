@@ -20,8 +20,8 @@ import pytest
 def test_long(case):
     pass
 
-@pytest.mark.layered(5)
-@pytest.mark.parametrize("case", [0, pytest.param(1, marks=pytest.mark.every_day), 2])
+@pytest.mark.layered(5, daily=["1"])
+@pytest.mark.parametrize("case", range(3))
 def test_short(case):
     pass
 
@@ -66,8 +66,8 @@ def test_the_choice_depends_on_names_and_not_on_their_order() -> None:
     assert len({at % 5 for at in chosen}) > 1  # not each fifth case: neighbours are often alike
 
 
-def test_a_case_of_every_day_is_never_left_out() -> None:
-    cases = [case._replace(every_day=case.name.endswith("7]")) for case in family(20, 10)]
+def test_a_daily_case_is_never_left_out() -> None:
+    cases = [case._replace(daily=case.name.endswith("7]")) for case in family(20, 10)]
     for after in range(10):
         names = run_of(cases, DAY + timedelta(days=after))
         assert {"t.py::test_a[7]", "t.py::test_a[17]"} < set(names)
@@ -102,7 +102,7 @@ def test_the_output_says_how_many_run_on_other_days(
 ) -> None:
     result = project.runpytest("--day", "2026-11-28", *workers)
     passed = result.parseoutcomes()["passed"]
-    # 2 or 3 of 10; the case of every day and 1 of the other 2; the test that is no family
+    # 2 or 3 of 10; the daily case and 1 of the other 2; the test that is no family
     assert passed in (2 + 2 + 1, 3 + 2 + 1)
     result.stdout.fnmatch_lines(
         [
@@ -134,3 +134,10 @@ def test_a_marker_without_a_number_of_days_is_an_error(project: pytest.Pytester,
     result.stderr.fnmatch_lines(
         ["*test_wrong.py::test_a: the marker is layered(*expected layered(days)*"]
     )
+
+
+def test_a_daily_case_that_does_not_exist_is_an_error(project: pytest.Pytester) -> None:
+    project.makepyfile(test_some=FAMILY.replace('daily=["1"]', 'daily=["1", "3"]'))
+    result = project.runpytest("-p", "no:xdist", "--day", "today")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_some.py::test_short[[]3[]] does not exist: expected in*"])
