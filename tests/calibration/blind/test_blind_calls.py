@@ -49,7 +49,6 @@ def test_a_tenth_of_the_sizes_are_odd_and_layouts_vary() -> None:
     assert set(LAYOUTS) | {"channels_last"} <= layouts
 
 
-@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_of_blind_call_lowers_and_runs(name: str) -> None:
     point = smallest(name)

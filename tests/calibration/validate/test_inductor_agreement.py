@@ -16,7 +16,7 @@ def agreement_of(name: str) -> Agreement:
     return agreement(row.case, row.schedule)
 
 
-@pytest.mark.layered(5)
+@pytest.mark.layered(5, daily=["dlrm/bf16/inference"])
 @pytest.mark.parametrize(
     "name",
     ["mlp-wide/bf16/inference", "bert-base/bf16/inference", "gpt2/bf16/inference",

@@ -30,7 +30,6 @@ QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own
          "own-factorized": 1, "own-vae": 1, "own-dqn": 1}  # fmt: skip
 
 
-@pytest.mark.layered(5)
 @pytest.mark.parametrize("phase", ["inference", "training"])
 @pytest.mark.parametrize("network", QUICK)
 def test_own_networks_run_and_are_predicted(network: str, phase: str) -> None:

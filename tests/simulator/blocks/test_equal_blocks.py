@@ -28,7 +28,7 @@ def traced(layers, text, ranks=2, passes=1):
     return trace_rank(program(step(layers), spread, passes), 0, ranks, TWO.gpu, ranks)
 
 
-@pytest.mark.layered(5)
+@pytest.mark.layered(5, daily=["fsdp-2-1"])
 @pytest.mark.parametrize(("text", "ranks", "passes"), [("fsdp", 2, 1), ("tp=2", 2, 2)])
 def test_blocks_are_repeated_as_torch_runs_them(text, ranks, passes):
     few, whole = traced(4, text, ranks, passes), traced(6, text, ranks, passes)
@@ -188,7 +188,6 @@ def test_heads_that_do_not_divide_are_refused():
         predict_network(question, "tp=2", TWO)
 
 
-@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("network", "seq"), [("bert-base", 64), ("vit-b16", None), ("llama3-1b", 64)]
 )

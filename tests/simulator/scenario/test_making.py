@@ -39,7 +39,6 @@ def test_each_trace_is_reported_when_it_is_made():
     assert len(messages) == count  # `make` did not request these
 
 
-@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("line", "points"),
     [

@@ -291,7 +291,7 @@ def test_commands_on_packaged_networks_do_not_import_torch():
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.layered(5)
+@pytest.mark.layered(5, daily=["b200", "mi300x", "rtx4090", "v100_sxm2_32"])
 @pytest.mark.parametrize("card", CARDS)
 def test_the_explorers_first_plan_is_packaged(card: str):
     trace_source.trace_elsewhere()

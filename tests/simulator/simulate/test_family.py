@@ -59,7 +59,7 @@ def fitted(scenario: Scenario, seq: int | None) -> Family:
     return symbolic.families[0][1]
 
 
-@pytest.mark.layered(5)
+@pytest.mark.layered(5, daily=["bert-base-more0-16", "mlp-tiny-more2-None"])
 @pytest.mark.parametrize(
     ("name", "more", "seq"),
     [
