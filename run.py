@@ -1,8 +1,9 @@
 """Run Ridgepoint from a fresh clone: `python run.py` opens the explorer, or writes a report if
 there is no display.
 
-`python run.py test` runs the checks, and `test --all` also those that take hours. `docs` builds the
-documentation in `site/`, `screenshots` creates pictures of the explorer, and `bundle` creates a
+`python run.py test` runs the checks, with today's part of the long families of tests (`--day DATE`:
+with that day's), and `test --all` also all their cases and the runs that take hours. `docs` builds
+the documentation in `site/`, `screenshots` creates pictures of the explorer, and `bundle` creates a
 folder in `dist/` that runs without Python and torch.
 
 Creates `.venv` once, then runs in it. Arguments after `--` go to the `ridgepoint` command: `python
@@ -32,7 +33,7 @@ CHECKS = (
     ("contracts", ["lint-imports"]),
 )
 TYPES = ["pyright"]
-TESTS = ["pytest", "-n", "2", "--dist", "worksteal", "-m", "not slow"]
+TESTS = ["pytest", "-n", "2", "--dist", "worksteal", "-m", "not slow", "--day"]
 
 
 def run(*command: str | Path) -> int:
@@ -96,16 +97,16 @@ def show() -> int:
     return status
 
 
-def test() -> int:
-    """Run format, lint and contracts, then types and tests in parallel, because pyright uses one
-    core for more than a minute. Stop at the first failure."""
+def test(day: str = "today") -> int:
+    """Run format, lint and contracts, then types and a day's part of the tests in parallel, because
+    pyright uses one core for more than a minute. Stop at the first failure."""
     for name, command in CHECKS:
         print(f"== {name}", flush=True)
         status = run(BIN / command[0], *command[1:])
         if status:
             return status
     print("== types and tests", flush=True)
-    tests, types = (started(BIN / command[0], *command[1:]) for command in (TESTS, TYPES))
+    tests, types = (started(BIN / command[0], *command[1:]) for command in ([*TESTS, day], TYPES))
     status = types.wait()
     if status:
         tests.terminate()
@@ -114,7 +115,8 @@ def test() -> int:
 
 
 def test_all(arguments: list[str]) -> int:
-    """Run the checks, then the runs that take hours; runs that already succeeded are skipped."""
+    """Run the checks, then all cases and the runs that take hours; runs that already succeeded are
+    skipped."""
     return test() or run(PYTHON, "-m", "tests.reliability.all", *arguments)
 
 
@@ -160,8 +162,15 @@ def main() -> int:
     install()
     if arguments[:2] == ["test", "--all"]:
         return test_all(arguments[2:])
-    if arguments[:1] == ["test"]:
+    if arguments[:2] == ["test", "--day"] and len(arguments) == 3:
+        return test(arguments[2])
+    if arguments == ["test"]:
         return test()
+    if arguments[:1] == ["test"]:
+        sys.exit(
+            f"error: test {' '.join(arguments[1:])}: expected `test`, `test --day YYYY-MM-DD` or "
+            "`test --all`"
+        )
     if arguments[:1] == ["docs"]:
         return docs()
     if arguments[:1] == ["bundle"]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["tests.layers"]
+
 os.environ.setdefault("RIDGEPOINT_TRACES", "off")
 if "PYTEST_XDIST_WORKER" in os.environ:
     # each worker, with its child processes, has one core: more threads of torch and of numpy would

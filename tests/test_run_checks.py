@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -37,6 +38,21 @@ def test_all_checks_run(tools: Path) -> None:
     assert run.test() == 0
     assert started(tools)[:3] == ["ruff format", "ruff check", "lint-imports "]
     assert sorted(started(tools)[3:]) == ["pyright ", "pytest -n"]
+
+
+@pytest.mark.parametrize(("day", "given"), [((), "today"), (("2026-11-28",), "2026-11-28")])
+def test_the_tests_are_those_of_a_day(tools: Path, day: tuple[str, ...], given: str) -> None:
+    replace(tools, "pytest", f'printf "%s " "$@" > "{tools}/options"')
+    assert run.test(*day) == 0
+    assert (tools / "options").read_text("utf-8").endswith(f" --day {given} ")
+
+
+def test_other_options_are_refused(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "install", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["run.py", "test", "--date", "2026-11-28"])
+    with pytest.raises(SystemExit, match=r"error: test --date 2026-11-28: expected `test`, `test "):
+        run.main()
+    assert not (tools / "started").exists()
 
 
 def test_a_failed_format_starts_nothing_else(tools: Path) -> None:

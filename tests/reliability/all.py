@@ -62,6 +62,10 @@ def runs(folder: Path) -> dict[str, Run]:
             _tests("tests/simulator/timing/test_dominance.py"),
             "a card better in every figure is never slower, or a reason is named",
         ),
+        "cases": Run(
+            _tests("-n", "2", "-m", "layered and not slow", "tests"),
+            "every case of the long families of tests passes, not only a day's part",
+        ),
         "versions": Run(("-m", "tests.reliability.versions", answers["versions"], "--record")),
         "mutation": Run(("-m", "tests.reliability.mutation", answers["mutation"], "--record")),
         "slider": Run(("-m", "tests.reliability.soak", "slider", "--hours", "8", "--record")),

@@ -1,5 +1,6 @@
 """Imports of commands: packaged networks and data sheets need neither torch nor a window."""
 
+import json
 import os
 import subprocess
 import sys
@@ -30,25 +31,59 @@ def imported(program: str, folder: Path, *arguments: str) -> set[str]:
     return set(ran.stdout.splitlines()[-1].split()[1:])
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "--help",
-        "gpus",
-        "gpus h100",
-        "hosts",
-        "networks",
-        "predict bert-base",
-        "predict llama3-8b --train --gpu h100",
-        "predict gpt2 --mode compiled",
-        "whatif bert-base +cuda_graph +precision=fp16",
-        "compare bert-base --with +gpu=h100",
-        "sweep bert-base",
-        "map bert-base",
-    ],
+COMMANDS = (
+    "--help",
+    "gpus",
+    "gpus h100",
+    "hosts",
+    "networks",
+    "predict bert-base",
+    "predict llama3-8b --train --gpu h100",
+    "predict gpt2 --mode compiled",
+    "whatif bert-base +cuda_graph +precision=fp16",
+    "compare bert-base --with +gpu=h100",
+    "sweep bert-base",
+    "map bert-base",
 )
-def test_a_packaged_network_needs_nothing_heavy(command: str, tmp_path: Path) -> None:
-    assert imported(PROGRAM, tmp_path, *command.split()).isdisjoint(HEAVY)
+ONE_AFTER_ANOTHER = """
+import json, sys
+from app.cli import app
+added, before = {}, set()
+for command in json.loads(sys.argv[1]):
+    app(command.split(), standalone_mode=False)
+    now = {name.partition(".")[0] for name in sys.modules}
+    added[command], before = sorted(now - before), now
+print(json.dumps(added))
+"""
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The packages that each command adds to those of the commands before it, in one process."""
+    folder = tmp_path_factory.mktemp("traces")
+    ran = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_ANOTHER, json.dumps(COMMANDS)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RIDGEPOINT_TRACES": str(folder)},
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not list(folder.iterdir())  # a trace on disk would show that a command traced
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def test_the_first_command_loads_the_app_and_a_prediction_the_simulator(
+    added: dict[str, list[str]],
+) -> None:
+    assert "app" in added["--help"] and "msgspec" in {
+        name for names in added.values() for name in names
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_packaged_network_needs_nothing_heavy(command: str, added: dict[str, list[str]]) -> None:
+    assert set(added[command]).isdisjoint(HEAVY)
 
 
 def test_a_plain_prediction_loads_no_what_if_and_no_compiler(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def rows(part: str) -> list[dict[str, Any]]:
         return [row for line in file if (row := json.loads(line)).get("part") == part]
 
 
+@pytest.mark.layered(5, daily=["fp16-transposed_q", "fp32-float_misaligned"])
 @pytest.mark.parametrize("row", rows("choice"), ids=lambda row: f"{row['dtype']}-{row['mask']}")
 def test_the_kernel_is_the_one_that_torch_chose(row: dict[str, Any]) -> None:
     """Every fifth point of the grid, with gradients and without: 42 rows × 96 points."""

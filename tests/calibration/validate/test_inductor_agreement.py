@@ -16,6 +16,7 @@ def agreement_of(name: str) -> Agreement:
     return agreement(row.case, row.schedule)
 
 
+@pytest.mark.layered(5, daily=["dlrm/bf16/inference"])
 @pytest.mark.parametrize(
     "name",
     ["mlp-wide/bf16/inference", "bert-base/bf16/inference", "gpt2/bf16/inference",
@@ -29,6 +30,7 @@ def test_networks_that_agree_completely(name: str) -> None:
     assert both.bytes_ratio == pytest.approx(1, abs=0.03)
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("name", "share", "launches"),
     [("swin-t/bf16/inference", 0.93, 0.01), ("vit-b16/bf16/training", 1.0, 0.01),

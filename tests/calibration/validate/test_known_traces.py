@@ -24,6 +24,7 @@ def cases() -> dict[str, dict[str, Any]]:
     return {r.name: r.case for suite in ("recordings", "validation") for r in recordings(suite)}
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     "name",
     [

@@ -74,6 +74,14 @@ def test_every_case_is_recorded() -> None:
     assert set(OFF) <= set(NAMES)
 
 
+@pytest.mark.layered(
+    5,
+    daily=[
+        "llama3-8b/bf16/inference/b1s512",
+        "mixtral-small/bf16/training-adamw/b2s256",
+        "whisper-encoder/autocast/training-adamw/b4s3000",
+    ],
+)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if quick(name) else pytest.mark.slow) for name in NAMES],

@@ -28,6 +28,7 @@ def traced(layers, text, ranks=2, passes=1):
     return trace_rank(program(step(layers), spread, passes), 0, ranks, TWO.gpu, ranks)
 
 
+@pytest.mark.layered(5, daily=["fsdp-2-1"])
 @pytest.mark.parametrize(("text", "ranks", "passes"), [("fsdp", 2, 1), ("tp=2", 2, 2)])
 def test_blocks_are_repeated_as_torch_runs_them(text, ranks, passes):
     few, whole = traced(4, text, ranks, passes), traced(6, text, ranks, passes)
@@ -125,6 +126,7 @@ def test_the_bubble_is_the_published_one(schedule, chunks, stages, microbatches)
     assert took == 2 * chunks * microbatches + 2 * (stages - 1)
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
 def test_stages_send_the_tensors_that_the_next_one_receives(schedule):
     spread = layout(f"pp=2 microbatches=4 schedule={schedule}", TWO)

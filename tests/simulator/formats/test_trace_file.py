@@ -35,6 +35,7 @@ def same(a: Prediction, b: Prediction) -> bool:
 # -- round trips ------------------------------------------------------------------
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("file", FORMATS)
 @pytest.mark.parametrize(
     ("name", "options"),

@@ -124,6 +124,15 @@ def agreeing(name: str) -> Agreeing:
     )
 
 
+@pytest.mark.layered(
+    5,
+    daily=[
+        "bert-base/autocast/training",
+        "convnext-t/bf16/training",
+        "mamba2-130m/bf16/training",
+        "resnet18/autocast/training",
+    ],
+)
 @pytest.mark.parametrize("name", FLOORS)
 def test_launches_are_those_of_inductor(name: str) -> None:
     counts = agreeing(name)

@@ -19,6 +19,7 @@ from simulator.scenario.scenario import Scenario
 from simulator.scenario.trace_source import trace_resolved
 
 
+@pytest.mark.layered(5, daily=["resnet18-True"])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", ["bert-base", "resnet18"])
 def test_predictions_end_with_their_last_reference(name: str, training: bool) -> None:

@@ -57,6 +57,14 @@ AGREE = {
 """The number of Inductor's launches that the rules predict with the same bytes."""
 
 
+@pytest.mark.layered(
+    5,
+    daily=[
+        "parts_of_kernels/inference",
+        "parts_of_many_sizes/inference",
+        "written_in_place/inference",
+    ],
+)
 @pytest.mark.parametrize("name", RECORDED)
 def test_launches_of_a_small_step_are_those_of_inductor(name: str) -> None:
     assert (RECORDED[name] & ruled(name)).total() >= AGREE[name]

@@ -93,16 +93,26 @@ def _random_shapes() -> list[tuple[Tensor, ...]]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The results that one child process reports for all files."""
+def verdicts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """The results that one child process reports for the files of all selected cases."""
     folder: Path = tmp_path_factory.mktemp("exported")
+    selected = {
+        item.callspec.params.get("name")
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    }
     files: dict[str, str] = {}
     for name, (module, *inputs) in CASES.items():
-        files |= _sources(name, m.compiled(module, *inputs))
+        if name in selected:
+            files |= _sources(name, m.compiled(module, *inputs))
     for name, (module, *inputs) in TRAINED.items():
-        files |= _sources(name, m.compiled(module, *inputs, phase="training"))
-    files |= _sources("any_softmax", *_irregular(m.masked_softmax, _random_shapes()))
-    files |= _sources("any_gelu", *_irregular(m.bias_gelu, _random_shapes()))
+        if name in selected:
+            files |= _sources(name, m.compiled(module, *inputs, phase="training"))
+    for name, function in (("any_softmax", m.masked_softmax), ("any_gelu", m.bias_gelu)):
+        if name in selected:
+            files |= _sources(name, *_irregular(function, _random_shapes()))
     for name, function in (("softmax", m.masked_softmax), ("sums", m.log_of_sums)):
         walking = source(kernel(m.only(function, *_many(13, 17)), whole=8), TOLD)
         assert _TILE in walking
@@ -120,12 +130,13 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         env={**os.environ, "TRITON_INTERPRET": "1"},
     )
     return json.loads(run.stdout)
 
 
+@pytest.mark.layered(5, daily=["walking", "emptied"])
 @pytest.mark.parametrize(
     "name", [*CASES, *TRAINED, "any_softmax", "any_gelu", "walking", "emptied"]
 )

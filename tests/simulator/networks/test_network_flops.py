@@ -61,6 +61,7 @@ def grouped_excess(traced: Trace) -> int:
     return excess
 
 
+@pytest.mark.layered(5, daily=["convnet-tiny", "convnext-t", "dlrm"])
 @pytest.mark.parametrize("name", SMALL)
 def test_forward_flops_are_torchs(name: str) -> None:
     module, inputs = small(name)
@@ -69,6 +70,7 @@ def test_forward_flops_are_torchs(name: str) -> None:
     assert flops == torchs(module, inputs, training=False) > 0
 
 
+@pytest.mark.layered(5, daily=["swin-t", "t5-base"])
 @pytest.mark.parametrize("name", SMALL)
 def test_training_flops_are_torchs(name: str) -> None:
     module, inputs = small(name, training=True)

@@ -132,6 +132,7 @@ def inputs(module: nn.Module, seq: int | None, training: bool = False) -> tuple[
     return module.example_inputs(2, seq, training=training)  # pyright: ignore
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_parameter_count(name: str) -> None:
     with torch.device("meta"):
@@ -147,6 +148,7 @@ def test_bert_encoder_and_pooler_are_the_published_110_million() -> None:
     assert sum(p.numel() for p in body) == 109_482_240
 
 
+@pytest.mark.layered(5, daily=["bfloat16-chain"])
 @pytest.mark.parametrize("name", CATALOGUE)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
@@ -159,6 +161,7 @@ def test_tiny_infers_finite_numbers(name: str, dtype: torch.dtype) -> None:
     assert logits.dtype == dtype and logits.isfinite().all()
 
 
+@pytest.mark.layered(5, daily=["mixtral", "resnet50"])
 @pytest.mark.parametrize("name", TRAINS)
 def test_tiny_trains(name: str) -> None:
     module = tiny(name).train()

@@ -10,6 +10,7 @@ from tests.simulator.networks.test_networks import DATA_DEPENDENT, inputs
 ON_META = [name for name in CATALOGUE if name not in DATA_DEPENDENT]
 
 
+@pytest.mark.layered(5, daily=["deepseek-v3-4", "mobilenet-v2-4", "unet-4"])
 @pytest.mark.parametrize("layers", [4, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ON_META)
 def test_runs_on_meta(name: str, layers: int | None) -> None:

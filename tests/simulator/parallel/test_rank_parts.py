@@ -33,6 +33,7 @@ def test_exposed_time_counts_once_and_only_without_kernels():
     assert alone_s == [3.0, 1.5, 0.0]
 
 
+@pytest.mark.layered(5, daily=["tp=2"])
 @pytest.mark.parametrize("layout", ["dp=2", "tp=2", "pp=2", "dp=2 fsdp"])
 def test_the_parts_of_a_rank_sum_to_the_period(layout: str):
     p = predict_network(STEP, layout, "2xh200")

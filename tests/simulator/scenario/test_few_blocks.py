@@ -42,6 +42,7 @@ def check(asked: list[TraceRequest]) -> None:
         assert answer[1] == facts
 
 
+@pytest.mark.layered(5, daily=["gpt-oss-20b-autocast-True-1"])
 @pytest.mark.parametrize(
     ("network", "dtype", "training", "points"),
     [

@@ -74,6 +74,7 @@ def untraced(network: str) -> list[str]:
     return missing
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("network", sorted(CATALOGUE))
 def test_what_advice_tries_is_packaged(network: str) -> None:
     assert untraced(network) == []
@@ -84,6 +85,7 @@ def fresh(request: TraceRequest, card: str) -> Trace:
     return trace_module(request, gpu(card))[0]
 
 
+@pytest.mark.layered(5, daily=["gpt2-fp16-h100-more1-40", "vit-b16-bf16-h200-more3-None"])
 @pytest.mark.parametrize(
     ("network", "dtype", "card", "more", "seq"),
     [

@@ -65,6 +65,7 @@ def same(ours: Trace, theirs: Trace) -> bool:
 CARDS = {(g.compute_capability, g.vendor, bool(g.peak("tensor", "bf16"))): g for g in gpus()}
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("name", "more"),
     [

@@ -70,6 +70,7 @@ def tracked_bytes(module: nn.Module, inputs: tuple[Any, ...], optimizer: str | N
     return peak[torch.device("cuda", 0)]["Total"]
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_inference_peaks_where_torchs_tracker_says(name: str, blocks_on_meta: None) -> None:
     module, inputs = small(name)
@@ -77,6 +78,7 @@ def test_inference_peaks_where_torchs_tracker_says(name: str, blocks_on_meta: No
     assert memory(trace(module, inputs)).peak_bytes == tracked_bytes(module, inputs, None)
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_peaks_where_torchs_tracker_says(name: str, blocks_on_meta: None) -> None:
     module, inputs = small(name, training=True)

@@ -108,6 +108,7 @@ def test_a_deep_queue_saves_whole_steps_of_the_slower_side(queue_steps: int) -> 
         assert known.alone
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(("ratio", "tail_us"), [(5.0, 0), (3.0, 4000)])
 @pytest.mark.parametrize("depth", [64, 100, 300, 400, 640])
 def test_blocks_are_sure_up_to_the_work_of_two_blocks(

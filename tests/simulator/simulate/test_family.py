@@ -59,6 +59,7 @@ def fitted(scenario: Scenario, seq: int | None) -> Family:
     return symbolic.families[0][1]
 
 
+@pytest.mark.layered(5, daily=["bert-base-more0-16", "mlp-tiny-more2-None"])
 @pytest.mark.parametrize(
     ("name", "more", "seq"),
     [
@@ -147,6 +148,7 @@ def test_a_sweep_reports_the_traced_points() -> None:
     assert not sweep(base, {"bandwidth": [1.0, 2.0]}).retraced  # one trace for all
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("name", "more", "chosen"),
     [

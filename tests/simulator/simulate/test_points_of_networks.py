@@ -76,6 +76,7 @@ def hold(known: Family, name: str, points: int, cards: tuple[str, ...]) -> None:
                 )
 
 
+@pytest.mark.layered(5, daily=["convnext-t-True-bf16", "lstm-True-fp32", "t5-base-False-bf16"])
 @pytest.mark.parametrize(
     ("name", "training", "dtype"),
     [

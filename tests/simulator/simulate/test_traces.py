@@ -47,6 +47,7 @@ SHARES = ("compute", "memory", "overhead")
 CARDS = ["h200", "a100", "v100", "mi300x"]
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize(
     ("base", "cards"),
     [

@@ -44,6 +44,9 @@ QUICK = [
 ]  # fmt: skip
 
 
+@pytest.mark.layered(
+    5, daily=["convnet-tiny-True-autocast", "lstm-True-fp32", "swin-t-False-autocast"]
+)
 @pytest.mark.parametrize(("name", "training", "dtype"), QUICK)
 def test_any_point_is_a_fresh_trace(name: str, training: bool, dtype: str) -> None:
     shared = {"gpt2": gpt2, "llama3-1b": trained_llama}.get(name)

@@ -21,6 +21,7 @@ def lines(traced: Trace) -> list[Any]:
     return [(op.signature, op.module, op.phase, op.storages) for op in traced.ops]
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("phase", ["inference", "training"])
 @pytest.mark.parametrize("name", ["bert-base", "resnet18", "gru"])
 def test_networks_on_the_cpu_and_without_memory_give_one_trace(name: str, phase: str) -> None:

@@ -18,6 +18,7 @@ from tests.simulator.conftest import SMALL
 from tests.simulator.whatif.conftest import small_scenario
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", ["bert-base", "llama3-1b", "resnet18"])
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32", "autocast"])
 def test_a_precision_equals_a_fresh_trace(name: str, dtype: str):

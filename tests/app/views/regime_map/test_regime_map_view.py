@@ -6,9 +6,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
+from app.scenes.regime_map import axes
 from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual, values
 from app.scenes.regime_map.scene import Chart, ExactShifts, crossings
 from app.scenes.sweep.curves import Curve
@@ -172,9 +174,13 @@ def test_a_map_that_is_cancelled_while_it_is_refined_says_so(shown: Any, side: S
     assert view.status.text() != "not refined"
 
 
-def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
-    sizes = {"layers": 1, "width": 256, "heads": 4}
-    scenario = Scenario("gpt2", mode="compiled", batch=4, seq=64, dtype="bf16", sizes=sizes)
+def test_the_lines_of_a_compiled_map_are_shown_as_they_come(
+    shown: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # each point is fused: 9 batches by 3, then by 7 speeds of the host
+    monkeypatch.setattr(axes, "_POINTS", {"batch": (None, None)})
+    monkeypatch.setattr(axes, "_SCALE", (3, 7))
+    scenario = Scenario("mlp-tiny", mode="compiled")  # batch 32
     side = Side("A", "A", scenario, predict(scenario))
     view, seen = shown(RegimeMap, (side,), size=WIDE), list[Chart]()
     assert view.chart is not None and view.chart.level == 0  # `shown` answers the first question
@@ -187,9 +193,9 @@ def test_the_lines_of_a_compiled_map_are_shown_as_they_come(shown: Any) -> None:
     RUNNING.reset(token)
     assert seen and all(part.level == 0 and not part.done for part in seen)
     lines = [len(part.y.values) for part in seen]
-    assert lines == sorted(set(lines)) and lines[-1] < len(fine.y.values)
+    assert lines == sorted(set(lines)) and lines[-1] < len(fine.y.values) == 7
     for part in seen:  # each part is a map over the whole axes, with the scenario's point
         assert part.y.values[0] == fine.y.values[0] and part.y.values[-1] == fine.y.values[-1]
-        assert part.spot(4, 64) is not None
-    assert view.map.home == seen[-1].spot(4, 64)
+        assert part.spot(32, 1) is not None
+    assert view.map.home == seen[-1].spot(32, 1)
     assert view.subtitle().endswith(f"{seen[-1].field.mapped.map.period_s.size} points predicted")

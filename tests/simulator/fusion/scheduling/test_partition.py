@@ -132,6 +132,7 @@ def test_the_number_of_kernels_is_that_of_inductor() -> None:
         assert len(generated(groups)) == kernels, name
 
 
+@pytest.mark.layered(5)
 @pytest.mark.parametrize("name", ["bert-base", "resnet18", "t5-base", "swin-t", "mamba2-130m"])
 @pytest.mark.parametrize("training", [False, True])
 def test_properties_of_every_partition(name: str, training: bool) -> None:
