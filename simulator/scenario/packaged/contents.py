@@ -57,6 +57,10 @@ _VARIANTS: tuple[tuple[str, dict[str, Any], str, bool], ...] = (
 )
 """Requests of lessons that differ from the default, for the first card."""
 
+_TOO_LARGE = (
+    "llama3-70b*", "llama3-8b*.training", "mixtral.*", "gpt-oss-*", "qwen3-30b*", "minimax-m2*",
+)  # fmt: skip
+"""Patterns of networks and phases that need more memory than the largest card of V100's class."""
 _MIXTURES = ("gpt-oss-20b", "gpt-oss-120b", "qwen3-30b", "minimax-m2")
 OMITTED = {
     "mamba2-130m.*.training.*": "a fit takes 51 traces, which is several minutes",
@@ -66,6 +70,7 @@ OMITTED = {
         for name in _MIXTURES
         for rest in ("fp16.*", "fp32.*", "autocast.*", "bf16.training.*")
     },
+    **{f"{pattern}.v100_sxm2_32": "needs more than 32 GB" for pattern in _TOO_LARGE},
 }
 """Patterns of names that are not packaged, with the reason; users trace these themselves."""
 
@@ -111,7 +116,7 @@ def _tried_by_advice() -> Iterator[tuple[TraceRequest, str]]:
                 for optimizer in _UPDATES if training else ():
                     yield request_of(network, dtype, True, optimizer=optimizer), _FIRST
                 recurrent = _OTHER_UNITS if ".recurrent:" in entry.factory else ()
-                for card in ("mi300x", *recurrent):
+                for card in (*_OTHERS, *recurrent):
                     if (network, dtype, training, card) not in _listed_elsewhere():
                         yield request_of(network, dtype, training), card
                 for kernel in _KERNELS:
@@ -120,9 +125,12 @@ def _tried_by_advice() -> Iterator[tuple[TraceRequest, str]]:
 
 @cache
 def _listed_elsewhere() -> frozenset[tuple[str, str, bool, str]]:
-    """Default requests on MI300X that plans list."""
-    networks = (*_SERVED, *_SPLIT)
-    return frozenset((network, "bf16", False, "mi300x") for network in networks)
+    """Default requests that plans list."""
+    served = ((network, card) for network in _SERVED for card in _OTHERS)
+    return frozenset(
+        (network, _PLAN_DTYPES[card], False, card)
+        for network, card in (*served, *((network, "mi300x") for network in _SPLIT))
+    )
 
 
 def omission(name: str) -> str | None:
