@@ -22,6 +22,15 @@ def insert_after(place: QWidget, stops: Sequence[QWidget]) -> None:
         QWidget.setTabOrder(one, other)
 
 
+def stop_before(widget: QWidget) -> QWidget:
+    """The last widget before `widget` in the Tab order that takes the focus; Qt ignores an order
+    relative to any other widget."""
+    before = widget.previousInFocusChain()
+    while before is not widget and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
+        before = before.previousInFocusChain()
+    return before
+
+
 def tab_stops(inside: QWidget) -> list[QWidget]:
     """The children of a widget that take the focus by Tab, in the order of their creation."""
     return [child for child in inside.findChildren(QWidget) if _takes_tab(child)]

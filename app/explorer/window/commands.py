@@ -31,8 +31,7 @@ class Commands:
                 commands.append(Command(offered.title, name, "", run))
         for offered in window.panels.panels:
             commands.append(Command("Show", offered.title, "", partial(self.show_view, offered)))
-        for widget in window.shelf.widgets:
-            card = widget.card
+        for card in window.shelf.cards:
             place = SECTIONS[card.kind].removesuffix("s")
             run = partial(window.dropping.apply, card, -1)
             commands.append(Command(place, f"{card.title}, {card.detail}", "", run))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
+from app.explorer.background.reading_ahead import read_ahead
 from app.explorer.background.worker import Worker
 from app.explorer.docks.layout import Layout
 from app.explorer.docks.panel import Panel
@@ -48,6 +49,7 @@ from app.explorer.window.verdict.bar import VerdictBar
 from app.explorer.window.view_menus import ViewMenus
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 from app.widgets.tab_order import insert_after, tab_stops
+from simulator.hardware.gpu import gpus
 
 _WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
 """Workspaces without the verdict bar: their views show the prediction or let the user guess it."""
@@ -70,6 +72,7 @@ class Window(QMainWindow):
         self.inspector = Inspector(session, theme)
         self.shelf = Shelf(theme, self._side_names)
         self.strip = SideStrip(session, self.answering, theme)
+        read_ahead(worker, "GPUs ahead", gpus, self)
         self.strip.set_low(True)  # allows a low window until its height is known
         self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()

@@ -168,7 +168,7 @@ class User:
         return name
 
     def _drop(self) -> str:
-        card = self.chance.choice(self.window.shelf.widgets).card
+        card = self.chance.choice(self.window.shelf.cards)
         place = self.chance.randrange(NEW, len(self.window.session.state.sides))
         dropping = self.window.dropping
         offer = (
