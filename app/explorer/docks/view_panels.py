@@ -13,7 +13,6 @@ from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.docks.panel import Panel, copy_picture, export
-from app.explorer.docks.table_dialog import TableDialog, write_csv
 from app.explorer.state.session import LETTERS, Session, State
 from app.scenes.timeline.pins import Pin, Track
 from app.theme import Theme
@@ -171,7 +170,12 @@ class ViewPanels(QObject):
     def show_table(self) -> None:
         """Show the table of the view that has the focus, else of the first visible one."""
         for offered in self._front():
-            TableDialog(self.view(offered)).show()
+            self._show_table(offered)
+
+    def _show_table(self, offered: Offered) -> None:
+        from app.explorer.docks.table_dialog import TableDialog  # imported late for a fast start
+
+        TableDialog(self.view(offered)).show()
 
     def enlarge(self) -> None:
         """Show the chart of the view with the focus, else of the first visible view, in its own
@@ -211,7 +215,7 @@ class ViewPanels(QObject):
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
         panel.visibilityChanged.connect(partial(self._shown, offered))
-        panel.add_entry("Show chart as table", lambda: TableDialog(self.view(offered)).show())
+        panel.add_entry("Show chart as table", partial(self._show_table, offered))
         panel.add_entry("Enlarge chart", lambda: self._enlarge(offered))
         panel.add_entry("Copy chart as picture", lambda: copy_picture(self.view(offered)))
         for suffix in ("png", "svg", "csv"):
@@ -282,6 +286,8 @@ class ViewPanels(QObject):
         title, name = f"Export {offered.title}", f"{offered.title.lower()}.{suffix}"
         path = ask_where(self.panels[offered], title, name, f".{suffix}")
         if path is not None:
+            from app.explorer.docks.table_dialog import write_csv  # as above
+
             write = write_csv if suffix == "csv" else export
             if self._try(lambda: write(self.view(offered), path)):
                 self.written.emit(path)
