@@ -31,8 +31,8 @@ _LATE_MS = 60
 class ViewPanels(QObject):
     """One panel for each view of the catalogue.
 
-    A view is created when its panel is first visible, and drawn whenever it comes to the front.
-    The modules of the other views are imported one at a time while the window is idle.
+    A view is created when its panel is first visible, or earlier by `create`, and drawn whenever it
+    comes to the front.
     """
 
     refused = Signal(str)
@@ -51,9 +51,7 @@ class ViewPanels(QObject):
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
         self._cancelled: set[Offered] = set()
-        self._unloaded = sorted(VIEWS, key=lambda view: view.workspace == VIEWS[0].workspace)
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
-        self._idle.timeout.connect(self._load_next)
         self._placed = later(0, self._draw_placed, self)
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
@@ -123,14 +121,6 @@ class ViewPanels(QObject):
         """Give the focus to the view of a clicked tab, so that its keys work immediately."""
         if self._clicked is not None:
             self._clicked.setFocus(Qt.FocusReason.MouseFocusReason)
-
-    def _load_next(self) -> None:
-        while self._unloaded:
-            offered = self._unloaded.pop(0)
-            if offered not in self.views:
-                offered.kind()
-                self._idle.start()
-                return
 
     def pick(self, ops: frozenset[int]) -> None:
         """Select ops in all views; a view that shows an earlier answer follows when it is drawn."""
@@ -221,6 +211,11 @@ class ViewPanels(QObject):
         for suffix in ("png", "svg", "csv"):
             words = f"Export as {suffix.upper()} …"
             panel.add_entry(words, partial(self._export, offered, suffix))
+
+    def create(self, offered: Offered) -> None:
+        """Create the view of a panel if it is missing. It is drawn when it is first visible."""
+        if offered not in self.views:
+            self._create(offered)
 
     def _create(self, offered: Offered) -> View:
         view = self.views[offered] = offered.kind()(self.theme)

@@ -3,7 +3,6 @@ prediction of a new window."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -15,9 +14,8 @@ from simulator.hardware import gpu, gpu_file
 
 
 class _Stored(msgspec.Struct):
-    """A list with the version of Ridgepoint and the stamps of the files that it was read from."""
+    """A list with the stamps of the files that it was read from."""
 
-    version: str
     stamps: dict[str, Stamp | None]
     gpus: tuple[ListedGpu, ...]
 
@@ -28,12 +26,12 @@ def stored_gpus() -> tuple[ListedGpu, ...]:
     stamps, path = _stamps(), folder() / "gpus.json"
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
-        if stored.version == _version() and stored.stamps == stamps:
+        if stored.stamps == stamps:
             return stored.gpus
     except (OSError, msgspec.MsgspecError):
         pass
     listed = listed_gpus()
-    put(path, msgspec.json.encode(_Stored(_version(), stamps, listed)).decode())
+    put(path, msgspec.json.encode(_Stored(stamps, listed)).decode())
     return listed
 
 
@@ -42,10 +40,3 @@ def _stamps() -> dict[str, Stamp | None]:
     modules = [Path(str(module.__file__)) for module in (gpu, gpu_file)]
     paths = [*files(gpu.PACKAGED, "*.toml"), *files(gpu.users(), "*.toml"), *modules]
     return {str(path): stamp(path) for path in paths}
-
-
-def _version() -> str:
-    try:
-        return version("ridgepoint")
-    except PackageNotFoundError:  # run from a folder without an installation
-        return ""

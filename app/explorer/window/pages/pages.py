@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from app.lessons.lesson import Lesson
 
 PLAN, CLUSTER, LESSONS = "Plan", "Cluster", "Lessons"
+READ_AHEAD = "lessons ahead", "clusters ahead", "plans ahead"
+"""The keys of the worker's jobs that read what these pages need."""
 
 
 class _Page(Protocol):
@@ -51,8 +53,10 @@ class Pages:
         window.panels.created.connect(self._created)
         window.session.changed.connect(self._changed)
         window.opening.lessons_opened.connect(self._open_lessons)
-        read_ahead(window.worker, "lessons ahead", _read_lessons, window)
-        read_ahead(window.worker, "clusters ahead", _read_clusters, window)
+        for key, read in zip(
+            READ_AHEAD, (_read_lessons, _read_clusters, self._check_plan), strict=True
+        ):
+            read_ahead(window.worker, key, read, window)
 
     @cached_property
     def plan(self) -> PlanPage:
@@ -79,6 +83,11 @@ class Pages:
 
         return self._place(LessonsPage(self.window))
 
+    def create(self, workspace: str) -> None:
+        """Create the page of a workspace, if it has one."""
+        if workspace in (PLAN, CLUSTER, LESSONS):
+            getattr(self, workspace.lower())
+
     @property
     def computing(self) -> list[Planning | Clustering]:
         """What the existing pages compute with."""
@@ -95,10 +104,6 @@ class Pages:
     def task_lesson(self) -> Lesson | None:
         """The lesson of the open task; None if there is no task or the lesson is not installed."""
         return self.lessons.task_lesson if self.window.session.state.task else None
-
-    def create_all(self) -> None:
-        """Create the pages that do not exist."""
-        assert self.plan and self.cluster and self.lessons
 
     def show(self, shown: str) -> None:
         """Show the bar of the page of a workspace, and compute its figures; hide the others."""
@@ -139,6 +144,14 @@ class Pages:
     def _changed(self, before: State, after: State) -> None:
         if before.task != after.task:
             assert self.lessons  # follows the session from its creation
+
+    def _check_plan(self) -> object:
+        """Check the first draft, as the page of plans does. The session's state is immutable."""
+        from app.answers.plan.draft import Draft  # as below
+        from app.answers.plan.scenario_draft import of_scenario
+
+        state = self.window.session.state
+        return (Draft(state.plan) if state.plan else of_scenario(state.scenario)).spec
 
     def _open_lessons(self, path: Path) -> None:
         self.lessons.open(path)
