@@ -25,9 +25,11 @@ def insert_after(place: QWidget, stops: Sequence[QWidget]) -> None:
 def stop_before(widget: QWidget) -> QWidget:
     """The last widget before `widget` in the Tab order that takes the focus; Qt ignores an order
     relative to any other widget."""
-    before = widget.previousInFocusChain()
-    while before is not widget and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
-        before = before.previousInFocusChain()
+    before = widget
+    while (previous := before.previousInFocusChain()) is not None and previous is not widget:
+        before = previous
+        if before.focusPolicy() != Qt.FocusPolicy.NoFocus:
+            break
     return before
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.answers.subject import to_full_text
@@ -51,13 +51,12 @@ class ViewPanels(QObject):
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
         self._cancelled: set[Offered] = set()
-        self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
+        self._idle = later(_IDLE_MS, self._draw_visible, self)
         self._placed = later(0, self._draw_placed, self)
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
         self._clicked: View | None = None
         self._focus = later(0, self._focus_clicked, self)
-        self._idle.timeout.connect(self._draw_visible)
         session.changed.connect(self._session_changed)
         for offered in VIEWS:
             self._add(offered)

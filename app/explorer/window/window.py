@@ -289,14 +289,6 @@ class Window(QMainWindow):
         """Apply the theme of the session."""
         theme = self.theme = themed(self.session.state.theme)
         self.styling.apply(theme)
-        for widget in (
-            self.verdict,
-            self.inspector,
-            self.shelf,
-            self.strip,
-            self.panels,
-            self.dropping,
-            self.pages,
-            *self.beside,
-        ):
+        parts = self.verdict, self.inspector, self.shelf, self.strip, self.panels, self.dropping
+        for widget in (*parts, self.pages, *self.beside):
             widget.restyle(theme)
