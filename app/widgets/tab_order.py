@@ -34,8 +34,9 @@ def stop_before(widget: QWidget) -> QWidget:
 
 
 def tab_stops(inside: QWidget) -> list[QWidget]:
-    """The children of a widget that take the focus by Tab, in the order of their creation."""
-    return [child for child in inside.findChildren(QWidget) if _takes_tab(child)]
+    """A widget and its children, as far as they take the focus by Tab, in the order of their
+    creation."""
+    return [stop for stop in (inside, *inside.findChildren(QWidget)) if _takes_tab(stop)]
 
 
 def _takes_tab(widget: QWidget) -> bool:

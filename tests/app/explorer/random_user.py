@@ -98,6 +98,7 @@ class User:
             patch.setattr(module, "ContextMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.panels.panels.values():
+            menu_of.build()
             menu_of.more.clicked.disconnect()
             menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
