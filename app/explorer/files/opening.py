@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.answers.cluster.choice import first
 from app.explorer.files.banner import Banner
+from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.measured_files import MeasuredFiles
 from app.explorer.files.network_files import NetworkFiles
 from app.explorer.state import session_file
@@ -69,8 +71,6 @@ class Opening(QObject):
 
     def choose_link(self) -> None:
         """Ask for a link; offer a link from the clipboard."""
-        from app.explorer.files.link_dialog import LinkDialog  # imported when first needed
-
         copied = QGuiApplication.clipboard().text().strip()
         LinkDialog(self.window_, copied if is_link(copied) else "", self._open_link).show()
 
@@ -214,14 +214,11 @@ class Opening(QObject):
         """Make a file's plan the plan of the session, and show it."""
         from app.answers.plan.draft import opened  # imported when first needed, as below
 
-        draft = opened(path)
-        self.session.set_plan(draft.text, f"open {path.name}", workspace="Plan")
+        self.session.set_plan(opened(path).text, f"open {path.name}", workspace="Plan")
         self._ended(path, True)
 
     def _open_cluster(self, path: Path) -> None:
         """Spread the step over the cluster of a file, and show it."""
-        from app.answers.cluster.choice import first
-
         state = self.session.state
         choice = (state.cluster or first(state.scenario)).on(str(path))
         page = page_for(state.workspace, "cluster")
