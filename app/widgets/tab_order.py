@@ -34,9 +34,11 @@ def stop_before(widget: QWidget) -> QWidget:
 
 
 def tab_stops(inside: QWidget) -> list[QWidget]:
-    """A widget and its children, as far as they take the focus by Tab, in the order of their
-    creation."""
-    return [stop for stop in (inside, *inside.findChildren(QWidget)) if _takes_tab(stop)]
+    """A widget and its children in the same window, as far as they take the focus by Tab, in the
+    order of their creation. Lists that pop up are windows of their own."""
+    window = inside.window()
+    stops = (inside, *inside.findChildren(QWidget))
+    return [stop for stop in stops if _takes_tab(stop) and stop.window() is window]
 
 
 def _takes_tab(widget: QWidget) -> bool:
