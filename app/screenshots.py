@@ -158,8 +158,7 @@ def _settle(window: Window, turns: int = _QUIET, patience_s: float = _PATIENCE_S
         if time.monotonic() > end:
             raise TimeoutError(f"predictions not finished after {patience_s:.0f} s")
         QCoreApplication.processEvents()
-        pages = window.cluster_page.clustering, window.plan_page.planning
-        busy = window.worker.busy() or any(page.busy for page in pages)
+        busy = window.worker.busy() or any(page.busy for page in window.pages.computing)
         quiet = 0 if busy else quiet + 1
         time.sleep(0.02)
 

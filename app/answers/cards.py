@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from app.answers.changes import with_field, with_network
 from app.answers.featured import NETWORKS
+from app.answers.gpu_list import ListedGpu, listed_gpus
 from app.answers.subject import to_full_text
 from app.quantities import number, plain, scaled, trimmed
-from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
 from simulator.records import Trace
@@ -115,16 +116,15 @@ def used(scenario: Scenario) -> frozenset[str]:
     )
 
 
-def cards() -> tuple[Card, ...]:
-    """Every card, by section. New registry entries appear automatically."""
+def cards(listed: Iterable[ListedGpu] | None = None) -> tuple[Card, ...]:
+    """Every card, by section. New registry entries appear automatically. `listed` are all GPUs, if
+    they are known."""
+    by_peak = sorted(listed or listed_gpus(), key=lambda g: g.peak_flops_per_s, reverse=True)
     all_cards = [
         Card("network", e.name, e.name, _sizes(e.batch, e.seq, e.seq_unit), e.summary)
         for e in sorted(CATALOGUE.values(), key=lambda e: e.name not in NETWORKS)
     ]
-    all_cards += [
-        Card("gpu", g.id, g.name, _rates(g), g.architecture or "")
-        for g in sorted(gpus(), key=_peak, reverse=True)
-    ]
+    all_cards += [Card("gpu", g.id, g.name, _rates(g), g.architecture) for g in by_peak]
     all_cards += [Card("host", name, name, host(name).cpu, host(name).cpu) for name in hosts()]
     all_cards += [
         Card("whatif", w.name, display_name(w.name), _default_detail(w), f"{w.usage}\n{w.help}")
@@ -138,16 +138,9 @@ def _sizes(batch: int, seq: int | None, unit: str | None) -> str:
     return f"batch {batch:,}" + (f", {seq:,} {unit}" if seq else "")
 
 
-def _rates(gpu: GPU) -> str:
+def _rates(gpu: ListedGpu) -> str:
     wide = trimmed(f"{number(gpu.bandwidth_bytes_per_s / 1e12)} TB/s")
-    return f"{scaled(_peak(gpu), 'FLOP/s')}, {wide}"
-
-
-def _peak(gpu: GPU) -> float:
-    """Peak FLOP/s of 16-bit matrix products, or of the fastest engine if that is unknown."""
-    return max(gpu.peak("tensor", "bf16") or 0.0, gpu.peak("tensor", "fp16") or 0.0) or max(
-        *gpu.tensor_flops_per_s.values(), *gpu.vector_flops_per_s.values(), 0.0
-    )
+    return f"{scaled(gpu.peak_flops_per_s, 'FLOP/s')}, {wide}"
 
 
 def _default_detail(whatif: WhatIf) -> str:

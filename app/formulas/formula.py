@@ -6,8 +6,6 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 
-from app.lessons import FOLDER
-
 
 @dataclass(frozen=True)
 class Formula:
@@ -32,4 +30,6 @@ class Formula:
 @lru_cache
 def title_of(lesson: str) -> str:
     """The title of a packaged lesson."""
+    from app.lessons import FOLDER  # only lessons' titles need it: it is slow
+
     return str(tomllib.loads((FOLDER / f"{lesson}.toml").read_text("utf-8"))["title"])

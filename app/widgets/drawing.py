@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from app import outputs
 from app.drawing.metrics import TABULATED, Metrics
 from app.drawing.picture import Drawing
-from app.drawing.svg import document
 from app.theme import theme
 from app.widgets.qt_repairs import keep_none
 
@@ -44,6 +43,8 @@ def put(files: PictureFiles, make: Callable[[Metrics], Drawing]) -> None:
     """Write the drawing that `make` returns; SVG needs no Qt."""
     colours = theme(files.theme)
     if files.svg:
+        from app.drawing.svg import document  # imported only for files
+
         text = document(make(TABULATED), colours)
         outputs.put("--svg", files.svg, lambda part: part.write_text(text, encoding="utf-8"))
     if files.png:

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QColor, QHideEvent, QImage, QPainter
+from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtGui import QColor, QHideEvent, QImage, QPainter, QShowEvent
 
 from app.drawing.items import Item
 from app.drawing.picture import Drawing
@@ -15,6 +15,9 @@ from app.theme import Theme
 from app.widgets.canvas import Canvas
 from app.widgets.drawn import render
 from app.widgets.paint import Paint
+
+_DROP_MS = 60_000
+"""Time for which the picture of a hidden canvas is kept: about 1 MB each."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,16 @@ class DrawingCanvas(Canvas):
     """Caches the drawing by its size and the value of `depends_on`; call `redraw` after the data
     has changed. `over` is the key of the spot under the pointer, for which `overlay` and `card` can
     add items. Colours are roles, so the drawing does not depend on the theme.
-    While it is visible, a canvas also caches the picture of its drawing: the pointer, a veil or a
-    selection only copies it."""
+    A canvas also caches the picture of its drawing: the pointer, a veil or a selection only copies
+    it. The picture is dropped `_DROP_MS` after the canvas is hidden."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__(theme, name)
         self._drawn: Drawing | None = None
         self._drawn_for: object = None
         self._picture: _Picture | None = None
+        self._dropping = QTimer(self, singleShot=True, interval=_DROP_MS)
+        self._dropping.timeout.connect(self._drop)
 
     @abstractmethod
     def drawing(self, width: float, height: float) -> Drawing | None:
@@ -93,9 +98,22 @@ class DrawingCanvas(Canvas):
             picture = self._picture = _Picture(drawn, theme, image)
         return picture.image
 
+    def prepare(self) -> None:
+        """Paint the picture of the drawing, which the next paint event then only copies."""
+        drawn, ratio = self.drawn, self.devicePixelRatioF()
+        if drawn is not None and ratio.is_integer():
+            self._pixels(drawn, int(ratio))
+
     def hideEvent(self, event: QHideEvent) -> None:
-        self._picture = None
+        self._dropping.start()
         super().hideEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._dropping.stop()
+        super().showEvent(event)
+
+    def _drop(self) -> None:
+        self._picture = None
 
     def hit(self, at: QPointF) -> Any:
         spot = self.drawn.pick(at.x(), at.y()) if self.drawn else None

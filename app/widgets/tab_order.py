@@ -22,9 +22,23 @@ def insert_after(place: QWidget, stops: Sequence[QWidget]) -> None:
         QWidget.setTabOrder(one, other)
 
 
+def stop_before(widget: QWidget) -> QWidget:
+    """The last widget before `widget` in the Tab order that takes the focus; Qt ignores an order
+    relative to any other widget."""
+    before = widget
+    while (previous := before.previousInFocusChain()) is not None and previous is not widget:
+        before = previous
+        if before.focusPolicy() != Qt.FocusPolicy.NoFocus:
+            break
+    return before
+
+
 def tab_stops(inside: QWidget) -> list[QWidget]:
-    """The children of a widget that take the focus by Tab, in the order of their creation."""
-    return [child for child in inside.findChildren(QWidget) if _takes_tab(child)]
+    """A widget and its children in the same window, as far as they take the focus by Tab, in the
+    order of their creation. Lists that pop up are windows of their own."""
+    window = inside.window()
+    stops = (inside, *inside.findChildren(QWidget))
+    return [stop for stop in stops if _takes_tab(stop) and stop.window() is window]
 
 
 def _takes_tab(widget: QWidget) -> bool:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from app.answers.side import Question, Side
-from app.formulas.formula import Formula
 from app.scenes.timeline.pins import Pins
 from app.theme import Theme
 from app.widgets.canvas import Canvas
 from app.widgets.context_menu import Entry, copy_entries, text_entries
 from app.widgets.elided_label import clauses
+
+if TYPE_CHECKING:
+    from app.formulas.formula import Formula
 
 
 class View(QWidget):

@@ -72,6 +72,7 @@ class Answering(QObject):
         """Request an answer for every side that lacks one."""
         self._ask_sides()
         if self.answer is not None:
+            self.worker.pause_slow()  # the answer is painted before the views' questions
             self._announce()
         if not self.up_to_date:
             self.outdated_shown.emit()

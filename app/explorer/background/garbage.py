@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from typing import ClassVar
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
@@ -52,6 +53,9 @@ class Collector(QObject):
     at most 2 s while `awaited` is true.
     """
 
+    _leaving_out: ClassVar[int] = 0
+    """Number of open collectors that leave out objects."""
+
     def __init__(
         self,
         parent: QObject,
@@ -65,6 +69,7 @@ class Collector(QObject):
         self._was_enabled, self._leaves_out = gc.isenabled(), not gc.get_freeze_count()
         gc.disable()
         if self._leaves_out:
+            Collector._leaving_out += 1
             gc.freeze()
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
@@ -124,11 +129,16 @@ class Collector(QObject):
             gc.collect(generation)
 
     def close(self) -> None:
-        """Turn automatic collection on again. The worker threads must have ended."""
+        """Turn automatic collection on again. The worker threads must have ended.
+
+        Also search all objects in the next collection: the collector of another window may have
+        left out those of the window that is closed, which would then never be freed."""
         self._timer.stop()
         self._returning.stop()
-        if self._leaves_out:
+        if Collector._leaving_out:
             gc.unfreeze()
+        Collector._leaving_out -= self._leaves_out
+        self._leaves_out = False
         if self._was_enabled:
             gc.enable()
 

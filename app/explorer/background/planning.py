@@ -21,9 +21,7 @@ _PAUSE_MS = 150
 """Delay after an edit before planning starts."""
 _SOON_MS = 200
 """Interval between updates of the candidates during planning."""
-_KEY, _FIRST_KEY = "plan", "first plan"
-_CHECK_MS = 1000
-"""Delay before the draft of a new window is checked: its first prediction comes sooner."""
+_KEY = "plan"
 
 Cancelled = Callable[[], bool]
 
@@ -49,8 +47,6 @@ class Planning(QObject):
         self._left = TimeLeft()
         self._pause = later(_PAUSE_MS, self._start, self)
         self._soon = later(_SOON_MS, self.changed.emit, self)
-        self._check_soon = later(_CHECK_MS, self._check, self)
-        self._check_soon.start()
         session.changed.connect(self._on_changed)
         self._progressed.connect(self._on_progress)
         self._seen.connect(self._on_seen)
@@ -108,18 +104,6 @@ class Planning(QObject):
     def retry(self) -> None:
         """Plan the current draft again."""
         self._request()
-
-    def _check(self) -> None:
-        """Check the first draft in the background, so that the page later opens without a stall."""
-        if self._planned is None:
-            state = self.session.state
-            self.worker.ask(
-                _FIRST_KEY,
-                lambda _: draft_of(state).spec,
-                lambda spec: None,
-                lane=PLAN,
-                background=True,
-            )
 
     def _on_changed(self, before: State, after: State) -> None:
         if self.watched or before.plan != after.plan:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
-    QAction,
     QContextMenuEvent,
     QGuiApplication,
     QIcon,
@@ -25,7 +25,7 @@ from app.outputs import whole
 from app.theme import Theme
 from app.widgets.brushes import faint
 from app.widgets.canvas import without_cards
-from app.widgets.context_menu import ContextMenu
+from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.elided_label import Elided
 from app.widgets.style import HEAD_HEIGHT
 from app.widgets.view import View
@@ -35,21 +35,35 @@ PIXEL_RATIO = 2
 
 
 class Panel(QDockWidget):
-    """A dock for one widget, which may be added later. `menu` opens from the three dots."""
+    """A dock for one widget, which may be added later. `menu` opens from the three dots.
+
+    The title bar and the body are built when the dock is first placed or filled: most panels of a
+    new window are on pages that are not shown."""
 
     def __init__(self, title: str, inside: QWidget | None, theme: Theme) -> None:
         super().__init__(title)
         self.setObjectName(title)
+        self.theme = theme
+        self.inside: QWidget | None = None
+        self.is_built = False
+        self._covered = False
+        self._entries: list[Entry] = []
+        self._menu: ContextMenu | None = None
+        if inside is not None:
+            self.fill(inside)
+
+    def build(self) -> None:
+        """Build the title bar and the body, if they are missing."""
+        if self.is_built:
+            return
+        self.is_built = True
+        title = self.windowTitle()
         body = QFrame()
         body.setProperty("look", "body")
-        self.veil = Veil(body, theme)
+        self.veil = Veil(body, self.theme)
         self._row = QHBoxLayout(body)
         self._row.setContentsMargins(1, 4, 1, 6)
         self.setWidget(body)
-        self.inside = inside
-        self._covered = False
-        if inside is not None:
-            self._row.addWidget(inside)
 
         head = QFrame()
         head.setProperty("look", "dockhead")
@@ -61,11 +75,6 @@ class Panel(QDockWidget):
         name.setProperty("tone", "title")
         self.subtitle = Elided()
         self.subtitle.setProperty("tone", "quiet")
-        self.menu = ContextMenu(self, title)
-        self.menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        self._close = self.menu.addAction("Close panel")
-        self._close.setToolTip("The View menu shows it again")
-        self._close.triggered.connect(self.close)
         self.float_button = self._button(
             f"Float or dock {title}",
             lambda: self.setFloating(not self.isFloating()),
@@ -76,7 +85,16 @@ class Panel(QDockWidget):
         line.addWidget(self.float_button)
         line.addWidget(self.more)
         self.setTitleBarWidget(head)
-        self.restyle(theme)
+        self.restyle(self.theme)
+
+    @property
+    def menu(self) -> ContextMenu:
+        """The menu, which is built when it is first needed."""
+        if self._menu is None:
+            close = Entry("Close panel", self.close, tip="The View menu shows it again")
+            self._menu = ContextMenu(self, self.windowTitle(), [*self._entries, close])
+            self._menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+        return self._menu
 
     def _button(self, name: str, clicked: Callable[[], None]) -> QToolButton:
         button = QToolButton()
@@ -91,16 +109,15 @@ class Panel(QDockWidget):
         self.menu.popup(event.globalPos())
 
     def add_entry(self, words: str, run: Callable[[], object]) -> None:
-        """Add an entry to the menu."""
-        action = QAction(words, self.menu)
-        action.triggered.connect(lambda: run())
-        self.menu.insertAction(self._close, action)
+        """Add an entry to the menu; call this before the menu opens."""
+        self._entries.append(Entry(words, run))
 
     def _open(self) -> None:
         self.menu.exec(self.more.mapToGlobal(QPoint(0, self.more.height())))
 
     def fill(self, inside: QWidget) -> None:
         """Add the widget to the panel, before the title bar in the Tab order."""
+        self.build()
         self.inside = inside
         stops, widget = list[QWidget](), inside.nextInFocusChain()
         while widget is not None and widget is not inside:
@@ -125,18 +142,21 @@ class Panel(QDockWidget):
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
-        self.float_button.setIcon(_icon(theme, "float"))
-        self.more.setIcon(_icon(theme, "more"))
-        self.veil.theme = theme
-        self.more.setVisible(True)
+        self.theme = theme
+        if self.is_built:
+            self.float_button.setIcon(_icon(theme, "float"))
+            self.more.setIcon(_icon(theme, "more"))
+            self.veil.theme = theme
 
     def dim(self, stale: bool) -> None:
         """Dim the panel if its figures are `stale` (from an earlier scenario), else undo it."""
+        self.build()
         self.veil.put(stale)
         self.subtitle.setEnabled(not stale)
 
     def say(self, words: str, *shorter: str) -> None:
         """Set the subtitle, and shorter texts that replace it if it does not fit."""
+        self.build()
         self.subtitle.say(words, *shorter)
 
 
@@ -186,6 +206,7 @@ def _render(view: View, path: Path) -> None:
     path.write_bytes(buffer.data().data())
 
 
+@cache
 def _icon(theme: Theme, name: str) -> QIcon:
     pixmap = QPixmap(QSize(16, 16) * PIXEL_RATIO)
     pixmap.setDevicePixelRatio(PIXEL_RATIO)

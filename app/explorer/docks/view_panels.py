@@ -6,14 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW, Worker, later
 from app.explorer.docks.panel import Panel, copy_picture, export
-from app.explorer.docks.table_dialog import TableDialog, write_csv
 from app.explorer.state.session import LETTERS, Session, State
 from app.scenes.timeline.pins import Pin, Track
 from app.theme import Theme
@@ -32,8 +31,8 @@ _LATE_MS = 60
 class ViewPanels(QObject):
     """One panel for each view of the catalogue.
 
-    A view is created when its panel is first visible, and drawn whenever it comes to the front.
-    The modules of the other views are imported one at a time while the window is idle.
+    A view is created when its panel is first visible, or earlier by `create`, and drawn whenever it
+    comes to the front.
     """
 
     refused = Signal(str)
@@ -52,15 +51,12 @@ class ViewPanels(QObject):
         self.views: dict[Offered, View] = {}
         self._stale: set[Offered] = set()
         self._cancelled: set[Offered] = set()
-        self._unloaded = sorted(VIEWS, key=lambda view: view.workspace == VIEWS[0].workspace)
-        self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
-        self._idle.timeout.connect(self._load_next)
+        self._idle = later(_IDLE_MS, self._draw_visible, self)
         self._placed = later(0, self._draw_placed, self)
         self._postponed: set[Offered] = set()
         self._late = later(_LATE_MS, self._draw_late, self)
         self._clicked: View | None = None
         self._focus = later(0, self._focus_clicked, self)
-        self._idle.timeout.connect(self._draw_visible)
         session.changed.connect(self._session_changed)
         for offered in VIEWS:
             self._add(offered)
@@ -125,14 +121,6 @@ class ViewPanels(QObject):
         if self._clicked is not None:
             self._clicked.setFocus(Qt.FocusReason.MouseFocusReason)
 
-    def _load_next(self) -> None:
-        while self._unloaded:
-            offered = self._unloaded.pop(0)
-            if offered not in self.views:
-                offered.kind()
-                self._idle.start()
-                return
-
     def pick(self, ops: frozenset[int]) -> None:
         """Select ops in all views; a view that shows an earlier answer follows when it is drawn."""
         for offered, view in self.views.items():
@@ -171,7 +159,12 @@ class ViewPanels(QObject):
     def show_table(self) -> None:
         """Show the table of the view that has the focus, else of the first visible one."""
         for offered in self._front():
-            TableDialog(self.view(offered)).show()
+            self._show_table(offered)
+
+    def _show_table(self, offered: Offered) -> None:
+        from app.explorer.docks.table_dialog import TableDialog  # imported late for a fast start
+
+        TableDialog(self.view(offered)).show()
 
     def enlarge(self) -> None:
         """Show the chart of the view with the focus, else of the first visible view, in its own
@@ -211,12 +204,17 @@ class ViewPanels(QObject):
     def _add(self, offered: Offered) -> None:
         panel = self.panels[offered] = Panel(offered.title, None, self.theme)
         panel.visibilityChanged.connect(partial(self._shown, offered))
-        panel.add_entry("Show chart as table", lambda: TableDialog(self.view(offered)).show())
+        panel.add_entry("Show chart as table", partial(self._show_table, offered))
         panel.add_entry("Enlarge chart", lambda: self._enlarge(offered))
         panel.add_entry("Copy chart as picture", lambda: copy_picture(self.view(offered)))
         for suffix in ("png", "svg", "csv"):
             words = f"Export as {suffix.upper()} …"
             panel.add_entry(words, partial(self._export, offered, suffix))
+
+    def create(self, offered: Offered) -> None:
+        """Create the view of a panel if it is missing. It is drawn when it is first visible."""
+        if offered not in self.views:
+            self._create(offered)
 
     def _create(self, offered: Offered) -> View:
         view = self.views[offered] = offered.kind()(self.theme)
@@ -282,6 +280,8 @@ class ViewPanels(QObject):
         title, name = f"Export {offered.title}", f"{offered.title.lower()}.{suffix}"
         path = ask_where(self.panels[offered], title, name, f".{suffix}")
         if path is not None:
+            from app.explorer.docks.table_dialog import write_csv  # as above
+
             write = write_csv if suffix == "csv" else export
             if self._try(lambda: write(self.view(offered), path)):
                 self.written.emit(path)

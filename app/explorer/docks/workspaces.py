@@ -12,6 +12,7 @@ from app.explorer.background.worker import later
 from app.explorer.docks import explore_layout
 from app.explorer.docks.page_layouts import PAGE_LAYOUTS
 from app.explorer.docks.panel import Panel
+from app.widgets.tab_order import insert_after, stop_before, tab_stops
 
 ORDER = ("Explore", "Map", "Compare", "Fusion", "Factory", "Cluster", "Plan", "Lessons")
 _WIDE, _NARROW, _STACKED = 62, 38, 3
@@ -28,6 +29,8 @@ class Docks(QMainWindow):
         self.setDockNestingEnabled(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.panels: list[Panel] = []
+        self.is_arranged = False
+        """Whether the panels are built and placed: when the workspace is first shown, or before."""
         self._sized = True
         self._own_sizes = False
         """Whether the user chose the sizes of panels, which are then kept."""
@@ -38,14 +41,26 @@ class Docks(QMainWindow):
         self._afloat_state: QByteArray | None = None
         self._rearrange = later(0, self._follow_size, self)
 
+    def arrange(self) -> None:
+        """Build and place the panels, if they are not placed yet."""
+        if not self.is_arranged:
+            self.reset()
+            stops = [stop for panel in self.panels for stop in tab_stops(panel)]
+            bars = [stop for stop in tab_stops(self) if stop not in stops]
+            insert_after(stop_before(self), [*stops, *bars])
+
     def reset(self) -> None:
         """Apply the default layout. The layout of Explore depends on its size. Any other workspace
         has a wide first panel with the others beside it; the fourth and later panels are tabs."""
         area = Qt.DockWidgetArea.LeftDockWidgetArea
-        self._waiting = None
+        if self.is_arranged:
+            self._waiting = None
         for panel in self.panels:
-            panel.setFloating(False)
-            self.removeDockWidget(panel)
+            panel.build()
+            if self.is_arranged:
+                panel.setFloating(False)
+                self.removeDockWidget(panel)
+        self.is_arranged = True
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
         if self.objectName() == "Explore":
@@ -86,9 +101,11 @@ class Docks(QMainWindow):
         if self.isVisible():
             self._restore_waiting()
 
-    def save_state(self) -> QByteArray:
-        """The layout."""
+    def save_state(self) -> QByteArray | None:
+        """The layout; None for the default layout before the panels are placed."""
         waiting = self._waiting if self._afloat_state is None else self._afloat_state
+        if waiting is None and not self.is_arranged:
+            return None
         return self.saveState() if waiting is None else waiting
 
     def _hide_afloat(self) -> None:
@@ -116,6 +133,7 @@ class Docks(QMainWindow):
         if event.type() == QEvent.Type.Hide and not event.spontaneous():
             self._hide_afloat()
         if event.type() == QEvent.Type.Show:
+            self.arrange()
             self._show_afloat()
             self._restore_waiting()
             if not self._sized:
@@ -215,13 +233,14 @@ class Workspaces(QStackedWidget):
             docks = self.docks[name] = Docks(name)
             docks.panels = [panel for place, panel in placed if place == name]
             for panel in docks.panels:
+                panel.setParent(docks)
                 panel.topLevelChanged.connect(docks.keep_sizes)
-            docks.reset()
             self.addWidget(docks)
 
     def show_workspace(self, name: str) -> str:
         """Show a workspace, or the first if the name is unknown. Returns the name shown."""
         name = name if name in self.docks else next(iter(self.docks))
+        self.docks[name].arrange()
         self.setCurrentWidget(self.docks[name])
         self.updateGeometry()
         return name
@@ -232,8 +251,9 @@ class Workspaces(QStackedWidget):
         return shown.minimumSizeHint() if shown else QSize()
 
     def layouts(self) -> dict[str, str]:
-        """The layout of each workspace: Qt's bytes in base 64."""
-        return {name: to_base64(docks.save_state()) for name, docks in self.docks.items()}
+        """The layout of each workspace whose panels are placed: Qt's bytes in base 64."""
+        states = {name: docks.save_state() for name, docks in self.docks.items()}
+        return {name: to_base64(state) for name, state in states.items() if state is not None}
 
     def restore(self, layouts: dict[str, str]) -> None:
         """Restore layouts; an invalid one is ignored."""

@@ -12,8 +12,6 @@ from PySide6.QtWidgets import QWidget
 from app.answers.answer import Answer
 from app.explorer.background.worker import SLOW, Worker
 from app.outputs import write
-from app.report.chrome_trace import as_text
-from app.report.exports import as_csv, as_json
 from app.time_left import running
 from app.widgets.save_dialog import ask_where
 from simulator.errors import RidgepointError
@@ -57,14 +55,20 @@ def _report(answer: Answer, cancelled: Cancelled) -> str:
 
 
 def _timeline(answer: Answer, _: Cancelled) -> str:
+    from app.report.chrome_trace import as_text  # as above
+
     return as_text(answer.prediction, answer.subject)
 
 
 def _document(answer: Answer, _: Cancelled) -> str:
+    from app.report.exports import as_json  # as above
+
     return as_json(answer.prediction, answer.subject)
 
 
 def _kernels(answer: Answer, _: Cancelled) -> str:
+    from app.report.exports import as_csv  # as above
+
     return as_csv(answer.prediction)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.answers.answer import Answer, compute_answer
 from app.answers.changes import with_field
@@ -14,9 +15,11 @@ from app.explorer.files.banner import Banner
 from app.explorer.state.session import LETTERS, Session
 from app.quantities import percent
 from simulator.errors import RidgepointError
-from simulator.measured.overlay import Overlay, overlay
-from simulator.measured.profiler_trace import ProfiledStep, read
 from simulator.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from simulator.measured.overlay import Overlay
+    from simulator.measured.profiler_trace import ProfiledStep
 
 _KEY = "opened trace"
 _LEAST_SHARE = 0.5
@@ -62,6 +65,10 @@ class MeasuredFiles:
 
     def open(self, path: Path) -> None:
         """Read a trace, and overlay it if it matches the scenario."""
+        # imported when first needed, as below, to start faster
+        from simulator.measured.overlay import overlay
+        from simulator.measured.profiler_trace import read
+
         answer, others = self.answering.answer, self._others()
 
         def work(_: object) -> ProfiledStep | Overlay | _Mismatch:
@@ -89,6 +96,8 @@ class MeasuredFiles:
         self.on_end(path, True)
 
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
+        from simulator.measured.overlay import Overlay
+
         share = ""
         if isinstance(measured, Overlay):
             share = f", {percent(_shares(measured)[1])} of whose kernel time is in ops of this step"
@@ -146,6 +155,8 @@ def _matches(measured: Overlay) -> bool:
 
 def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:
     """The step that matches the trace best, or None if no step matches."""
+    from simulator.measured.overlay import overlay
+
     best: tuple[float, _OtherStep] | None = None
     for other in others:
         try:

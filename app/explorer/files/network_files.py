@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from PySide6.QtCore import QObject, QProcess, Signal
@@ -15,15 +15,17 @@ from PySide6.QtWidgets import QWidget
 from app.answers.answer import Answer, compute_answer
 from app.answers.changes import with_network
 from app.explorer.background.answering import Answering
-from app.explorer.background.factories import ChosenFactory, FileFactories
 from app.explorer.background.watching import Watching
 from app.explorer.background.worker import later
 from app.explorer.files.banner import Banner
-from app.explorer.files.factory_choice import FactoryChoice
 from app.explorer.state.incoming import code_of, page_for
 from app.explorer.state.session import Session, State
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from app.explorer.background.factories import ChosenFactory
+    from app.explorer.files.factory_choice import FactoryChoice
 
 _KEY = "opened file"
 _SOON_MS = 150
@@ -110,6 +112,10 @@ class NetworkFiles(QObject):
         """Read the output of the process once it has ended."""
         if process is not self._reading:
             return
+        # imported when first needed, to start faster
+        from app.explorer.background.factories import FileFactories
+        from app.explorer.files.factory_choice import FactoryChoice
+
         self._reading = None
         data: Any = process.readAllStandardOutput()
         process.deleteLater()

@@ -11,7 +11,6 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.answers.cluster.choice import first
-from app.answers.plan.draft import linked, opened
 from app.explorer.files.banner import Banner
 from app.explorer.files.link_dialog import LinkDialog
 from app.explorer.files.measured_files import MeasuredFiles
@@ -20,7 +19,6 @@ from app.explorer.state import session_file
 from app.explorer.state.files import Files
 from app.explorer.state.incoming import KINDS, code_of, identify, page_for
 from app.explorer.state.session import Session
-from app.lessons.pack import read_all
 from app.outputs import whole
 from app.quantities import seconds
 from app.widgets.save_dialog import ask_where
@@ -214,8 +212,9 @@ class Opening(QObject):
 
     def _open_plan(self, path: Path) -> None:
         """Make a file's plan the plan of the session, and show it."""
-        draft = opened(path)
-        self.session.set_plan(draft.text, f"open {path.name}", workspace="Plan")
+        from app.answers.plan.draft import opened  # imported when first needed, as below
+
+        self.session.set_plan(opened(path).text, f"open {path.name}", workspace="Plan")
         self._ended(path, True)
 
     def _open_cluster(self, path: Path) -> None:
@@ -229,6 +228,8 @@ class Opening(QObject):
 
     def _open_lessons(self, path: Path) -> None:
         """Show the lessons of a file, and show them again whenever the file is saved."""
+        from app.lessons.pack import read_all
+
         read_all(path)
         self.session.show("Lessons")
         self.lessons_opened.emit(path)
@@ -245,6 +246,8 @@ class Opening(QObject):
         """Make the scenario of a link the current one, or its plan the plan of the session. No code
         runs, because a link names no file."""
         if parts(address)[0] == "plan":
+            from app.answers.plan.draft import linked
+
             self.session.set_plan(linked(address).text, "open link", workspace="Plan")
         else:
             page = page_for(self.session.state.workspace, "scenario")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
@@ -18,11 +18,13 @@ from app.explorer.state.session import Session
 from app.theme import Theme
 from app.widgets.columns import empty, titled_column
 from app.widgets.context_menu import add_actions
-from app.widgets.fields.parameter_controls import Controls
 from simulator.errors import InputError
 from simulator.scenario.parameters import Parameter
 from simulator.scenario.registry import named
 from simulator.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from app.widgets.fields.parameter_controls import Controls
 
 
 class AppliedList(QWidget):
@@ -65,6 +67,10 @@ class AppliedList(QWidget):
     def _build(self, scenario: Scenario) -> None:
         empty(self.column)
         self.rows = []
+        if not scenario.whatifs:
+            return
+        from app.widgets.fields.parameter_controls import Controls  # late for a fast start
+
         for place, applied in enumerate(scenario.whatifs):
             whatif = named(applied.name)
             box = QFrame()

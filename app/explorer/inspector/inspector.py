@@ -25,13 +25,14 @@ from app.explorer.background.advising import Advising
 from app.explorer.inspector.advice_panel import AdvicePanel
 from app.explorer.inspector.applied import AppliedList
 from app.explorer.inspector.goals import Goals
+from app.explorer.state.gpu_cache import stored_gpus
 from app.explorer.state.session import Session
 from app.theme import Theme
 from app.widgets.fields.choice import Choice
 from app.widgets.fields.controls import Number, Segments
 from app.widgets.style import INSPECTOR_WIDTH
 from simulator.errors import RidgepointError
-from simulator.hardware.gpu import GPU, gpus
+from simulator.hardware.gpu import GPU
 from simulator.hardware.host import hosts
 from simulator.modes import Mode, compiles
 from simulator.networks.catalogue import CATALOGUE
@@ -218,7 +219,7 @@ class Inspector(QScrollArea):
 
     def list_gpus(self) -> None:
         """List the available GPUs."""
-        names = {card.id: card.name for card in gpus()}
+        names = {card.id: card.name for card in stored_gpus()}
         self.cards: dict[str, str | Mapping[str, Any]] = {name: name for name in names}
         with QSignalBlocker(self.gpu):
             self.gpu.clear()

@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
 
 from app.answers.cards import SECTIONS, Card, Kind, cards, used
 from app.explorer.shelf.card_widget import CardWidget
+from app.explorer.state.gpu_cache import stored_gpus
 from app.theme import Theme
 from app.widgets.style import SHELF_WIDTH
+from app.widgets.tab_order import insert_before
 from app.widgets.vertical_scroll_area import VerticalScrollArea
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
@@ -28,7 +30,10 @@ _FIRST = 3
 
 
 class Shelf(QWidget):
-    """Cards in sections. `applied` carries a card and the index of a scenario (−1: the current)."""
+    """Cards in sections. `applied` carries a card and the index of a scenario (−1: the current).
+
+    The widget of a card is created when it is first shown: most cards of a section are folded
+    away."""
 
     applied = Signal(object, int)
 
@@ -64,32 +69,42 @@ class Shelf(QWidget):
         self.column.setContentsMargins(0, 0, 8, 0)
         self.column.setSpacing(5)
         self.area.setWidget(inside)
-        self.widgets: list[CardWidget] = []
+        self.cards = cards(stored_gpus())
+        self._widgets: dict[str, CardWidget] = {}
+        self._places: dict[Kind, QVBoxLayout] = {}
         self.counts: dict[Kind, QLabel] = {}
         self.heads: dict[Kind, QFrame] = {}
         self.more: dict[Kind, QToolButton] = {}
-        everything = cards()
         for kind, title in SECTIONS.items():
-            self._section(kind, title, [c for c in everything if c.kind == kind])
+            self._section(kind, title)
         hint = QLabel("Drop a session, scenario,\ntrace or GPU file here")
         hint.setProperty("look", "drop")
         hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.column.addSpacing(6)
         self.column.addWidget(hint)
         self.column.addStretch(1)
-        for widget in self.widgets:
-            widget.put(widget.card.key in self.used)
         self._arrange()
+
+    @property
+    def widgets(self) -> list[CardWidget]:
+        """The widgets that exist, in the order of their cards."""
+        return [self._widgets[card.key] for card in self.cards if card.key in self._widgets]
+
+    def widget(self, key: str) -> CardWidget:
+        """The widget of the card with this key. Raises StopIteration if there is no such card."""
+        if key not in self._widgets:
+            self._create(next(card for card in self.cards if card.key == key))
+        return self._widgets[key]
 
     def card(self, key: str) -> Card | None:
         """The card with this key, or None."""
-        return next((w.card for w in self.widgets if w.card.key == key), None)
+        return next((card for card in self.cards if card.key == key), None)
 
     def reveal(self, kind: Kind) -> None:
         """Scroll to a section."""
-        first = next(w for w in self.widgets if w.card.kind == kind)
+        first = next(card for card in self.cards if card.kind == kind)
         self.area.verticalScrollBar().setValue(self.heads[kind].y())
-        first.setFocus()
+        self.widget(first.key).setFocus()
 
     def show_scenario(self, scenario: Scenario) -> None:
         """Outline the cards that a scenario uses."""
@@ -110,7 +125,7 @@ class Shelf(QWidget):
             widget.theme = theme
             widget.update()
 
-    def _section(self, kind: Kind, title: str, section: list[Card]) -> None:
+    def _section(self, kind: Kind, title: str) -> None:
         head = QFrame()
         head.setProperty("look", "plain")
         row = QHBoxLayout(head)
@@ -122,11 +137,11 @@ class Shelf(QWidget):
         row.addWidget(count)
         self.column.addWidget(head)
         self.counts[kind], self.heads[kind] = count, head
-        for card in section:
-            widget = CardWidget(card, self.theme, self.sides)
-            widget.applied.connect(self.applied)
-            self.column.addWidget(widget)
-            self.widgets.append(widget)
+        place = self._places[kind] = QVBoxLayout()
+        place.setSpacing(self.column.spacing())
+        self.column.addLayout(place)
+        for card in self._shown(kind):  # before the button in the Tab order
+            self._create(card)
         more = QToolButton()
         more.setProperty("look", "quiet")
         more.clicked.connect(lambda: self._toggle(kind))
@@ -140,23 +155,44 @@ class Shelf(QWidget):
             self.expanded.add(kind)
         self._arrange()
 
+    def _create(self, card: Card) -> None:
+        """Create the widget of a card, in its place in the layout and in the Tab order."""
+        section = [w for w in self.widgets if w.card.kind == card.kind]
+        index = sum(self.cards.index(w.card) < self.cards.index(card) for w in section)
+        widget = self._widgets[card.key] = CardWidget(card, self.theme, self.sides)
+        widget.applied.connect(self.applied)
+        widget.put(card.key in self.used)
+        self._places[card.kind].insertWidget(index, widget)
+        following = section[index] if index < len(section) else self.more.get(card.kind)
+        if following is not None:
+            insert_before(following, [widget])
+
+    def _shown(self, kind: Kind) -> list[Card]:
+        """The cards that match the search, else the first cards of a section and the cards in
+        use."""
+        words = self.search.text().lower().split()
+        matching = [c for c in self.cards if c.kind == kind and _matches(c, words)]
+        if words or kind in self.expanded:
+            return matching
+        in_use = sum(card.key in self.used for card in matching)
+        others = [card.key for card in matching if card.key not in self.used]
+        first = others[: max(0, _FIRST - in_use)]
+        return [card for card in matching if card.key in self.used or card.key in first]
+
     def _arrange(self) -> None:
-        """Show the cards that match the search, else the first cards of each section and the cards
-        in use."""
+        """Show the cards of each section, and count them."""
         words = self.search.text().lower().split()
         for kind, title in SECTIONS.items():
-            section = [w for w in self.widgets if w.card.kind == kind]
-            matching = [w for w in section if _matches(w.card, words)]
-            whole = bool(words) or kind in self.expanded
-            in_use = [w for w in matching if w.used]
-            rest = [w for w in matching if not w.used]
-            shown = matching if whole else in_use + rest[: max(0, _FIRST - len(in_use))]
-            for widget in section:
-                widget.setVisible(widget in shown)
+            section = [card for card in self.cards if card.kind == kind]
+            matching = sum(_matches(card, words) for card in section)
+            shown = {card.key: self.widget(card.key) for card in self._shown(kind)}
+            for widget in self.widgets:
+                if widget.card.kind == kind:
+                    widget.setVisible(widget.card.key in shown)
             self.counts[kind].setText(
-                f"{len(matching)} of {len(section)}" if words else str(len(section))
+                f"{matching} of {len(section)}" if words else str(len(section))
             )
-            hidden = len(matching) - len(shown)
+            hidden = matching - len(shown)
             more = self.more[kind]
             more.setVisible(
                 not words and (hidden > 0 or kind in self.expanded) and len(section) > _FIRST

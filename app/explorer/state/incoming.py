@@ -9,7 +9,6 @@ from typing import Literal
 
 from app.answers.changes import with_field, with_trace
 from app.explorer.state import session_file
-from app.lessons import lesson_file, pack
 from simulator.errors import InputError
 from simulator.formats.present import is_file
 from simulator.hardware.gpu import gpu
@@ -123,6 +122,8 @@ def _toml_kind(path: Path) -> Literal["scenario", "plan", "gpu", "cluster", "les
         return "gpu"  # reading the file as a GPU reports the error and its line
     if table.get("format") == "ridgepoint-scenario":
         return "scenario"
+    from app.lessons import lesson_file, pack  # imported when first needed, to start faster
+
     if table.get("format") in (lesson_file.FORMAT, pack.FORMAT):
         return "lesson"
     if "workload" in table:

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from app.answers.cluster.choice import ClusterChoice
-from app.answers.plan.draft import Draft, checked
 from app.explorer.state.session import LETTERS, NamedScenario, State, ThemeChoice
 from app.outputs import whole
 from app.scenes.timeline.pins import MOST_PINS, Pin, Pins, Track
@@ -147,6 +146,8 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
             NamedScenario(side.name, _scenario(side), side.measured) for side in file.sides
         )
         if file.plan:
+            from app.answers.plan.draft import Draft, checked  # only for plans: it is slow
+
             checked(Draft(file.plan))
     except (InputError, ValueError) as error:
         raise InputError(f"{path}: {error}") from None

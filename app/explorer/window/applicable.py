@@ -25,7 +25,6 @@ class Applicable:
         self.window = window
         window.session.changed.connect(self.update)
         window.answering.answers_changed.connect(self.update)
-        window.plan_page.planning.changed.connect(self.update)
         self.update()
 
     def update(self) -> None:
@@ -45,7 +44,7 @@ class Applicable:
         unpredicted = "" if window.answering.answer else "There is no prediction yet"
         if state.workspace in OWN_QUESTION:
             unpredicted = "Exports show the scenario on one GPU: go to a page that shows it"
-        unplanned = "" if window.plan_page.planning.complete else "There is no plan yet"
+        unplanned = "" if window.pages.has_plan else "There is no plan yet"
         cards = "" if state.workspace in WITH_SIDES else f"Go to {' or '.join(WITH_SIDES)}"
         unseen = f"{state.workspace} does not show the scenarios: go to Explore"
         unseen = unseen if state.workspace in WITHOUT_SCENARIO else ""
@@ -53,7 +52,7 @@ class Applicable:
         reasons["Export comparison …"] = unpredicted or self._not_compared()
         reasons["Write plan report …"] = unplanned
         reasons["Unpin all lanes"] = "" if state.pinned else "No lane is pinned"
-        no_task = "" if window.lessons.task_lesson else "No task of a lesson is open"
+        no_task = "" if window.pages.task_lesson else "No task of a lesson is open"
         reasons["Go to the lesson of the task"] = reasons["Leave task"] = no_task
         reasons |= dict.fromkeys(_ON_SCENARIO, unseen)
         copied = "" if state.workspace == "Plan" else unseen

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 def is_busy(window: Window) -> bool:
     """Whether any running work can be cancelled."""
-    pages = window.plan_page.planning, window.cluster_page.clustering
-    return window.worker.busy() or window.networks.busy or any(page.busy for page in pages)
+    busy = any(page.busy for page in window.pages.computing)
+    return window.worker.busy() or window.networks.busy or busy
 
 
 def cancel(window: Window) -> None:
     """Cancel all background work; the figures that are shown are kept."""
     window.networks.cancel()
-    window.plan_page.planning.cancel()
-    window.cluster_page.clustering.cancel()
+    for page in window.pages.computing:
+        page.cancel()
     window.panels.cancel()
     window.worker.cancel_all()
     window.answering.stop()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint
 
 from app.answers.cards import SECTIONS
-from app.explorer.window.dialogs.palette import Command, CommandPalette, action_commands
 from app.views.catalogue import Offered
 
 if TYPE_CHECKING:
+    from app.explorer.window.dialogs.palette import Command
     from app.explorer.window.window import Window
 
 
@@ -24,6 +24,8 @@ class Commands:
     def available(self) -> list[Command]:
         """All enabled actions, the commands of the visible views, all views, and all cards of the
         shelf."""
+        from app.explorer.window.dialogs.palette import Command, action_commands  # as below
+
         window = self.window
         commands = action_commands(window.actions())
         for offered in window.panels.visible():
@@ -31,8 +33,7 @@ class Commands:
                 commands.append(Command(offered.title, name, "", run))
         for offered in window.panels.panels:
             commands.append(Command("Show", offered.title, "", partial(self.show_view, offered)))
-        for widget in window.shelf.widgets:
-            card = widget.card
+        for card in window.shelf.cards:
             place = SECTIONS[card.kind].removesuffix("s")
             run = partial(window.dropping.apply, card, -1)
             commands.append(Command(place, f"{card.title}, {card.detail}", "", run))
@@ -40,6 +41,8 @@ class Commands:
 
     def open(self) -> None:
         """Open the palette near the top of the window."""
+        from app.explorer.window.dialogs.palette import CommandPalette  # late for a fast start
+
         palette = CommandPalette(self.available(), self.window)
         left = (self.window.width() - palette.width()) // 2
         palette.move(self.window.mapToGlobal(QPoint(left, 48)))

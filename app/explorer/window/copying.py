@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
+from app.explorer.window.pages.pages import CLUSTER, PLAN
 from simulator.planning.spec_link import spec_link
 from simulator.scenario.text.command import as_command
 from simulator.scenario.text.link import scenario_link
@@ -21,10 +22,10 @@ def copy_command(window: Window) -> None:
     state = window.session.state
 
     def copy() -> None:
-        if state.workspace == window.cluster_page.workspace:
-            text, of = window.cluster_page.command, "the cluster"
-        elif state.workspace == window.plan_page.workspace:
-            words = ["ridgepoint", "plan", spec_link(window.plan_page.text)]
+        if state.workspace == CLUSTER:
+            text, of = window.pages.cluster.command, "the cluster"
+        elif state.workspace == PLAN:
+            words = ["ridgepoint", "plan", spec_link(window.pages.plan.text)]
             text, of = shlex.join(words), "the plan"
         else:
             text, of = as_command(state.scenario), "the scenario"
@@ -36,12 +37,12 @@ def copy_command(window: Window) -> None:
 
 def copy_link(window: Window) -> None:
     """Copy the link of the current scenario, or of the plan if its page is shown."""
-    state, page = window.session.state, window.plan_page
+    state = window.session.state
 
     def copy() -> None:
-        on_plan = state.workspace == page.workspace
+        on_plan = state.workspace == PLAN
         kind = "plan" if on_plan else "scenario"
-        address = spec_link(page.text) if on_plan else scenario_link(state.scenario)
+        address = spec_link(window.pages.plan.text) if on_plan else scenario_link(state.scenario)
         QGuiApplication.clipboard().setText(address)
         window.banner.say(
             f"Copied the link of the {kind}, {len(address)} characters; File → Open link … opens "

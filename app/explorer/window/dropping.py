@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from app.answers.cards import Card, used
 from app.answers.subject import to_full_text
 from app.explorer.shelf.card_widget import NEW
-from app.explorer.shelf.parameter_dialog import ParameterDialog
 from app.explorer.state.session import LETTERS
+from app.explorer.window.pages.pages import CLUSTER, PLAN
 from app.theme import Theme
 from app.widgets.drops import Beside, Offer, Target
 from simulator.errors import RidgepointError
@@ -62,11 +62,10 @@ class Dropping:
         state = session.state
         if place < 0 and state.workspace == "Lessons":
             return Offer("Lessons have their own scenarios: apply cards in Explore", None)
-        if place < 0 and state.workspace == self.window.plan_page.workspace:
-            return self.window.plan_page.offered(card)
-        cluster_page = self.window.cluster_page
-        if place < 0 and card.kind == "gpu" and state.workspace == cluster_page.workspace:
-            return cluster_page.offered(card)
+        if place < 0 and state.workspace == PLAN:
+            return self.window.pages.plan.offered(card)
+        if place < 0 and card.kind == "gpu" and state.workspace == CLUSTER:
+            return self.window.pages.cluster.offered(card)
         at = state.current if place < 0 else place
         before = state.sides[at].scenario
         try:
@@ -159,6 +158,8 @@ class Dropping:
 
         answer = self.window.answering.answers.get(before.key)
         prediction = answer and answer.prediction
+        from app.explorer.shelf.parameter_dialog import ParameterDialog  # late for a fast start
+
         dialog = ParameterDialog(
             self.window.theme, card.name, before, apply, self.window, prediction
         )

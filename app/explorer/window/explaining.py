@@ -109,7 +109,7 @@ class Explaining:
 
     def teach(self, lesson: str) -> None:
         """Show a lesson."""
-        self.window.lessons.show().turn_to_lesson(lesson)
+        self.window.pages.lessons.show().turn_to_lesson(lesson)
 
 
 def _with_hard_spaces(words: str) -> str:

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
-from app.examples.gallery import Example
 from app.explorer.docks.workspaces import ORDER
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.session import LETTERS
-from app.explorer.window.comparison_export import export_comparison
-from app.explorer.window.copying import copy_command, copy_link
-from app.explorer.window.dialogs.gallery import Gallery
-from app.explorer.window.dialogs.history import HistoryDialog
 from app.widgets.context_menu import request_menu
 
 if TYPE_CHECKING:
+    from app.examples.gallery import Example
     from app.explorer.window.window import Window
 
 Keys = QKeySequence.StandardKey | str
@@ -49,16 +45,40 @@ class Menus(QMenuBar):
         recent.aboutToShow.connect(lambda: opening.fill_recent(recent))
         self._add(menu, "Save", opening.save, keys.Save)
         self._add(menu, "Save as …", opening.save_as, "Ctrl+Shift+S")
-        self._add(menu, "Save plan …", lambda: opening.save_plan(window.plan_page.text))
-        self._add(menu, "Write plan report …", window.plan_page.report)
+        self._add(menu, "Save plan …", lambda: opening.save_plan(window.pages.plan.text))
+        self._add(menu, "Write plan report …", lambda: window.pages.plan.report())
         menu.addSeparator()
         for form in FORMS:
             self._add(menu, f"Export {form.lower_name} …", lambda form=form: window.export(form))
-        self._add(menu, "Export comparison …", lambda: export_comparison(window))
+        self._add(menu, "Export comparison …", self._export_comparison)
         menu.addSeparator()
         self._add(menu, "Quit", window.leave, keys.Quit)
 
+    # dialogs and exports are imported when first needed, to start faster
+
+    def _export_comparison(self) -> None:
+        from app.explorer.window.comparison_export import export_comparison
+
+        export_comparison(self.window_)
+
+    def _copy_command(self) -> None:
+        from app.explorer.window.copying import copy_command
+
+        copy_command(self.window_)
+
+    def _copy_link(self) -> None:
+        from app.explorer.window.copying import copy_link
+
+        copy_link(self.window_)
+
+    def _history(self) -> None:
+        from app.explorer.window.dialogs.history import HistoryDialog
+
+        HistoryDialog(self.window_.session.history, self.window_).show()
+
     def _gallery(self) -> None:
+        from app.explorer.window.dialogs.gallery import Gallery
+
         def show(example: Example) -> None:
             self.window_.session.set_scenario(
                 example.scenario, f"example: {example.title}", workspace="Explore"
@@ -77,7 +97,7 @@ class Menus(QMenuBar):
             action.setObjectName(name)
             menu.addAction(action)
             window.addAction(action)
-        self._add(menu, "History …", lambda: HistoryDialog(history, window).show(), "Ctrl+H")
+        self._add(menu, "History …", self._history, "Ctrl+H")
         menu.addSeparator()
         self._add(menu, "Menu of the item with the focus", request_menu, "Shift+F10")
 
@@ -126,12 +146,14 @@ class Menus(QMenuBar):
                 f"Alt+{place + 1}",
             )
         menu.addSeparator()
-        self._add(menu, "Go to the lesson of the task", window.lessons.show_task_lesson)
+        self._add(
+            menu, "Go to the lesson of the task", lambda: window.pages.lessons.show_task_lesson()
+        )
         self._add(menu, "Leave task", session.leave_task)
         menu.addSeparator()
         self._add(menu, "Edit the GPU …", window.gpu_editing.open, "Ctrl+G")
-        self._add(menu, "Copy as command", lambda: copy_command(window), "Ctrl+Shift+C")
-        self._add(menu, "Copy link", lambda: copy_link(window), "Ctrl+Shift+K")
+        self._add(menu, "Copy as command", self._copy_command, "Ctrl+Shift+C")
+        self._add(menu, "Copy link", self._copy_link, "Ctrl+Shift+K")
 
     def _help(self, menu: QMenu) -> None:
         self._add(menu, "Commands …", self.window_.commands.open, "Ctrl+Shift+P")

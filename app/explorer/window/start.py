@@ -11,6 +11,7 @@ from app.explorer.background.worker import Worker
 from app.explorer.state.names import first_name
 from app.explorer.state.places import Remembered
 from app.explorer.state.session import NamedScenario, Session, State, ThemeChoice
+from app.explorer.window.ahead import Ahead
 from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
@@ -21,7 +22,9 @@ def open_window(
 ) -> Window:
     """Create a window for a scenario, with its own worker. The window is not shown yet."""
     state = State((NamedScenario(first_name(0), scenario),), theme=theme)
-    return Window(Session(state), Worker(), remembered)
+    window = Window(Session(state), Worker(), remembered)
+    Ahead(window)
+    return window
 
 
 def run(scenario: Scenario, theme: ThemeChoice | None, file: str = "") -> int:

@@ -16,6 +16,7 @@ from shiboken6 import isValid
 
 from app.explorer.background.worker import later
 from app.theme import Theme
+from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.style import palette, sheet
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Styling(QObject):
         self.window_ = window
         self.sheet = ""
         self._waiting: list[QWidget] = []
+        self._undrawn: list[DrawingCanvas] = []
         self._next = later(_SOON_MS, self._style_next, self)
         self._system = later(0, self._follow_system, self)
         window.setStyleSheet(_OWN)  # before it has children, which would all be styled
@@ -57,6 +59,8 @@ class Styling(QObject):
             application.setPalette(palette(theme))
         self._waiting = sorted(self._parts(), key=lambda part: not part.isVisible())
         if self.window_.isVisible():
+            canvases = self.window_.findChildren(DrawingCanvas)
+            self._undrawn = [canvas for canvas in canvases if canvas.isVisible()]
             self.window_.setUpdatesEnabled(False)  # until all visible parts have the theme
             self._next.start(0)
         else:
@@ -92,6 +96,11 @@ class Styling(QObject):
         self._waiting = [part for part in self._waiting if isValid(part)]  # dialogs may be closed
         if self._waiting and self._waiting[0].isVisible():
             self.finish(self._waiting[0])
+            self._next.start(0)
+        elif self._undrawn:  # in turns of their own: painting the window takes long enough
+            canvas = self._undrawn.pop()
+            if isValid(canvas):
+                canvas.prepare()
             self._next.start(0)
         elif not self.window_.updatesEnabled():
             self.window_.setUpdatesEnabled(True)

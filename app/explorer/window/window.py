@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.explorer.background.advising import Advising
 from app.explorer.background.answering import Answering
+from app.explorer.background.reading_ahead import read_ahead
 from app.explorer.background.worker import Worker
 from app.explorer.docks.layout import Layout
 from app.explorer.docks.panel import Panel
@@ -27,17 +28,12 @@ from app.explorer.state.session import LETTERS, Session, State
 from app.explorer.window.applicable import WITH_SIDES, Applicable
 from app.explorer.window.cancelling import cancel, is_busy
 from app.explorer.window.commands import Commands
-from app.explorer.window.dialogs.keys import KeysDialog
-from app.explorer.window.dialogs.leaving import Leaving
-from app.explorer.window.dialogs.palette import view_keys
 from app.explorer.window.dropping import Dropping
 from app.explorer.window.explaining import Explaining
 from app.explorer.window.gpu_editing import GpuEditing
 from app.explorer.window.head import OWN_QUESTION, Head, WorkspaceButtons
 from app.explorer.window.menus import Menus
-from app.explorer.window.pages.cluster import ClusterPage
-from app.explorer.window.pages.lessons import LessonsPage
-from app.explorer.window.pages.plan import PlanPage
+from app.explorer.window.pages.pages import Pages
 from app.explorer.window.shortcuts import Shortcuts, show_shortcut
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.staleness import Staleness
@@ -48,6 +44,7 @@ from app.explorer.window.verdict.bar import VerdictBar
 from app.explorer.window.view_menus import ViewMenus
 from app.widgets.style import INSPECTOR_WIDTH, LOW_WINDOW, SHELF_WIDTH, face, themed
 from app.widgets.tab_order import insert_after, tab_stops
+from simulator.hardware.gpu import gpus
 
 _WITHOUT_VERDICT = ("Compare", *OWN_QUESTION)
 """Workspaces without the verdict bar: their views show the prediction or let the user guess it."""
@@ -70,6 +67,7 @@ class Window(QMainWindow):
         self.inspector = Inspector(session, theme)
         self.shelf = Shelf(theme, self._side_names)
         self.strip = SideStrip(session, self.answering, theme)
+        read_ahead(worker, "GPUs ahead", gpus, self)
         self.strip.set_low(True)  # allows a low window until its height is known
         self.panels = ViewPanels(session, self.answering, worker, theme)
         self.workspaces = Workspaces()
@@ -86,8 +84,7 @@ class Window(QMainWindow):
         self.networks = NetworkFiles(self, session, self.answering, self.banner)
         self.opening = Opening(self, session, self.files, self.banner, self.networks)
         self.dropping = Dropping(self, theme)
-        self.plan_page, self.cluster_page = self.pages = PlanPage(self), ClusterPage(self)
-        self.lessons, self.gpu_editing = LessonsPage(self), GpuEditing(self)
+        self.pages, self.gpu_editing = Pages(self), GpuEditing(self)
         self.explaining, self.view_menus = Explaining(self), ViewMenus(self)
         self.commands = Commands(self)
         self.buttons = WorkspaceButtons(self.workspaces.docks)
@@ -142,8 +139,7 @@ class Window(QMainWindow):
         column.setSpacing(6)
         column.addWidget(self.head)
         column.addWidget(self.verdict)
-        for page in (*self.pages, self.lessons):
-            column.addWidget(page.bar)
+        column.addLayout(self.pages.bars)
         column.addWidget(self.banner)
         return top
 
@@ -188,8 +184,7 @@ class Window(QMainWindow):
         self.buttons.put(shown)
         self.verdict.setVisible(shown not in _WITHOUT_VERDICT)
         self.strip.setVisible(shown in WITH_SIDES)
-        for page in self.pages:
-            page.show(shown == page.workspace)
+        self.pages.show(shown)
         self.layout_.settle()  # before the first painting
         self._show_subject()
         self._advise()
@@ -239,6 +234,10 @@ class Window(QMainWindow):
 
     def show_keys(self) -> None:
         """Open the dialog of keyboard shortcuts."""
+        # imported when first needed, as in the methods below, to start faster
+        from app.explorer.window.dialogs.keys import KeysDialog
+        from app.explorer.window.dialogs.palette import view_keys
+
         KeysDialog(self.shortcuts, view_keys(), self).show()
 
     def toggle_theme(self) -> None:
@@ -268,6 +267,8 @@ class Window(QMainWindow):
 
     def leave(self) -> None:
         """Close, after asking whether to save unsaved scenarios."""
+        from app.explorer.window.dialogs.leaving import Leaving
+
         if self.files.edited:
             Leaving(self).open()
         else:
@@ -280,7 +281,7 @@ class Window(QMainWindow):
             return
         self.networks.cancel()
         self.worker.cancel_all()
-        self.cluster_page.clustering.close()
+        self.pages.close()
         self.files.close()
         super().closeEvent(event)
 
@@ -288,13 +289,6 @@ class Window(QMainWindow):
         """Apply the theme of the session."""
         theme = self.theme = themed(self.session.state.theme)
         self.styling.apply(theme)
-        for widget in (
-            self.verdict,
-            self.inspector,
-            self.shelf,
-            self.strip,
-            self.panels,
-            self.dropping,
-            *(*self.pages, self.lessons, *self.beside),
-        ):
+        parts = self.verdict, self.inspector, self.shelf, self.strip, self.panels, self.dropping
+        for widget in (*parts, self.pages, *self.beside):
             widget.restyle(theme)

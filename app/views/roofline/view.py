@@ -14,7 +14,6 @@ from app.quantities import data, number, percent, scaled, seconds
 from app.scenes.launches import LaunchGroup, launch_groups
 from app.scenes.roofline import overhead_parts
 from app.theme import Theme
-from app.views.op_entries import op_entries
 from app.views.roofline.canvas import RooflineCanvas
 from app.widgets.canvas import Canvas
 from app.widgets.context_menu import Entry
@@ -73,6 +72,8 @@ class Roofline(StripView):
         self.canvas.update()
 
     def entries(self, canvas: Canvas | None) -> list[Entry]:
+        from app.views.op_entries import op_entries  # imported with the first menu: it is slow
+
         group = self.canvas.over if canvas is self.canvas else None
         ops = group.ops if isinstance(group, LaunchGroup) else frozenset[int]()
         own = op_entries(self, self.side, ops, self.canvas.picked)

@@ -98,6 +98,7 @@ class User:
             patch.setattr(module, "ContextMenu", Menu)
         patch.setattr(card_widget, "QDrag", Drag)
         for menu_of in window.panels.panels.values():
+            menu_of.build()
             menu_of.more.clicked.disconnect()
             menu_of.more.clicked.connect(lambda _=False, p=menu_of: self._entry(p.menu))
 
@@ -168,7 +169,7 @@ class User:
         return name
 
     def _drop(self) -> str:
-        card = self.chance.choice(self.window.shelf.widgets).card
+        card = self.chance.choice(self.window.shelf.cards)
         place = self.chance.randrange(NEW, len(self.window.session.state.sides))
         dropping = self.window.dropping
         offer = (

@@ -79,3 +79,27 @@ def test_new_data_another_theme_or_size_paint_the_drawing_again(canvas: Plain) -
         image = canvas.grab().toImage()
         assert canvas.painted.count(ITEMS) == 1  # pyright: ignore
     assert image.pixelColor(2, 2).name().upper() == THEMES["light"].bg1
+
+
+def test_a_hidden_canvas_keeps_its_picture_for_a_while(canvas: Plain) -> None:
+    canvas.grab()
+    canvas.painted.clear()  # pyright: ignore
+    canvas.hide()
+    assert canvas._dropping.isActive() and canvas._dropping.interval() == 60_000
+    canvas.show()
+    canvas.grab()
+    assert not canvas._dropping.isActive() and ITEMS not in canvas.painted  # pyright: ignore
+    canvas.hide()
+    canvas._dropping.timeout.emit()
+    canvas.show()
+    canvas.grab()
+    assert canvas.painted.count(ITEMS) == 1  # pyright: ignore
+
+
+def test_a_prepared_canvas_only_copies_its_picture(canvas: Plain) -> None:
+    canvas.restyle(THEMES["light"])
+    canvas.painted.clear()  # pyright: ignore
+    canvas.prepare()
+    assert canvas.painted.count(ITEMS) == 1  # pyright: ignore
+    canvas.grab()
+    assert canvas.painted.count(ITEMS) == 1  # pyright: ignore

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from app.answers.cards import Card
 from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.choice import ClusterQuestion
-from app.answers.cluster.fields import shipped
 from app.explorer.background.clustering import Clustering
-from app.explorer.background.reading_ahead import read_ahead
 from app.explorer.docks.veil import Veil
 from app.theme import Theme
 from app.views.cluster.cluster_view import ClusterView
@@ -34,13 +32,11 @@ class ClusterPage:
         self.clustering = Clustering(window.session, window.worker)
         self.clustering.setParent(window)
         self.clustering.changed.connect(self._show)
-        read_ahead(window.worker, "clusters ahead", shipped, window)
         window.opening.hardware_opened.connect(self.clustering.reread)
         self._answer: ClusterAnswer | None = None
         self._collective = -1
         self.bar = ClusterBar(window.theme)
         self.veil = Veil(self.bar, window.theme)
-        window.panels.created.connect(self._created)
 
     @property
     def views(self) -> list[tuple[Offered, ClusterView]]:
@@ -88,7 +84,8 @@ class ClusterPage:
             workspace=self.workspace,
         )
 
-    def _created(self, view: View) -> None:
+    def created(self, view: View) -> None:
+        """Connect a new view."""
         if view.workspace == "Lessons":
             from app.views.lessons.view import Lessons  # imported late: it is slow
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.explorer.background.reading_ahead import read_ahead
 from app.explorer.background.watching import Watching
 from app.lessons import lessons
 from app.lessons.lesson import Lesson
@@ -34,9 +33,6 @@ class LessonsPage:
         self.watching.setParent(window)
         self.watching.saved.connect(self._read)
         self._known: dict[str, Lesson] = {}
-        read_ahead(window.worker, "lessons ahead", lessons, window)
-        window.opening.lessons_opened.connect(self.open)
-        window.panels.created.connect(self._created)
         window.session.changed.connect(self._show_task)
         window.answering.answers_changed.connect(self._show_task)
         self.bar.returned.connect(self.show_task_lesson)
@@ -118,9 +114,10 @@ class LessonsPage:
             self.watching.watch(view.opened)
             self._known.clear()
 
-    def _created(self, view: View) -> None:
+    def created(self, view: View) -> None:
+        """Connect a new view."""
         from app.views.lessons.view import Lessons  # imported late: it is slow
 
-        if view.workspace == self.workspace and isinstance(view, Lessons):
-            view.written.connect(self.window.opening.say_written)
-            view.task_opened.connect(self._open_task)
+        assert isinstance(view, Lessons)
+        view.written.connect(self.window.opening.say_written)
+        view.task_opened.connect(self._open_task)

@@ -40,7 +40,6 @@ class PlanPage:
         self.planning.changed.connect(self._show)
         self.bar = PlanBar(window.theme)
         self.veil = Veil(self.bar, window.theme)
-        window.panels.created.connect(self._created)
 
     @property
     def views(self) -> list[tuple[Offered, PlanView]]:
@@ -129,7 +128,8 @@ class PlanPage:
             "plan report", render, done, lambda error: window.banner.say(str(error)), PLAN
         )
 
-    def _created(self, view: View) -> None:
+    def created(self, view: View) -> None:
+        """Connect a new view."""
         if isinstance(view, PlanView):
             view.edited.connect(self.edit)
             view.chose.connect(self.planning.choose)

@@ -27,7 +27,6 @@ from app.explorer.docks.veil import OPACITY
 from app.explorer.window.verdict.columns import SHIFT, column_edges
 from app.explorer.window.verdict.figures import figures
 from app.formulas.formula import Formula
-from app.formulas.step import metrics
 from app.theme import HEAD_PX, Theme
 from app.widgets.brushes import faint
 from app.widgets.context_menu import ContextMenu, Entry, copy_entry
@@ -109,6 +108,8 @@ class VerdictBar(QWidget):
 
     def formulas(self) -> tuple[Formula, ...]:
         """The formula of each figure, from the left; empty if there is no answer."""
+        from app.formulas.step import metrics  # imported when first needed, to start faster
+
         along = self.along if self.answer is self.searched_for else None
         return metrics(self.answer, along) if self.answer is not None else ()
 

@@ -18,12 +18,17 @@ class RefusingWorker:
 
     def __init__(self) -> None:
         self.jobs = dict[str, object]()
+        self.pauses = 0
 
     def ask(self, key: str, run: object, done: object, failed: Any, *_: object) -> None:
         failed(InputError(f"{key} is refused"))
 
     def cancel(self, key: str) -> None:
         """Does nothing, as no job runs."""
+
+    def pause_slow(self) -> None:
+        """Counts the pauses."""
+        self.pauses += 1
 
 
 def _answering() -> Answering:
@@ -54,3 +59,17 @@ def test_reasons_are_cached_only_for_the_sides():
         FIRST.key: "side 0 is refused",
         replace(FIRST, batch=109).key: "side 1 is refused",
     }
+
+
+def test_views_are_painted_before_their_questions_after_an_undo():
+    """An undone change has a cached answer, so no prediction pauses the slow jobs."""
+    session = Session(State((NamedScenario("Today", FIRST),)))
+    worker = RefusingWorker()
+    answering = Answering(session, cast("Worker", worker))
+    order = list[str]()
+    answering.current_answered.connect(lambda: order.append(f"drawn after {worker.pauses}"))
+    answering.request()
+    assert (worker.pauses, order) == (0, [])
+    answering.store(_answer(FIRST))
+    answering.request()
+    assert order == ["drawn after 1"]

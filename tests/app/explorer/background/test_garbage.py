@@ -217,6 +217,18 @@ def test_a_full_collection_leaves_out_survivors_of_earlier_ones(
     assert not gc.get_freeze_count() and all(map(_is_searched, (before, survivor, second)))
 
 
+def test_closing_a_window_frees_what_another_one_left_out(unfrozen: None) -> None:
+    application()
+    parent = QObject()
+    first, second, died = Collector(parent), Collector(parent), ref(Cycle())
+    gc.freeze()  # as the first one does after a full collection
+    gc.collect()
+    assert died() is not None
+    second.close()
+    assert gc.collect() and died() is None
+    first.close()
+
+
 def test_survivors_that_die_are_collected_when_the_user_waits_for_nothing(
     monkeypatch: pytest.MonkeyPatch, unfrozen: None
 ) -> None:

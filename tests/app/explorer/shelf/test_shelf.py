@@ -157,7 +157,7 @@ def place():
 def test_a_drop_is_offered_then_done(place: QWidget, shelf: Shelf):
     done: list[str] = []
     Target(place, DARK, lambda key: Offer(f"apply {key}", lambda: done.append(key)))
-    graph_card = next(w for w in shelf.widgets if w.card.name == "cuda_graph")
+    graph_card = shelf.widget("whatif:cuda_graph")
     data = graph_card.mime()
     entered, dropped = drag(place, data)
     assert entered.isAccepted() and dropped.dropAction() == Qt.DropAction.CopyAction
@@ -166,7 +166,7 @@ def test_a_drop_is_offered_then_done(place: QWidget, shelf: Shelf):
 
 def test_a_refused_drop_says_why_and_moves_nothing(place: QWidget, shelf: Shelf):
     target = Target(place, DARK, lambda key: Offer("the A100 has no fp8", None))
-    graph_card = next(w for w in shelf.widgets if w.card.name == "fp8")
+    graph_card = shelf.widget("whatif:fp8")
     none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     data = graph_card.mime()
     entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, *none)

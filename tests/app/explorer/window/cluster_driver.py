@@ -103,7 +103,7 @@ def settled(window: Window) -> None:
     """Wait until the prediction is finished, for at most a minute."""
     clock = QElapsedTimer()
     clock.start()
-    clustering = window.cluster_page.clustering
+    clustering = window.pages.cluster.clustering
     while clustering.busy and clock.elapsed() < 60_000:
         QCoreApplication.processEvents()
         time.sleep(0.005)
@@ -111,7 +111,7 @@ def settled(window: Window) -> None:
 
 
 def view(window: Window, kind: type[Any]) -> Any:
-    return next(v for _, v in window.cluster_page.views if isinstance(v, kind))
+    return next(v for _, v in window.pages.cluster.views if isinstance(v, kind))
 
 
 def panel(window: Window, title: str) -> Any:

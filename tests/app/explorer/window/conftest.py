@@ -48,7 +48,7 @@ def _shared_window(tmp_path_factory: pytest.TempPathFactory):
     patch.setenv("RIDGEPOINT_STATE", str(tmp_path_factory.mktemp("state")))
     running = application()
     shared = Window(Session(INITIAL), Worker())
-    patch.setattr(shared.cluster_page.clustering, "_ask", answered)
+    patch.setattr(shared.pages.cluster.clustering, "_ask", answered)
     shared.resize(1280, 800)
     shared.show()
     shared.beside[1].hide()  # a hidden inspector searches for no advice
@@ -75,10 +75,10 @@ def window(_shared_window: Window):
 def predictor(window: Window, monkeypatch: pytest.MonkeyPatch):
     """The window with a small step over two GPUs, predicted in this process."""
     predictor = cluster_driver.Predictor()
-    monkeypatch.setattr(window.cluster_page.clustering, "_ask", predictor.ask)
+    monkeypatch.setattr(window.pages.cluster.clustering, "_ask", predictor.ask)
     side = replace(INITIAL.sides[0], scenario=cluster_driver.SMALL)
     window.session.reset(replace(INITIAL, sides=(side,), cluster=cluster_driver.TWO))
-    clustering = window.cluster_page.clustering
+    clustering = window.pages.cluster.clustering
     # it would hold the question of an earlier test
     clustering.clustered = Clustered(question_of(window.session.state))
     window.session.show("Cluster")
@@ -96,6 +96,6 @@ def planned(window: Window):
     window.session.set_plan(of_table(SMALL_PLAN).text, "small plan")
     window.session.show("Plan")
     QCoreApplication.processEvents()
-    plan_driver.settled(window.plan_page.planning)
+    plan_driver.settled(window.pages.plan.planning)
     yield window
     window.session.show("Explore")

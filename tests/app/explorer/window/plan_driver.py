@@ -23,12 +23,12 @@ def settled(planning: Planning) -> None:
 
 def answer(window: Window) -> PlanVerdict:
     """The verdict bar of the plan."""
-    return next(v for _, v in window.plan_page.views if isinstance(v, PlanVerdict))
+    return next(v for _, v in window.pages.plan.views if isinstance(v, PlanVerdict))
 
 
 def workload(window: Window) -> Workload:
     """The editor of the plan."""
-    return next(v for _, v in window.plan_page.views if isinstance(v, Workload))
+    return next(v for _, v in window.pages.plan.views if isinstance(v, Workload))
 
 
 def field(window: Window, name: str) -> TextField:

@@ -104,7 +104,7 @@ def test_a_copied_command_is_confirmed(window: Window):
     action(window, "Copy as command").trigger()
     command, verb, address = QGuiApplication.clipboard().text().split()
     assert (command, verb) == ("ridgepoint", "plan") and linked(address).spec == (
-        window.plan_page.planning.planned.draft.spec
+        window.pages.plan.planning.planned.draft.spec
     )
     assert window.status.activity.text() == "Copied the command line of the plan"
 

@@ -205,7 +205,7 @@ def test_candidates_of_a_plan_are_chosen_and_opened(planned: Window):
     last = table.table.rows[-1]
     right_click(table.table, QPointF(40, table.table.row_top(last) + 4))
     chosen("Choose this candidate")
-    assert planned.plan_page.planning.planned.row == last
+    assert planned.pages.plan.planning.planned.row == last
     right_click(table.table, QPointF(40, table.table.row_top(last) + 4))
     assert not entries(opened())["Choose this candidate"].isEnabled()
     chosen("Copy figures")

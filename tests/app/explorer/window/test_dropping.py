@@ -31,7 +31,7 @@ def test_a_card_dropped_on_a_scenario_changes_that_one_alone(window: Window):
 def test_a_card_on_plus_is_a_new_scenario_and_a_refused_one_says_why(window: Window):
     plus, session = window.strip.more, window.session
     assert plus.acceptDrops()
-    widget = next(w for w in window.shelf.widgets if w.card.key == "whatif:cuda_graph")
+    widget = window.shelf.widget("whatif:cuda_graph")
     drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     middle = plus.rect().center()
     QApplication.sendEvent(plus, QDragEnterEvent(middle, Qt.DropAction.CopyAction, *drag))
@@ -98,7 +98,7 @@ def test_a_refused_card_shows_the_reason_and_changes_nothing(window: Window):
 def test_a_card_does_not_change_a_scenario_behind_a_lesson(window: Window):
     window.session.show("Lessons")
     before = window.session.state
-    card = next(widget.card for widget in window.shelf.widgets if widget.card.kind == "gpu")
+    card = next(card for card in window.shelf.cards if card.kind == "gpu")
     window.dropping.apply(card, -1)
     assert window.session.state == before
     assert window.banner.label.text() == (
@@ -134,7 +134,7 @@ def test_a_dialog_changes_no_other_scenario_once_its_own_is_removed(window: Wind
 
 def test_a_refused_drop_leaves_its_reason_in_the_banner(window: Window):
     window.banner.hide()
-    widget = next(w for w in window.shelf.widgets if w.card.key == "gpu:h200_sxm")
+    widget = window.shelf.widget("gpu:h200_sxm")
     drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     card = window.strip.cards[0]
     middle = card.rect().center()
@@ -209,7 +209,7 @@ def test_a_prediction_that_fails_offers_to_undo_the_change(window: Window):
 def test_the_verdict_and_the_inspector_take_cards_for_the_current_scenario(window: Window):
     """Regression: they accepted no cards, although they show the scenario."""
     session, inspector = window.session, window.beside[1]
-    widget = next(w for w in window.shelf.widgets if w.card.key == "gpu:l40s")
+    widget = window.shelf.widget("gpu:l40s")
     drag = widget.mime(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     for target in (window.verdict, inspector):
         middle = target.rect().center()

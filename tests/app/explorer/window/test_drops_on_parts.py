@@ -21,7 +21,7 @@ from tests.app.explorer.waiting import wait
 def drop(window: Window, target: PlaceTarget, key: str, at: QPoint) -> str:
     """Drag a card of the shelf to a point of a target and drop it. Returns the words of the
     drag."""
-    card = next(w for w in window.shelf.widgets if w.card.key == key).mime()
+    card = window.shelf.widget(key).mime()
     assert card.hasFormat(MIME)
     held = card, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     copy, widget = Qt.DropAction.CopyAction, target.widget

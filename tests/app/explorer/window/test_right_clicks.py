@@ -44,7 +44,7 @@ def test_each_panel_of_the_plan_opens_its_menu(planned: Window):
 
 
 def test_the_figures_of_the_plan_are_copied(planned: Window):
-    bar = planned.plan_page.bar
+    bar = planned.pages.plan.bar
     right_click(bar, QPoint(300, 40))
     assert opened().accessibleName() == "Menu of Verdict of the plan"
     entries(opened())["Copy figures"].trigger()

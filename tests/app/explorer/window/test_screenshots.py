@@ -21,5 +21,5 @@ def test_a_picture_waits_for_the_prediction(window: Window, predictor: Predictor
         screenshots._settle(window, patience_s=1.0)
     predictor.gate.set()
     screenshots._settle(window)
-    clustered = window.cluster_page.clustering.clustered
+    clustered = window.pages.cluster.clustering.clustered
     assert clustered.answer is not None and clustered.answer.layout.tp == 2

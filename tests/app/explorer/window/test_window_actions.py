@@ -204,7 +204,7 @@ def test_copy_link_copies_the_scenario_or_the_plan(window: Window):
     window.session.show("Plan")
     action.trigger()
     assert read_plan(QGuiApplication.clipboard().text()) == read_plan(
-        tomllib.loads(window.plan_page.text)
+        tomllib.loads(window.pages.plan.text)
     )
     window.session.show("Explore")
 

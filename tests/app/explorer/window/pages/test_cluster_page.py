@@ -23,11 +23,11 @@ from tests.app.explorer.window.cluster_driver import (
 
 
 def test_the_figures_are_those_of_the_simulator(window: Window, predictor: Predictor):
-    clustered = window.cluster_page.clustering.clustered
+    clustered = window.pages.cluster.clustering.clustered
     own = predicted(ClusterQuestion(SMALL, TWO))
     assert clustered.answer == own and not clustered.stale and not clustered.error
     assert sum(own.shares.values()) == pytest.approx(1.0)
-    words = window.cluster_page.bar.accessibleDescription()
+    words = window.pages.cluster.bar.accessibleDescription()
     assert words.startswith(f"{own.regime}-bound; Time per step, 80% interval: ")
     (rank,) = own.ranks
     # some kernels have a fixed part, too
@@ -57,7 +57,7 @@ def test_the_split_is_stepped_by_keys_and_checked(window: Window, predictor: Pre
     assert choice == ClusterChoice("2xh200", dp=1, tp=2)
     assert split.product.text() == "1 × 2 × 1 = 2 GPUs ✓"
     settled(window)
-    answer = window.cluster_page.clustering.clustered.answer
+    answer = window.pages.cluster.clustering.clustered.answer
     assert answer is not None and answer.layout.tp == 2
     split.steppers["dp"].more.click()
     assert (
@@ -68,7 +68,7 @@ def test_the_split_is_stepped_by_keys_and_checked(window: Window, predictor: Pre
             "product to be equal; change a degree or the cluster"
         )
     )
-    now = window.cluster_page.clustering
+    now = window.pages.cluster.clustering
     assert not now.busy and now.clustered.stale and now.clustered.answer == answer
     window.session.history.undo()
     assert window.session.state.cluster == choice
@@ -76,12 +76,12 @@ def test_the_split_is_stepped_by_keys_and_checked(window: Window, predictor: Pre
 
 
 def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predictor: Predictor):
-    clustering, split = window.cluster_page.clustering, view(window, Split)
+    clustering, split = window.pages.cluster.clustering, view(window, Split)
     former = clustering.clustered.answer
     predictor.gate.clear()
     typed(split.sentence.field("Batch of a replica"), "8")
     assert clustering.clustered.stale and clustering.busy
-    assert window.cluster_page.veil.dims
+    assert window.pages.cluster.veil.dims
     table = panel(window, "Collectives")
     assert table.veil.dims and split.stop.isVisibleTo(split)
     assert window.session.state.scenario.batch == 8
@@ -94,7 +94,7 @@ def test_an_edit_dims_the_figures_at_once_and_is_cancelled(window: Window, predi
     answer = clustering.clustered.answer
     assert answer is not None and answer != former and answer.replica_batch == 8
     assert not table.veil.dims and split.message.isHidden()
-    assert not window.cluster_page.veil.dims
+    assert not window.pages.cluster.veil.dims
     predictor.gate.clear()
     typed(split.sentence.field("Batch of a replica"), "16")
     QTest.keyClick(window, Qt.Key.Key_Escape)
@@ -118,7 +118,7 @@ def test_refused_words_stay_with_their_reason(window: Window, predictor: Predict
 
 
 def test_a_later_failure_is_shown_in_the_page(window: Window, predictor: Predictor):
-    split, clustering = view(window, Split), window.cluster_page.clustering
+    split, clustering = view(window, Split), window.pages.cluster.clustering
     former = clustering.clustered.answer
     split.steppers["pp"].more.click()
     typed(split.more.field("Other options of the split"), "microbatches=3")
@@ -133,7 +133,7 @@ def test_a_later_failure_is_shown_in_the_page(window: Window, predictor: Predict
 
 def test_a_what_if_is_applied(window: Window, predictor: Predictor):
     split = view(window, Split)
-    offered = window.cluster_page.clustering.clustered.what_ifs
+    offered = window.pages.cluster.clustering.clustered.what_ifs
     assert offered is not None and {each.text for each in offered} == {
         "link_speed=2",
         "recompute=1",
@@ -146,5 +146,5 @@ def test_a_what_if_is_applied(window: Window, predictor: Predictor):
     assert choice is not None and choice.parallel == "dp=2 ddp +link_speed=2"
     settled(window)
     expected = next(each for each in offered if each.text == "link_speed=2")
-    answer = window.cluster_page.clustering.clustered.answer
+    answer = window.pages.cluster.clustering.clustered.answer
     assert answer is not None and answer.period_s == expected.period_s

@@ -38,7 +38,7 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
     split, session = view(window, Split), window.session
     split.search.start.click()
     settled(window)
-    search = window.cluster_page.clustering.clustered.search
+    search = window.pages.cluster.clustering.clustered.search
     assert search is not None and search.ranking is not None
     ranking = search.ranking
     assert {str(each.layout) for each in ranking.ranked} | {
@@ -58,7 +58,7 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
     assert now.cluster is not None and str(now.cluster.layout) == str(other.layout)
     assert now.scenario.batch == 8 // other.layout.dp  # 8 samples on 2 replicas of 4
     settled(window)
-    clustered = window.cluster_page.clustering.clustered
+    clustered = window.pages.cluster.clustering.clustered
     assert clustered.answer is not None and clustered.answer.period_s == other.period_s
     assert clustered.search == search
     table = split.rows()
@@ -68,7 +68,7 @@ def test_the_fastest_split_is_found_and_switched_to(window: Window, predictor: P
 
 
 def test_a_search_is_cancelled_and_ends_with_its_question(window: Window, predictor: Predictor):
-    split, clustering = view(window, Split), window.cluster_page.clustering
+    split, clustering = view(window, Split), window.pages.cluster.clustering
     predictor.gate.clear()
     split.search.start.setFocus()
     split.search.start.click()
@@ -128,7 +128,7 @@ def test_a_card_of_a_gpu_changes_the_cluster(window: Window, predictor: Predicto
 def test_the_scaling_reaches_the_node_and_marks_the_count(window: Window, predictor: Predictor):
     rows = view(window, Scaling).rows()
     assert [row[0] for row in rows] == ["GPUs", "1", "2"]
-    clustered = window.cluster_page.clustering.clustered
+    clustered = window.pages.cluster.clustering.clustered
     assert clustered.points is not None and clustered.answer is not None
     assert clustered.points[-1].period_s == clustered.answer.period_s
     assert clustered.efficiency == clustered.points[-1].efficiency
@@ -143,7 +143,7 @@ def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: P
     scaling.kinds.buttons["strong"].click()
     settled(window)
     rows = scaling.rows()
-    clustered = window.cluster_page.clustering.clustered
+    clustered = window.pages.cluster.clustering.clustered
     assert clustered.strong_points is not None and clustered.answer is not None
     one, two = clustered.strong_points  # 8 samples on one GPU, or 4 on each of two
     assert (one.gpus, two.gpus) == (1, 2) and two.period_s == clustered.answer.period_s
@@ -151,7 +151,7 @@ def test_strong_scaling_keeps_the_batch_of_all_gpus(window: Window, predictor: P
     assert two.efficiency == pytest.approx(one.period_s / two.period_s / 2)
     assert rows != weak and [row[0] for row in rows] == ["GPUs", "1", "2"]
     scaling.kinds.buttons["weak"].click()
-    assert scaling.rows() == weak and not window.cluster_page.clustering.busy
+    assert scaling.rows() == weak and not window.pages.cluster.clustering.busy
 
 
 def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
@@ -174,7 +174,7 @@ def test_a_collective_is_picked_in_the_table_and_in_the_timeline(
 
 def test_the_timeline_zooms_by_wheel_and_keys(window: Window, predictor: Predictor):
     lanes = timeline(window)
-    answer = window.cluster_page.clustering.clustered.answer
+    answer = window.pages.cluster.clustering.clustered.answer
     assert answer is not None and lanes.shown_s is None
     whole = lanes_across(answer, lanes.canvas.width())
     at = QPointF(whole.at(0.25 * whole.high), 100)
@@ -203,7 +203,7 @@ def test_the_command_yields_the_same_figures(window: Window, predictor: Predicto
     )
     few = [f"--size={name}={value}" for name, value in FEW_LAYERS.items()]
     printed = CliRunner().invoke(app, [*shlex.split(command)[1:], *few])
-    answer = window.cluster_page.clustering.clustered.answer
+    answer = window.pages.cluster.clustering.clustered.answer
     assert answer is not None and f"step {seconds(answer.period_s)} (80%" in printed.output
     output = " ".join(printed.output.split())  # without the line breaks of the terminal
     slowest, jitter = answer.notes
@@ -226,7 +226,7 @@ def test_a_session_holds_its_cluster(window: Window, predictor: Predictor, tmp_p
 
 def test_a_pinned_rank_stays_above_the_others(window: Window, predictor: Predictor):
     lanes, session = timeline(window), window.session
-    answer = window.cluster_page.clustering.clustered.answer
+    answer = window.pages.cluster.clustering.clustered.answer
     assert answer is not None and lanes.head.isHidden()
     first = Pin("rank", str(answer.ranks[0].ranks[0]))
     spot = next(s for s in lanes.canvas.drawn.spots if s.key == first)

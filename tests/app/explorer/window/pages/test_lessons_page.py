@@ -16,24 +16,24 @@ def test_a_saved_lesson_is_read_again_on_whatever_page(window: Window, tmp_path:
     text = FILE.read_text("utf-8")
     path.write_text(text, "utf-8")
     window.opening.open([path])
-    view = window.lessons.show()
+    view = window.pages.lessons.show()
     assert window.session.state.workspace == "Lessons"
     assert view.lesson is not None and view.lesson.name == "mine"
     window.session.show("Map")
     path.write_text(text.replace(view.lesson.title, "Another title"), "utf-8")
-    window.lessons.watching.saved.emit(path)
+    window.pages.lessons.watching.saved.emit(path)
     assert view.lesson.title == "Another title"
     assert window.session.state.workspace == "Map"
 
 
 def test_the_banner_says_where_lessons_were_written(window: Window, tmp_path: Path):
-    window.lessons.show().written.emit(tmp_path / "pack.toml")
+    window.pages.lessons.show().written.emit(tmp_path / "pack.toml")
     assert window.banner.label.text() == f"Wrote {tmp_path / 'pack.toml'}"
 
 
 def test_a_task_is_opened_reached_left_and_kept(window: Window, tmp_path: Path):
-    session, bar = window.session, window.lessons.bar
-    view = window.lessons.show()
+    session, bar = window.session, window.pages.lessons.bar
+    view = window.pages.lessons.show()
     place = next(at for at, lesson in enumerate(view.all) if lesson.name == "07-faster-gpu")
     lesson = view.all[place]
     session.history.clear()

@@ -11,7 +11,7 @@ from tests.app.explorer.window.plan_driver import workload
 
 def test_a_detail_is_edited_in_its_field(planned: Window):
     """An invalid share is refused with its message; a valid one becomes part of the plan."""
-    page, view = planned.plan_page, workload(planned)
+    page, view = planned.pages.plan, workload(planned)
     at = view.details.field("Prefix hits")
     assert isinstance(at, TextField) and at.text() == ""
     typed(at, "130%")

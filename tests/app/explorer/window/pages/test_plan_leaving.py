@@ -23,7 +23,7 @@ from tests.app.explorer.window.plan_driver import answer, settled
 
 def _opened(window: Window, precision: str) -> Window:
     """Open a replica of two H200s in this precision, as when it is the chosen candidate."""
-    page = window.plan_page
+    page = window.pages.plan
     row = Row("h200_sxm", "H200 SXM 141GB", 4, "vllm", precision, "fits", split=2, batch=7.6)
     planned = replace(page.planning.planned, rows=(row,), chosen=None)
     page.planning.planned = planned
@@ -55,7 +55,7 @@ def test_a_precision_that_cluster_does_not_predict_opens_as_one_rank(planned: Wi
 
 
 def test_the_plan_of_a_session_without_one_follows_its_scenario(window: Window):
-    session, page = window.session, window.plan_page
+    session, page = window.session, window.pages.plan
     session.reset(replace(session.state, plan=""))
     assert page.planning.planned.draft.get("workload", "network") == "bert-base"
     session.set_scenario(Scenario("resnet18", training=True), "resnet18")
@@ -69,7 +69,7 @@ def test_the_plan_of_a_session_without_one_follows_its_scenario(window: Window):
 
 
 def test_a_plan_stays_when_a_candidate_of_it_is_opened(planned: Window):
-    session, page = planned.session, planned.plan_page
+    session, page = planned.session, planned.pages.plan
     session.reset(replace(session.state, plan="", workspace="Plan"))
     page.planning.cancel()
     page.planning.planned = replace(page.planning.planned, stale=False, error="")
@@ -92,21 +92,21 @@ def test_a_plan_is_saved_and_opened(planned: Window, tmp_path: Path, monkeypatch
     path = tmp_path / "mine.toml"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path)[:-5], ""))
     next(a for a in planned.actions() if a.text() == "Save plan …").trigger()
-    assert path.read_text("utf-8") == planned.plan_page.text
+    assert path.read_text("utf-8") == planned.pages.plan.text
     assert planned.banner.label.text() == f"Wrote {path}"
-    planned.plan_page.edit(planned.plan_page.planning.planned.draft.of_kind("inference"), "x")
+    planned.pages.plan.edit(planned.pages.plan.planning.planned.draft.of_kind("inference"), "x")
     planned.session.show("Explore")
     data = QMimeData()
     data.setText("x")
     planned.opening.open([path])
     assert planned.session.state.workspace == "Plan"
-    assert planned.plan_page.text == of_table(SMALL_PLAN).text
+    assert planned.pages.plan.text == of_table(SMALL_PLAN).text
     (tmp_path / "wrong.toml").write_text('[workload]\nkind = "serving"\n', "utf-8")
     planned.opening.open([tmp_path / "wrong.toml"])
     assert planned.banner.label.text() == (
         "workload.network is missing: expected a value; add it under [workload]"
     )
-    assert planned.plan_page.text == of_table(SMALL_PLAN).text
+    assert planned.pages.plan.text == of_table(SMALL_PLAN).text
 
 
 def test_a_session_holds_its_plan(planned: Window, tmp_path: Path):
@@ -124,7 +124,7 @@ def test_a_plan_report_needs_a_plan(planned: Window):
         planned.shortcuts.actions[name] for name in ("Write plan report …", "Export report …")
     )
     assert write.isEnabled() and not export.isEnabled()
-    planned.plan_page.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
+    planned.pages.plan.edit(of_table({**SMALL_PLAN, "load": {"rate": "7/s"}}), "load")
     assert not write.isEnabled() and write.toolTip() == "There is no plan yet"
-    settled(planned.plan_page.planning)
+    settled(planned.pages.plan.planning)
     assert write.isEnabled()

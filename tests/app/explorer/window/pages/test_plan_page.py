@@ -33,7 +33,7 @@ def card(key: str) -> QMimeData:
 
 def test_a_plan_is_shown_with_its_verdict(planned: Window):
     shown = answer(planned)
-    plan = planned.plan_page.planning.planned.plan
+    plan = planned.pages.plan.planning.planned.plan
     assert plan is not None and shown.words.text() == plan.verdict
     assert shown.subtitle() == "2 candidates, the cheapest that fits is first"
     rows = shown.rows()
@@ -52,7 +52,7 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
 
 
 def test_an_unfinished_plan_shows_no_words_of_the_one_before(planned: Window):
-    state, view = planned.plan_page.planning.planned, answer(planned)
+    state, view = planned.pages.plan.planning.planned, answer(planned)
     view.show_plan(replace(state, plan=None, rows=state.rows[:1], progress="planning L40S"))
     assert view.words.text() == "Planning …" and view.tornado.isHidden() and view.rests.isHidden()
     assert view.subtitle() == "1 candidate"
@@ -72,7 +72,7 @@ def test_another_kind_of_workload_leaves_the_focus_in_its_field(planned: Window)
 
 
 def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
-    page = planned.plan_page
+    page = planned.pages.plan
     typed(field(planned, "Requests a second"), "7")
     state = page.planning.planned
     assert state.stale and state.draft.get("load", "rate") == "7/s"
@@ -89,7 +89,7 @@ def test_an_edit_is_planned_again_and_dims_the_answer_at_once(planned: Window):
 
 
 def test_candidates_are_seen_before_the_plan_is_finished(planned: Window):
-    planning = planned.plan_page.planning
+    planning = planned.pages.plan.planning
     seen: list[tuple[int, bool, bool]] = []
 
     def note() -> None:
@@ -105,7 +105,7 @@ def test_candidates_are_seen_before_the_plan_is_finished(planned: Window):
 
 
 def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window):
-    page, view = planned.plan_page, workload(planned)
+    page, view = planned.pages.plan, workload(planned)
     before = page.planning.planned
     at = field(planned, "Time limit per token")
     typed(at, "5 parsecs")
@@ -125,10 +125,10 @@ def test_a_refused_text_stays_with_its_reason_and_the_plan_stays(planned: Window
 
 
 def test_a_later_failure_is_shown_and_keeps_the_previous_plan(planned: Window):
-    planning = planned.plan_page.planning
+    planning = planned.pages.plan.planning
     rows = planning.planned.rows
     draft = planning.planned.draft.put("resnet50", "workload", "network")
-    planned.plan_page.edit(draft, "network")
+    planned.pages.plan.edit(draft, "network")
     settled(planning)
     state, shown = planning.planned, answer(planned)
     assert state.rows == rows and state.stale
@@ -140,7 +140,7 @@ def test_a_later_failure_is_shown_and_keeps_the_previous_plan(planned: Window):
 
 
 def test_planning_is_cancelled(planned: Window):
-    planning = planned.plan_page.planning
+    planning = planned.pages.plan.planning
     typed(field(planned, "Requests a second"), "9")
     answer(planned).stop.click()
     assert not planning.busy and planning.planned.stale
@@ -154,7 +154,7 @@ def test_planning_is_cancelled(planned: Window):
 
 
 def test_cards_are_edited_with_pointer_and_keys(planned: Window):
-    planning, view = planned.plan_page.planning, workload(planned)
+    planning, view = planned.pages.plan.planning, workload(planned)
     h200, l40s = view.cards
     l40s.buttons["counts", "2"].click()
     typed(l40s.price, "0.4")
@@ -196,7 +196,7 @@ def test_a_gpu_is_dropped_into_the_contest(planned: Window):
 
 
 def test_a_network_is_dropped_into_the_workload(planned: Window):
-    target, plan = planned.workspaces, planned.plan_page.planning
+    target, plan = planned.workspaces, planned.pages.plan.planning
     assert dropped(target, card("network:resnet50")) == (
         "resnet50 cannot be planned for serving: expected one that decodes, such as llama3-8b; "
         "choose another"
@@ -210,7 +210,7 @@ def test_a_network_is_dropped_into_the_workload(planned: Window):
 
 
 def test_the_table_chooses_and_the_choice_opens_in_explore(planned: Window):
-    shown, planning = answer(planned), planned.plan_page.planning
+    shown, planning = answer(planned), planned.pages.plan.planning
     QTest.keyClick(shown.table, Qt.Key.Key_Down)
     row = planning.planned.row
     assert row is not None and row.gpu == "h200_sxm"
@@ -255,7 +255,7 @@ def test_a_wide_window_shows_the_shelf_next_to_a_plan(planned: Window):
 def test_the_place_for_gpu_cards_shows_the_shelf(planned: Window):
     shelf = planned.beside[0]
     assert not shelf.isVisible()
-    workload = next(v for _, v in planned.plan_page.views if isinstance(v, Workload))
+    workload = next(v for _, v in planned.pages.plan.views if isinstance(v, Workload))
     workload.drop.click()
     QCoreApplication.processEvents()
     assert shelf.isVisible()

@@ -17,10 +17,10 @@ def test_every_panel_says_that_the_first_candidate_is_being_planned(window: Wind
     waiting = Planned(first(), progress="preparing llama3-8b")
     none = Planned(first(), error="Cancelled. Plan again to continue.")
     for planned, text in ((waiting, "Planning …"), (none, "No plan yet")):
-        bar = window.plan_page.bar
+        bar = window.pages.plan.bar
         bar.put(planned)
         assert bar.drawn is not None and bar.drawn.title == text
-        for _, view in window.plan_page.views:
+        for _, view in window.pages.plan.views:
             view.show_plan(planned)
             if isinstance(view, CostAgainstSpeed):
                 assert view.canvas.drawn is not None
