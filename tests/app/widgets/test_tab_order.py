@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
-from app.application import application
+from app.widgets.drawing import application
 from app.widgets.tab_order import tab_stops
 
 
