@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 _CODE = frozenset((".py", ".pyc", ".pyi", ".so", ".pyd", ".dll"))
+_METADATA = (".dist-info", ".egg-info")
+"""Suffixes of the folders that describe installed packages; imports list the packages' plugins."""
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/run")
 
 
@@ -37,7 +39,7 @@ class ReadFiles:
             return
         writes = (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)
         file = Path(path)
-        if writes or file.suffix in _CODE:
+        if writes or file.suffix in _CODE or file.parent.suffix in _METADATA:
             return
         whole = str(file.absolute())
         if not whole.startswith(self._others) and file.is_file():

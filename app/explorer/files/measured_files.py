@@ -96,7 +96,7 @@ class MeasuredFiles:
         self.on_end(path, True)
 
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
-        from simulator.measured.overlay import Overlay
+        from simulator.measured.overlay import Overlay  # late, for a fast start
 
         share = ""
         if isinstance(measured, Overlay):
@@ -155,7 +155,7 @@ def _matches(measured: Overlay) -> bool:
 
 def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:
     """The step that matches the trace best, or None if no step matches."""
-    from simulator.measured.overlay import overlay
+    from simulator.measured.overlay import overlay  # late, for a fast start
 
     best: tuple[float, _OtherStep] | None = None
     for other in others:

@@ -228,7 +228,7 @@ class Opening(QObject):
 
     def _open_lessons(self, path: Path) -> None:
         """Show the lessons of a file, and show them again whenever the file is saved."""
-        from app.lessons.pack import read_all
+        from app.lessons.pack import read_all  # late, for a fast start
 
         read_all(path)
         self.session.show("Lessons")
@@ -246,7 +246,7 @@ class Opening(QObject):
         """Make the scenario of a link the current one, or its plan the plan of the session. No code
         runs, because a link names no file."""
         if parts(address)[0] == "plan":
-            from app.answers.plan.draft import linked
+            from app.answers.plan.draft import linked  # late, for a fast start
 
             self.session.set_plan(linked(address).text, "open link", workspace="Plan")
         else:

@@ -57,27 +57,27 @@ class Menus(QMenuBar):
     # dialogs and exports are imported when first needed, to start faster
 
     def _export_comparison(self) -> None:
-        from app.explorer.window.comparison_export import export_comparison
+        from app.explorer.window.comparison_export import export_comparison  # as above
 
         export_comparison(self.window_)
 
     def _copy_command(self) -> None:
-        from app.explorer.window.copying import copy_command
+        from app.explorer.window.copying import copy_command  # as above
 
         copy_command(self.window_)
 
     def _copy_link(self) -> None:
-        from app.explorer.window.copying import copy_link
+        from app.explorer.window.copying import copy_link  # as above
 
         copy_link(self.window_)
 
     def _history(self) -> None:
-        from app.explorer.window.dialogs.history import HistoryDialog
+        from app.explorer.window.dialogs.history import HistoryDialog  # as above
 
         HistoryDialog(self.window_.session.history, self.window_).show()
 
     def _gallery(self) -> None:
-        from app.explorer.window.dialogs.gallery import Gallery
+        from app.explorer.window.dialogs.gallery import Gallery  # as above
 
         def show(example: Example) -> None:
             self.window_.session.set_scenario(

@@ -267,7 +267,7 @@ class Window(QMainWindow):
 
     def leave(self) -> None:
         """Close, after asking whether to save unsaved scenarios."""
-        from app.explorer.window.dialogs.leaving import Leaving
+        from app.explorer.window.dialogs.leaving import Leaving  # late, for a fast start
 
         if self.files.edited:
             Leaving(self).open()

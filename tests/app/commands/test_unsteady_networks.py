@@ -67,6 +67,23 @@ def test_a_network_that_reads_a_data_file_is_not_stored(
     assert not list(traces.glob("*"))
 
 
+@pytest.mark.parametrize("suffix", ["egg-info", "dist-info"])
+def test_a_description_of_a_package_is_not_a_data_file(
+    tmp_path: Path, traces: Path, run: Run, suffix: str
+) -> None:
+    """Imports read it if the current folder is a source tree, to list the plugins of packages."""
+    described = tmp_path / f"own.{suffix}" / "entry_points.txt"
+    described.parent.mkdir()
+    described.write_text("16")
+    network = net(tmp_path, f"int(Path({str(described)!r}).read_text())")
+    ISOLATION.begin()
+    try:
+        assert "note:" not in run("predict", network).stderr
+    finally:
+        ISOLATION.end()
+    assert len(list(traces.glob("*.trace"))) == 1
+
+
 def test_a_steady_network_is_stored_and_a_changed_trace_is_traced_again(
     tmp_path: Path, traces: Path, run: Run
 ) -> None:

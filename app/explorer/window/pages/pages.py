@@ -39,7 +39,7 @@ class _Page(Protocol):
     def created(self, view: View) -> None: ...
 
 
-Made = TypeVar("Made", bound=_Page)
+AnyPage = TypeVar("AnyPage", bound=_Page)
 
 
 class Pages:
@@ -124,7 +124,7 @@ class Pages:
         if "cluster" in vars(self):
             self.cluster.clustering.close()
 
-    def _place(self, page: Made) -> Made:
+    def _place(self, page: AnyPage) -> AnyPage:
         """Add the bar of a page, before the shelf in the Tab order."""
         if page.bar.parent() is None:
             page.bar.hide()
