@@ -51,6 +51,13 @@ class Design:
         return prod(map(len, self.axes.values()))
 
     @property
+    def block(self) -> int:
+        """The number of successive points that differ only in batch and sequence; 1 in a sample,
+        whose points are far apart."""
+        sizes = (len(values) for name, values in self.axes.items() if name in _LAST)
+        return prod(sizes) if self.sample is None else 1
+
+    @property
     def points(self) -> Sequence[int]:
         """The points to predict, ascending."""
         return _points(self.combinations, self.sample, self.seed)

@@ -80,7 +80,7 @@ def test_a_damaged_byte_costs_its_line_alone(path: Path):
     lines[2] = lines[2].replace(b"1", b"2", 1)
     path.write_bytes(b"\n".join(lines))
     points, damaged = held(path)
-    assert damaged == 1 and len(points) == 80 - 16
+    assert damaged == 1 and len(points) == 80 - 20
     fill(path)
     assert sorted(held(path)[0]) == list(range(80))
 
@@ -212,7 +212,7 @@ class Dying:
 
 
 def test_parts_of_an_ended_process_are_predicted_again(path: Path):
-    engine = Dying(brings=2, deaths=2)
+    engine = Dying(brings=1, deaths=2)
     with RowsFile(path, SMALL) as file:
         run(file, engine)
     assert engine.starts == 3
@@ -220,16 +220,16 @@ def test_parts_of_an_ended_process_are_predicted_again(path: Path):
 
 
 def test_an_engine_without_further_rows_ends_the_sweep(path: Path):
-    """Two chunks of 16 rows, then nothing: their rows stay, and another engine completes the
+    """Two chunks of 20 rows, then nothing: their rows stay, and another engine completes the
     sweep."""
     engine = Dying(brings=2, deaths=1)
     with RowsFile(path, SMALL) as file, pytest.raises(InputError) as error:
         run(file, lambda task, parts: engine(task, parts) if engine.starts == 0 else _never())
     assert str(error.value) == (
-        f"--engine local: no scheduler responds: 32 of 80 rows are in {path}; run the same command "
+        f"--engine local: no scheduler responds: 40 of 80 rows are in {path}; run the same command "
         "again to continue"
     )
-    assert held(path)[0] == list(range(32))
+    assert held(path)[0] == list(range(40))
     fill(path)
     assert held(path)[0] == list(range(80))
 
@@ -245,10 +245,28 @@ def test_progress_counts_the_rows_that_were_there(path: Path):
     seen: list[tuple[int, int]] = []
     with RowsFile(path, SMALL) as file:
         run(file, here, lambda done, total, left_s: seen.append((done, total)))
-    assert seen == [(56, 80), (72, 80), (80, 80)]
+    assert seen == [(60, 80), (80, 80)]
 
 
 def test_chunks_are_small_enough_to_share():
     assert [len(c) for c in chunks(range(100))] == [16] * 6 + [4]
     assert [len(c) for c in chunks(range(3200))] == [100] * 32
     assert {len(c) for c in chunks(range(131_072))} == {2_048}
+
+
+def test_chunks_are_whole_blocks_or_equal_parts_of_one():
+    assert [len(c) for c in chunks(range(100), 40)] == [20, 20, 20, 20, 20]
+    assert {len(c) for c in chunks(range(100_000), 2_500)} == {2_500}
+    assert {len(c) for c in chunks(range(200_000), 5_000)} == {2_500}
+    assert {len(c) for c in chunks(range(132_000), 1_000)} == {2_000}
+    rest = [*range(7, 40), *range(95, 100)]
+    assert list(chunks(rest, 40)) == [rest[:20], rest[20:33], rest[33:]]
+
+
+def test_points_of_a_block_differ_only_in_batch_and_sequence():
+    axes = {"batch": [1, 2, 3], "gpu": ["h100", "h200"], "seq": [64, 128]}
+    whole = design(Scenario("bert-base"), axes)
+    assert whole.block == 6
+    assert {whole.values(point)["gpu"] for point in range(6)} == {"h100"}
+    assert design(Scenario("bert-base"), axes, sample=4).block == 1
+    assert design(Scenario("bert-base"), {"gpu": ["h100", "h200"]}).block == 1
