@@ -265,7 +265,7 @@ def test_every_scenario_of_the_lessons_is_packaged():
 
 
 COMMANDS = (
-    "predict bert-base",
+    "predict bert-base --gpu t4",
     "predict gpt2 --train --dtype bf16",
     "whatif bert-base +cuda_graph",
     "sweep resnet50 --over batch=1,2,4",

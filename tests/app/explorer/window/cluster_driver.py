@@ -24,8 +24,8 @@ from simulator.tracing.parallel.networks import NetworkStep
 SMALL = Scenario("gpt2", gpu="h200", batch=4, seq=64, dtype="bf16", training=True)
 TWO = ClusterChoice("2xh200", dp=2)
 FEW_LAYERS = {"layers": 2}
-"""The layers that are predicted in place of gpt2's 12: the page shows a packaged network, and its
-figures are invented to that extent, in a sixth of the time."""
+"""The layers that are predicted in place of gpt2's 12, in a sixth of the time. The page shows gpt2,
+because a window offers packaged networks."""
 
 
 def predicted(question: ClusterQuestion) -> ClusterAnswer:
