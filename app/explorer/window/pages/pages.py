@@ -112,7 +112,7 @@ class Pages:
         if shown == CLUSTER or "cluster" in vars(self):
             self.cluster.show(shown == CLUSTER)
         if self.window.session.state.task:
-            assert self.lessons  # its bar shows the task on other pages too
+            self.create(LESSONS)  # its bar shows the task on other pages too
 
     def restyle(self, theme: Theme) -> None:
         """Apply a theme."""
@@ -143,7 +143,7 @@ class Pages:
 
     def _changed(self, before: State, after: State) -> None:
         if before.task != after.task:
-            assert self.lessons  # follows the session from its creation
+            self.create(LESSONS)  # the page follows the session from its creation
 
     def _check_plan(self) -> object:
         """Check the first draft, as the page of plans does. The session's state is immutable."""
