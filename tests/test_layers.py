@@ -102,7 +102,7 @@ def test_the_output_says_how_many_run_on_other_days(
 ) -> None:
     result = project.runpytest("--day", "2026-11-28", *workers)
     passed = result.parseoutcomes()["passed"]
-    # 2 or 3 of 10; the daily case and 1 of the other 2; the test that is no family
+    # of ten cases two or three, of three cases the daily one and another, and the unmarked test
     assert passed in (2 + 2 + 1, 3 + 2 + 1)
     result.stdout.fnmatch_lines(
         [

@@ -69,4 +69,5 @@ def peaks(group: Group, gpu: GPU, engine: str | None = None) -> Floats:
 
 
 def on_tensor(group: Group) -> NDArray[np.bool_]:
+    """Whether each work runs on tensor cores [works]."""
     return stacked([w.engine == "tensor" for w in group.works], group.counts) > 0
