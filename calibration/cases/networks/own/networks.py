@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from calibration.cases.networks.own.encoders import ENCODERS
 from calibration.cases.networks.own.generators import GENERATORS
 from calibration.cases.networks.own.network import Own
 from calibration.cases.networks.own.pictures import PICTURES
+from calibration.cases.networks.own.scenes import SCENES
+from calibration.cases.networks.own.science import SCIENCE
+from calibration.cases.networks.own.sequences import SEQUENCES
+from calibration.cases.networks.own.sounds import SOUNDS
 from calibration.cases.networks.own.tables import TABLES
 from calibration.cases.networks.own.text import TEXT
 
 OWN: dict[str, type[Own]] = {
-    f"own-{name}": network for name, network in {**TEXT, **TABLES, **PICTURES, **GENERATORS}.items()
+    f"own-{name}": network
+    for group in (TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS)
+    for name, network in group.items()
 }
 """The networks by name; each is called without arguments, or with its own sizes."""
