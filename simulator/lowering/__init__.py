@@ -5,6 +5,7 @@ May import costs, hardware, timing, caches and varying; no torch.
 
 from simulator.lowering import (
     attention,
+    calls,
     convolution,
     foreach,
     product,
@@ -18,6 +19,6 @@ from simulator.lowering.lower import Lowered, lower, share_kernels
 from simulator.lowering.registry import launches
 
 __all__ = [
-    "Lowered", "attention", "convolution", "foreach", "launches", "lower", "product", "random",
-    "recurrent", "reduction", "share_kernels", "transforms", "turns",
+    "Lowered", "attention", "calls", "convolution", "foreach", "launches", "lower", "product",
+    "random", "recurrent", "reduction", "share_kernels", "transforms", "turns",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from simulator.tracing.mode_flags import Flags, mode_flags
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
 from simulator.tracing.semantics.autocast import autocast_semantics
+from simulator.tracing.semantics.fast_path import without_mode
 
 _ONE_AT_A_TIME = threading.Lock()  # the dispatcher's rules are global
 
@@ -53,6 +54,7 @@ def simulated_gpu(
         stack.enter_context(dynamo.not_compiling())
         stack.enter_context(traceable_flex_attention(recorder, run))
         stack.enter_context(answers or OnGpu(recorder))
+        stack.enter_context(without_mode(recorder, OnGpu))
         yield stack.enter_context(mode_flags(run, recorder))
 
 

@@ -67,6 +67,11 @@ class Storages:
         self._on_free[address] = weakref.ref(storage, freed)
         return number
 
+    def during(self, nbytes: int) -> None:
+        """Add a storage of `nbytes` on the GPU that exists only while the op runs that runs now."""
+        here = len(self._ops)
+        self._lives.append(_Life(nbytes, here, here + 1, "activation", "cuda"))
+
     def own(self, tensor: torch.Tensor, role: Role) -> int:
         """Give a tensor's storage a role; a storage not seen before is older than the step."""
         is_new = tensor.untyped_storage()._cdata not in self._numbers

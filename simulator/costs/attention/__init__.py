@@ -3,6 +3,6 @@
 May import kernels, the registry and the curve rules of `simulator.costs`.
 """
 
-from simulator.costs.attention import flex, fused, selection
+from simulator.costs.attention import fast_path, flex, fused, selection
 
-__all__ = ["flex", "fused", "selection"]
+__all__ = ["fast_path", "flex", "fused", "selection"]

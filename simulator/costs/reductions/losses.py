@@ -167,12 +167,37 @@ def _one_block(direction: str, x: Tensor, rows: int, read: int, write: int) -> W
     """The launch of a reduced loss: one block with a thread per 16 rows, at most 1,024 threads
     (ATen/native/cuda/LossNLL.cu, `nll_loss_threads`)."""
     threads = _threads(rows)
+    width, steps = x.numel // max(rows, 1), -(-rows // threads)
+    return _picking(direction, rows, width, steps, threads, x, read, write)
+
+
+def _few_blocks(direction: str, x: Tensor, pixels: int, read: int, write: int) -> Work:
+    """The launch of a reduced loss of images: blocks of 1,024 threads, one for each image and each
+    131,072 of its pixels. Neighbouring threads pick neighbouring values
+    (ATen/native/cuda/NLLLoss2d.cu)."""
+    each = pixels // max(x.shape[0], 1)
+    threads = 1024
+    blocks = max(1, -(-each // threads) // 128)
+    return _picking(direction, pixels, 1, -(-each // (blocks * threads)), threads, x, read, write)
+
+
+def _picking(
+    direction: str,
+    rows: int,
+    width: int,
+    steps: int,
+    threads: int,
+    x: Tensor,
+    read: int,
+    write: int,
+) -> Work:
+    """Threads that pick one value per row, `width` elements apart, in serial steps."""
     dims = {
         "variant": direction,
         "picks": rows,
         "rows": 1,
-        "width": x.numel // max(rows, 1),
-        "steps": -(-rows // threads),
+        "width": width,
+        "steps": steps,
         "threads": threads,
         "itemsize": x.itemsize,
     }
@@ -192,20 +217,21 @@ def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
     rows, size, weight = op["target"].numel, op.out.itemsize, op.get("weight")
     read = op["grad_output"].nbytes + op["target"].nbytes + size
     read += rows * size if weight is not None else 0
-    if "2d" in op.name or op.arg("reduction", _MEAN) == _NONE:
+    if op.arg("reduction", _MEAN) == _NONE:
         return fill_like(op.out), indexed_access("scatter", rows, 1, read, rows * size, flops=1)
-    return fill_like(op.out), _one_block("backward", op.out, rows, read, rows * size)
+    launch = _few_blocks if "2d" in op.name else _one_block
+    return fill_like(op.out), launch("backward", op.out, rows, read, rows * size)
 
 
 @cost("aten.nll_loss2d_forward.default")
 def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
-    """One value per pixel of [n, classes, h, w]; blocks add to a sum that is cleared first."""
+    """One value per pixel of [n, classes, h, w]; few blocks add to a sum that is cleared first."""
     x, pixels = op["self"], op["target"].numel
     weight = op.get("weight")
     read = pixels * x.itemsize * (2 if weight is not None else 1) + op["target"].nbytes
-    main = reduction(1, pixels, read, op.write_bytes, flops=2, dtype=x.dtype)
     if op.arg("reduction", _MEAN) == _NONE:
-        return (main,)
+        return (reduction(1, pixels, read, op.write_bytes, flops=2, dtype=x.dtype),)
+    main = _few_blocks("forward", x, pixels, read, op.write_bytes)
     clear = fill(1, x.itemsize)  # the sum, and the weights' sum
     average = pointwise(1, 2 * x.itemsize, x.itemsize, inputs=2)
     launches = (clear, clear, main)

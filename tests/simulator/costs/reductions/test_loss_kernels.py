@@ -138,7 +138,7 @@ def test_the_gradient_of_picked_values_is_zero_but_there() -> None:
     assert loss(name, x, {}, **inputs, weight=weight)[1][2] == 3608
     scattered = ("scatter", 300, 2408, 1200, 2100)
     assert loss(name, x, {"reduction": 0}, **inputs) == [zeros, scattered]
-    assert loss("nll_loss2d_backward.default", x, {}, **inputs) == [zeros, scattered]
+    assert loss("nll_loss2d_backward.default", x, {"reduction": 0}, **inputs) == [zeros, scattered]
     _, block = launched(sig(f"aten.{name}", x, None, {}, **inputs))
     assert (block.dims["variant"], block.dims["width"]) == ("backward", 10)
 
@@ -146,13 +146,35 @@ def test_the_gradient_of_picked_values_is_zero_but_there() -> None:
 def test_pixels_add_to_a_cleared_sum() -> None:
     x, target, weight = ((2, 5, 10, 10), F32), ((2, 10, 10), I64), ((5,), F32)
     name, inputs = "nll_loss2d_forward.default", {"self": x, "target": target}
-    clear, main = ("fill", 0, 0, 4, 2), ("reduction", 400, 2400, 8, 600)
+    clear, main = ("fill", 0, 0, 4, 2), ("nll", 400, 2400, 8, 1600)
     average = ("pointwise", 1, 8, 4, 4)
     outs = [SCALAR, SCALAR]
     assert loss(name, outs, {}, **inputs) == [clear, clear, main, average]
     assert loss(name, outs, {"reduction": 2}, **inputs) == [clear, clear, main]
-    assert loss(name, outs, {"reduction": 0}, **inputs) == [main]
+    alone = ("reduction", 400, 2400, 8, 600)
+    assert loss(name, outs, {"reduction": 0}, **inputs) == [alone]
     assert loss(name, outs, {}, **inputs, weight=weight)[2][2] == 3200
+
+
+@pytest.mark.parametrize(
+    ("images", "side", "steps"),
+    # a block for each 128 · 1,024 pixels of an image, at least one: 10² pixels are one step of a
+    # block, 256² are 64, 512² are 128 of each of two blocks, 640² are 134 of each of three
+    [(2, 10, 1), (8, 256, 64), (2, 512, 128), (1, 640, 134)],
+)
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_pixels_are_picked_by_few_blocks(
+    images: int, side: int, steps: int, direction: str
+) -> None:
+    x, target = ((images, 5, side, side), F32), ((images, side, side), I64)
+    out = x if direction == "backward" else [SCALAR, SCALAR]
+    inputs = {"grad_output": SCALAR} if direction == "backward" else {}
+    works = launched(
+        sig(f"aten.nll_loss2d_{direction}.default", out, None, {}, **inputs, self=x, target=target)
+    )
+    (pick,) = [work for work in works if work.family == "nll"]
+    assert (pick.dims["variant"], pick.dims["steps"]) == (direction, steps)
+    assert (pick.dims["threads"], pick.dims["width"]) == (1024, 1)
 
 
 def test_margins_are_reduced_row_by_row() -> None:
