@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 LEAST = 8  # minimum number of samples for a residual
 _JUDGED = 800  # maximum number of samples for the fit of lengths
 _PENALTY = 0.05  # weight of the squared log lengths, which keeps irrelevant lengths large
-_MOST = 1.2  # largest log ratio of a sample; beyond it, the kernel that ran was not the lowered one
+MOST = 1.2  # largest log ratio of a sample; beyond it, the kernel that ran was not the lowered one
 
 
 def fit_residual(
@@ -38,7 +38,7 @@ def fit_residual(
     table[:, 0] = hot
     varies = table.std(axis=0) > 1e-6
     names = tuple(name for name, use in zip(names, varies, strict=True) if use)
-    table, values = np.round(table[:, varies], 2), np.clip(np.array(logs, float), -_MOST, _MOST)
+    table, values = np.round(table[:, varies], 2), np.clip(np.array(logs, float), -MOST, MOST)
     random = np.random.default_rng(0)
     values = np.asarray(np.round(values, 4), np.float64)
     judged = random.permutation(len(values))[:_JUDGED]

@@ -93,6 +93,11 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
         """Coordinates of the measured kernels in units of `lengths` [kernels, features]."""
         return self._scaled(slice(None))
 
+    @property
+    def measured_points(self) -> Floats:
+        """Coordinates of the measured kernels [kernels, features]."""
+        return np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features)) / _POINT_PARTS
+
     def _scaled(self, kernels: slice | NDArray[np.uint16]) -> Floats:
         """`scaled_points` of some kernels."""
         parts = np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features))
