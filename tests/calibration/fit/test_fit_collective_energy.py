@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from calibration.fit.collective_energy import FILE, fitted, known_w, rank_powers
 from simulator.hardware.gpu import gpu
@@ -43,7 +44,11 @@ def test_the_fit_recovers_the_figures_from_which_powers_were_computed(tmp_path: 
 
 def test_the_stored_figures_are_those_of_the_measurements() -> None:
     card, powers = known(), rank_powers(FILE)
-    assert fitted(powers, card) == card
+    again = fitted(powers, card)
+    # the last digit of a least-squares fit depends on the processor
+    figures = again.collective_w, again.link_j_per_byte
+    assert figures == pytest.approx((card.collective_w, card.link_j_per_byte), rel=1e-9)
+    assert replace(again, link_j_per_byte=card.link_j_per_byte) == card
     errors: list[float] = []
     for each in powers:
         watts = known_w(each, card) + card.collective_w
