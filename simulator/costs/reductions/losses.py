@@ -223,7 +223,7 @@ def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
     return fill_like(op.out), launch("backward", op.out, rows, read, rows * size)
 
 
-@cost("aten.nll_loss2d_forward.default")
+@cost("aten.nll_loss2d_forward.default", traits=Traits(kind="reduction"))
 def nll_loss2d_forward(op: Signature) -> tuple[Work, ...]:
     """One value per pixel of [n, classes, h, w]; few blocks add to a sum that is cleared first."""
     x, pixels = op["self"], op["target"].numel
