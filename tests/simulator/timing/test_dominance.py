@@ -99,8 +99,10 @@ _MEASURED = (
 )
 EXPLAINED = {
     ("a100_pcie_40", "a100_sxm_40"): "a power limit of 250 W instead of 400 W",
+    ("b200_sxm", "gh200"): _MEASURED,
     ("b200_sxm", "h200_sxm"): _MEASURED,
     ("b300_sxm", "b200_sxm"): _ATTENTION,
+    ("b300_sxm", "gh200"): _MEASURED,
     ("b300_sxm", "h200_sxm"): _MEASURED,
     ("gb300", "b200_sxm"): _ATTENTION,
     ("gb300", "gb200"): _CLOCK,
