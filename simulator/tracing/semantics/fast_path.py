@@ -6,11 +6,12 @@ torch functions, as the one of a trace.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import _get_current_function_mode_stack  # pyright: ignore
 
 from simulator.costs.attention.fast_path import is_fused
@@ -19,15 +20,21 @@ from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics.registry import Situation, shape_rule
 from simulator.tracing.substituted import substituted
 
+_MODULES = {nn.MultiheadAttention.__module__, nn.TransformerEncoderLayer.__module__}
+
 
 @contextmanager
 def without_mode(recorder: Recorder, mode: type) -> Generator[None]:
-    """Let `torch.overrides.has_torch_function` ignore modes of this type."""
+    """Let `torch.overrides.has_torch_function` ignore modes of this type if these modules call it;
+    torch's own functions on symbolic numbers rely on its answer."""
+    original = torch.overrides.has_torch_function
 
-    def has_torch_function(tensors: Iterable[object]) -> bool:
+    def has_torch_function(arguments: Iterable[object]) -> bool:
         with NotCounting(recorder):
+            if sys._getframe(1).f_globals.get("__name__") not in _MODULES:
+                return original(arguments)
             others = any(type(each) is not mode for each in _get_current_function_mode_stack())
-            return others or any(map(_overrides, tensors))
+            return others or any(map(_overrides, arguments))
 
     with substituted(torch.overrides, has_torch_function=has_torch_function):
         yield
