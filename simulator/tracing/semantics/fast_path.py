@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import _get_current_function_mode_stack  # pyright: ignore
 
 from simulator.costs.attention.fast_path import is_fused
 from simulator.tracing.host_counts import NotCounting
@@ -20,6 +20,8 @@ from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics.registry import Situation, shape_rule
 from simulator.tracing.substituted import substituted
 
+_OVERRIDES: Any = torch.overrides
+_DISABLED: Any = vars(torch._C)["_disabled_torch_function_impl"]
 _MODULES = {nn.MultiheadAttention.__module__, nn.TransformerEncoderLayer.__module__}
 
 
@@ -33,7 +35,8 @@ def without_mode(recorder: Recorder, mode: type) -> Generator[None]:
         with NotCounting(recorder):
             if sys._getframe(1).f_globals.get("__name__") not in _MODULES:
                 return original(arguments)
-            others = any(type(each) is not mode for each in _get_current_function_mode_stack())
+            modes = _OVERRIDES._get_current_function_mode_stack()
+            others = any(type(each) is not mode for each in modes)
             return others or any(map(_overrides, arguments))
 
     with substituted(torch.overrides, has_torch_function=has_torch_function):
@@ -44,7 +47,7 @@ def _overrides(tensor: object) -> bool:
     kind = type(tensor)
     if kind is Tensor or not isinstance(tensor, Tensor):
         return False
-    return kind.__torch_function__ is not torch._C._disabled_torch_function_impl  # pyright: ignore
+    return kind.__torch_function__ is not _DISABLED
 
 
 @shape_rule("_transformer_encoder_layer_fwd")
