@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 import msgspec
 import torch
@@ -12,6 +12,7 @@ from torch import nn
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
+from simulator.tracing import dynamo
 from simulator.tracing.device import META, OnRank
 from simulator.tracing.parallel.process_group import Mail, fake_process_group, object_messages
 from simulator.tracing.parallel.recorder import RankRecorder
@@ -35,17 +36,47 @@ def trace_rank(
     `make` and the first steps run on tensors without memory and are not recorded. Raises
     InputError, with the line of the program, if they cannot be run.
     """
+    return _trace(make, rank, world_size, gpu, gpus_per_node, mail or Mail(), True)
+
+
+def trace_plain_rank(make: Make, rank: int, world_size: int, gpu: GPU, gpus_per_node: int) -> Trace:
+    """`trace_rank` of a program without FSDP2, DDP, checkpoints and stages, which import Dynamo.
+    Dynamo is imported, and `make` repeated, only if the program fails without it."""
+    one_rank = make, rank, world_size, gpu, gpus_per_node, Mail()
+    with dynamo.not_imported() as is_avoided:
+        if is_avoided:
+            try:
+                return _trace(*one_rank, False)
+            except InputError as error:
+                if error.__cause__ is None:  # a refusal, not a failure
+                    raise
+    return _trace(*one_rank, True)
+
+
+def _trace(
+    make: Make,
+    rank: int,
+    world_size: int,
+    gpu: GPU,
+    gpus_per_node: int,
+    mail: Mail,
+    imports_dynamo: bool,
+) -> Trace:
     streams = Streams()
     recorder = RankRecorder(streams, rank)
     answers = OnRank(recorder, rank % gpus_per_node)
     with ExitStack() as stack:
-        stack.enter_context(simulated_gpu(gpu, recorder, nn.Module(), answers=answers))
+        stack.enter_context(
+            simulated_gpu(
+                gpu, recorder, nn.Module(), answers=answers, imports_dynamo=imports_dynamo
+            )
+        )
         stack.enter_context(fake_streams(streams, gpus_per_node, rank % gpus_per_node))
         stack.enter_context(fake_process_group(rank, world_size, gpus_per_node))
-        stack.enter_context(object_messages(rank, mail or Mail()))
+        stack.enter_context(object_messages(rank, mail))
         stack.enter_context(recorder.numbered_batches())
         stack.enter_context(recorder.resized_storages())
-        stack.enter_context(static_stage_shapes())
+        stack.enter_context(static_stage_shapes() if imports_dynamo else nullcontext())
         roles = stack.enter_context(tensor_roles(recorder, answers))
         stack.enter_context(torch.enable_grad())
         with _as_input_error(rank, "make(rank, world_size)"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.scenario import trace_source
-from simulator.scenario.traces.folder import TRACE_FOLDER
 from tests.app.conftest import Run
 
 NET = """from torch import nn, zeros

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.parallel import network_step
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.resharded import resharded
@@ -16,7 +17,7 @@ from simulator.parallel.roles import Roles
 from simulator.parallel.simulate import simulate_ranks
 from simulator.parallel.whatifs import ClusterStep, changed
 from simulator.tracing.parallel import program as tracing
-from simulator.tracing.parallel.networks import NetworkStep, program
+from simulator.tracing.parallel.networks import program
 from simulator.tracing.parallel.program import trace_rank
 
 GPU = cluster("2xh200").gpu
