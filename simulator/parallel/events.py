@@ -85,35 +85,9 @@ class _Simulation:
     # -- the host --------------------------------------------------------------------------
 
     def issue(self, r: int, now: float) -> None:
-        """Issue kernels from `now` on, until a sync, a full queue or the last step's end stops the
-        host."""
-        rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
-        issue, start, heads, count = rank.issue, rank.start, rank.heads, rank.count
-        host_seconds, streams, sync_after = plan.host_s, plan.stream, plan.sync_after
-        running, depth, latency_s = rank.running, machine.depth, machine.latency_s
-        host_s, issued = max(rank.host_s, now), rank.issued
-        while issued < rank.total:
-            local = issued % count
-            if local == 0 and issued > rank.tail_at:
-                host_s += plan.tail_s
-                rank.tail_at = issued
-            room = issued - depth
-            if room >= 0:
-                if start[room] < 0:
-                    rank.host_waits = room
-                    break
-                if start[room] > host_s:
-                    host_s = start[room]
-            host_s += host_seconds[local]
-            issue.append(host_s)
-            stream = streams[local]
-            if heads[stream] == issued and stream not in running:
-                self.push(max(now, host_s + latency_s), 0, r, stream)
-            issued += 1
-            if sync_after[local]:
-                rank.host_waits = issued - 1
-                break
-        rank.host_s, rank.issued = host_s, issued
+        """Let the host of a rank continue at `now`."""
+        for time, stream in self.ranks[r].issue_from(now, self.machine):
+            self.push(time, 0, r, stream)
 
     def wake(self, r: int, k: int, now: float, ended: bool) -> None:
         """Continue the host, which waits for kernel k."""
@@ -149,7 +123,7 @@ class _Simulation:
                 rank.planned[stream] = ready
                 self.push(ready, 0, r, stream)
             return
-        if not rank.ready(k):
+        if rank.plan.after[local] and not rank.ready(k):
             return  # this stream continues when the awaited kernel ends
         parts = rank.plan.parts[local]
         if parts and any(
@@ -209,7 +183,8 @@ class _Simulation:
             if rank.host_waits == k:
                 self.wake(r, k, now, False)
                 next_s = self.next_s(rank)
-            ends = now + rank.plan.seconds[local] / rank.speed(k, machine.units)
+            seconds = rank.slowed_s(machine.units) if rank.held else rank.plan.seconds
+            ends = now + seconds[local]
             if ends >= next_s or (watched[local] and not self.is_next(ends)):
                 return now
             rank.pop(k)
@@ -251,7 +226,7 @@ class _Simulation:
         sharing = len(rank.left)
         if sharing == 1:
             ((k, left),) = rank.left.items()
-            rate = rank.speed(k, self.machine.units)
+            rate = rank.speed(k, self.machine.units) if rank.held else 1.0
             rank.rates = {k: rate}
             self.push(now + max(0.0, left / rate), 1, r, rank.version)
             return
@@ -292,7 +267,9 @@ class _Simulation:
             self.wake(r, k, now, True)
         for other, head in rank.heads.items():
             if head < rank.issued and other != stream and other not in rank.running:
-                self.begin(r, other, now, True)
+                awaited = rank.blocked.get(other)
+                if awaited is None or rank.end[awaited] >= 0:
+                    self.begin(r, other, now, True)
 
     # -- the end ---------------------------------------------------------------------------
 

@@ -83,6 +83,40 @@ class RankState:
                 return False
         return True
 
+    def issue_from(self, now: float, machine: Machine) -> list[tuple[float, int]]:
+        """Issue kernels from `now` on, until a sync, a full queue or the last step's end stops the
+        host.
+
+        Returns the times at which streams without kernels may begin the new ones.
+        """
+        plan, count, heads, start = self.plan, self.count, self.heads, self.start
+        issue, streams, sync_after = self.issue, plan.stream, plan.sync_after
+        host_s, issued = max(self.host_s, now), self.issued
+        begins: list[tuple[float, int]] = []
+        while issued < self.total:
+            local = issued % count
+            if local == 0 and issued > self.tail_at:
+                host_s += plan.tail_s
+                self.tail_at = issued
+            room = issued - machine.depth
+            if room >= 0:
+                if start[room] < 0:
+                    self.host_waits = room
+                    break
+                if start[room] > host_s:
+                    host_s = start[room]
+            host_s += plan.host_s[local]
+            issue.append(host_s)
+            stream = streams[local]
+            if heads[stream] == issued and stream not in self.running:
+                begins.append((max(now, host_s + machine.latency_s), stream))
+            issued += 1
+            if sync_after[local]:
+                self.host_waits = issued - 1
+                break
+        self.host_s, self.issued = host_s, issued
+        return begins
+
     def pop(self, k: int) -> None:
         """Remove kernel k from the head of its stream."""
         local = k % self.count
@@ -142,7 +176,7 @@ class RankState:
         return ran, now
 
     def slowed_s(self, units: int) -> list[float]:
-        """Seconds of all kernels of a step at their speed while `held` multiprocessors are taken."""
+        """Seconds of all kernels of a step while `held` multiprocessors are taken."""
         seconds = self._slowed.get(self.held)
         if seconds is None:
             free = units - min(self.held, units // 2)
