@@ -94,7 +94,7 @@ def plan(
         lambda: _structure(rank, run, host, units, of, mode),
         (rank, tuple(host.seconds.items()), units, of, mode),
     )
-    parts = [()] * len(structure.places)
+    parts: list[tuple[Transfer, ...]] = [()] * len(structure.places)
     channels = [0] * len(structure.places)
     times: dict[int, CollectiveTime] = {}
     prices: dict[tuple[str, int, tuple[int, ...]], CollectiveTime] = {}
@@ -120,7 +120,8 @@ def plan(
 def _structure(
     rank: int, run: LaunchPlan, host: Host, units: int, of: tuple[int, ...], mode: str
 ) -> _Structure:
-    ops, op_of = run.trace.ops, run.lowered.op_of.tolist()
+    ops = run.trace.ops
+    op_of: list[int] = run.lowered.op_of.tolist()
     launches = run.by(host)
     host_s = launches.host_s.tolist()
     sync_after = launches.sync_after.tolist()
@@ -137,8 +138,8 @@ def _structure(
     newest: dict[int, int] = {}  # the last kernel of each stream so far
     carried_s = 0.0
     place = 0
-    places = np.array(launched(run), np.int64)
-    last_on = {ops[op_of[each]].stream: k for k, each in enumerate(places.tolist())}
+    places = launched(run)
+    last_on = {ops[op_of[each]].stream: k for k, each in enumerate(places)}
     awaited = {number for op in ops if op.after for number in op.after if number >= 0}
     launched_by = [*op_of, -1]
     for number, op in enumerate(ops):
@@ -186,7 +187,9 @@ def _structure(
     alone[[k for k, *_ in transfers]] = False
     tail_s = float(np.asarray(launches.tail_s)) + carried_s
     shape = shape_of(out.stream, out.after, out.sync_after, alone.tolist())
-    return _Structure(replace(out, tail_s=tail_s, shape=shape), places, alone, transfers)
+    return _Structure(
+        replace(out, tail_s=tail_s, shape=shape), np.array(places, np.int64), alone, transfers
+    )
 
 
 def _waits(owed: set[int], kernel_of: dict[int, int], last_on: dict[int, int]) -> tuple[int, ...]:
