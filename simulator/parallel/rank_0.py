@@ -53,7 +53,7 @@ def rank_0(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> 
         try:
             return _decoded(content, name)
         except (InputError, msgspec.MsgspecError):
-            TRACE_FOLDER.report(store.folder / name)
+            TRACE_FOLDER.report(store.folder / f"{name}.rank")
     trace = _traced(step.network, work)
     if EVEN_IF_UNSTEADY.get() or not TRACE_FOLDER.leaves_out(step.network):
         store.put_rank(name, msgspec.msgpack.encode(_File(encoded(trace), rank_ops(trace))))

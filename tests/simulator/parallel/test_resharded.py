@@ -68,7 +68,10 @@ def test_another_number_of_replicas_is_not_traced_again(monkeypatch):
     assert four.peak_memory_bytes == fresh.peak_memory_bytes
 
 
-@pytest.mark.parametrize("text, what_if", [("fsdp", "dp=4"), ("ddp", "dp=4"), ("ddp", "bucket=1")])
+@pytest.mark.parametrize(
+    "text, what_if",
+    [("fsdp", "dp=4"), ("fsdp", "link_speed=2"), ("ddp", "dp=4"), ("ddp", "bucket=1")],
+)
 def test_kernels_shared_with_another_step_are_those_of_the_step(text, what_if):
     """A copy of the trace shares nothing with other traces."""
     eight = cluster("8xh200")

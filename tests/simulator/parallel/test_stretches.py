@@ -44,9 +44,7 @@ def random_plan(rank: int, ranks: int, count: int, random: Random, host_s: float
 
 def one_by_one(plan: RankPlan) -> RankPlan:
     """The plan without stretches: every kernel is watched."""
-    shape = shape_of(
-        plan.stream, plan.after, plan.sync_after, [not parts for parts in plan.parts]
-    )
+    shape = shape_of(plan.stream, plan.after, plan.sync_after, [not parts for parts in plan.parts])
     zero = [0] * len(plan.stream)
     alone = replace(shape, watched=[True] * len(plan.stream), plain=zero, issuable=zero)
     return replace(plan, shape=alone)
