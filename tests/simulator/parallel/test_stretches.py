@@ -20,9 +20,7 @@ def random_plan(rank: int, ranks: int, count: int, random: Random, host_s: float
     collective = [order.random() < 0.12 for _ in range(count)]
     after: list[tuple[int, ...]] = [()] * count
     for k in range(1, count):
-        if collective[k] and not collective[k - 1]:
-            after[k] = (k - 1,)
-        elif collective[k - 1] and order.random() < 0.5:
+        if (collective[k] and not collective[k - 1]) or (collective[k - 1] and order.random() < 0.5):
             after[k] = (k - 1,)
     numbers = iter(range(count))
     return RankPlan(
