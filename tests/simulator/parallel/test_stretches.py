@@ -20,7 +20,9 @@ def random_plan(rank: int, ranks: int, count: int, random: Random, host_s: float
     collective = [order.random() < 0.12 for _ in range(count)]
     after: list[tuple[int, ...]] = [()] * count
     for k in range(1, count):
-        if (collective[k] and not collective[k - 1]) or (collective[k - 1] and order.random() < 0.5):
+        follows = collective[k - 1]
+        waits = order.random() < 0.5 if follows else collective[k]
+        if waits:
             after[k] = (k - 1,)
     numbers = iter(range(count))
     return RankPlan(
@@ -53,9 +55,8 @@ def one_by_one(plan: RankPlan) -> RankPlan:
 @pytest.mark.parametrize("seed", range(8))
 def test_stretches_do_not_change_times(seed: int, host_s: float, ranks: int) -> None:
     random = Random(seed)
-    machine = Machine(
-        latency_s=0.7, gap_s=0.2, sync_s=1.0, depth=[4, 16, 1 << 30][seed % 3], units=132, beside=1.3
-    )  # fmt: skip
+    depth = [4, 16, 1 << 30][seed % 3]
+    machine = Machine(0.7, gap_s=0.2, sync_s=1.0, depth=depth, units=132, beside=1.3)
     plans = [random_plan(rank, ranks, 60 + seed, random, host_s) for rank in range(ranks)]
     ours = run(plans, machine, STEPS)
     theirs = run([one_by_one(plan) for plan in plans], machine, STEPS)
