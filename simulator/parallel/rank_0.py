@@ -24,7 +24,7 @@ from simulator.isolated import ISOLATION
 from simulator.isolated import rank_ops as ops_of_ranks
 from simulator.isolated.rank_ops import RankOp, rank_ops, with_rank_ops
 from simulator.isolated.steadiness import EVEN_IF_UNSTEADY, Steadiness
-from simulator.networks.catalogue import CATALOGUE
+from simulator.networks.catalogue import CATALOGUE, depth
 from simulator.networks.loading.loaded import Facts
 from simulator.networks.loading.watching import watched
 from simulator.records import Trace
@@ -108,14 +108,34 @@ def trace_rank_0(
     cannot be traced."""
     # torch is imported only to trace a step
     from simulator.tracing.parallel.networks import program
-    from simulator.tracing.parallel.program import trace_plain_rank, trace_rank
+    from simulator.tracing.parallel.program import (
+        WARM_UPS,
+        WARM_UPS_WITHOUT_DDP,
+        trace_plain_rank,
+        trace_rank,
+    )
     from simulator.tracing.python_code.user_code import place_of
 
     world = spread.dp * spread.tp
+    has_ddp = spread.dp > 1 and not spread.fsdp
+    warm_ups = WARM_UPS_WITHOUT_DDP if _is_steady(step) and not has_ddp else WARM_UPS
     is_plain = step.network in CATALOGUE and spread.dp == 1 and not spread.recompute
     trace = trace_plain_rank if is_plain else trace_rank
     with watched(f"tracing {step.network}", place_of):
         traced = trace(
-            program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
+            program(step, spread, passes),
+            0,
+            world,
+            cluster.gpu,
+            min(world, cluster.gpus_per_node),
+            warm_ups=warm_ups,
         )
     return traced, Facts(step.network)
+
+
+def _is_steady(step: NetworkStep) -> bool:
+    """Whether the second step has the ops and storages of the third, as in networks of identical
+    blocks, except recurrent ones."""
+    if depth(step.network, step.sizes) is None:
+        return False
+    return ".recurrent:" not in CATALOGUE[step.network].factory

@@ -26,23 +26,39 @@ Make = Callable[[int, int], Callable[[], object]]
 WARM_UPS = 2
 """Steps before the recorded one: optimizers and FSDP2 create their state in the first, and DDP
 rebuilds its buckets in the second."""
+WARM_UPS_WITHOUT_DDP = 1
+"""Steps before the recorded one of a program that does not call DDP, and whose modules do not
+change after their first step."""
 
 
 def trace_rank(
-    make: Make, rank: int, world_size: int, gpu: GPU, gpus_per_node: int, mail: Mail | None = None
+    make: Make,
+    rank: int,
+    world_size: int,
+    gpu: GPU,
+    gpus_per_node: int,
+    mail: Mail | None = None,
+    warm_ups: int = WARM_UPS,
 ) -> Trace:
     """The ops that rank `rank` of `world_size` dispatches in one step of `make(rank, world_size)`.
 
     `make` and the first steps run on tensors without memory and are not recorded. Raises
     InputError, with the line of the program, if they cannot be run.
     """
-    return _trace(make, rank, world_size, gpu, gpus_per_node, mail or Mail(), True)
+    return _trace(make, rank, world_size, gpu, gpus_per_node, mail or Mail(), warm_ups, True)
 
 
-def trace_plain_rank(make: Make, rank: int, world_size: int, gpu: GPU, gpus_per_node: int) -> Trace:
+def trace_plain_rank(
+    make: Make,
+    rank: int,
+    world_size: int,
+    gpu: GPU,
+    gpus_per_node: int,
+    warm_ups: int = WARM_UPS,
+) -> Trace:
     """`trace_rank` of a program without FSDP2, DDP, checkpoints and stages, which import Dynamo.
     Dynamo is imported, and `make` repeated, only if the program fails without it."""
-    one_rank = make, rank, world_size, gpu, gpus_per_node, Mail()
+    one_rank = make, rank, world_size, gpu, gpus_per_node, Mail(), warm_ups
     with dynamo.not_imported() as is_avoided:
         if is_avoided:
             try:
@@ -60,6 +76,7 @@ def _trace(
     gpu: GPU,
     gpus_per_node: int,
     mail: Mail,
+    warm_ups: int,
     imports_dynamo: bool,
 ) -> Trace:
     streams = Streams()
@@ -88,7 +105,7 @@ def _trace(
                     "that runs one whole step; return the function itself"
                 )
         with _as_input_error(rank, "the step"):
-            for _ in range(WARM_UPS):
+            for _ in range(warm_ups):
                 streams.forget()
                 with RankRecorder(streams, rank):
                     step()
