@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any
 
 import msgspec
 import torch
@@ -21,6 +22,7 @@ from simulator.tracing.parallel.stages import static_stage_shapes
 from simulator.tracing.parallel.streams import Streams, fake_streams
 from simulator.tracing.raising import line_of
 from simulator.tracing.simulated_gpu import simulated_gpu
+from simulator.tracing.substituted import substituted
 
 Make = Callable[[int, int], Callable[[], object]]
 WARM_UPS = 2
@@ -97,7 +99,7 @@ def _trace(
         roles = stack.enter_context(tensor_roles(recorder, answers))
         stack.enter_context(torch.enable_grad())
         with _as_input_error(rank, "make(rank, world_size)"):
-            with META, RankRecorder(streams, rank):
+            with META, RankRecorder(streams, rank), substituted(nn.init, **_WITHOUT_VALUES):
                 step = make(rank, world_size)
             if not callable(step):
                 raise InputError(
@@ -131,6 +133,14 @@ def _trace(
         gpu=gpu.id,
     )
     return msgspec.structs.replace(trace, **recorder.tail())
+
+
+def _unchanged(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+    return tensor
+
+
+_WITHOUT_VALUES = {"_no_grad_trunc_normal_": _unchanged}
+"""Since torch 2.13 this draws numbers until all are in range, which never ends without values."""
 
 
 @contextmanager
