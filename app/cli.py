@@ -23,9 +23,9 @@ from app.printable import printable
 from simulator.caches.frames import with_room
 from simulator.caches.garbage import collect_seldom
 from simulator.errors import RidgepointError
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.isolated import ISOLATION
 from simulator.networks.loading.watching import WATCH
-from simulator.scenario.traces.folder import TRACE_FOLDER
 
 PANELS = {
     "Predict and explore": {

@@ -26,7 +26,7 @@ def cache(
     ] = Action.SHOW,
 ) -> None:
     """Show or clear the traces on disk: their folder, number, size and age."""
-    from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
+    from simulator.formats.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
     from simulator.symbols.cache import LIMIT_BYTES, clear, contents
 
     folder = TRACE_FOLDER.path

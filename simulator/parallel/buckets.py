@@ -16,6 +16,7 @@ import msgspec
 from simulator.caches.derived import Derived
 from simulator.cluster.layout import BUCKET_BYTES
 from simulator.records import Collective, Op, Signature, Storage, Tensor, Trace
+from simulator.schedule.launch_plan import share_structure
 from simulator.simulate.step import share_kernel_times
 
 FIRST_BYTES = 2**20
@@ -35,11 +36,54 @@ class _Gradient:
 _GRADIENTS = Derived[list[_Gradient]]()
 
 
+@dataclass(frozen=True)
+class _Bucketed:
+    """A step with buckets over these ranks, and the indices of the ops that depend on the ranks:
+    copies into buckets, and all-reduces."""
+
+    ranks: tuple[int, ...]
+    trace: Trace
+    copies: list[int]
+    reduced: list[int]
+
+
+_BUCKETED = Derived[_Bucketed](1)
+
+
 def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_BYTES) -> Trace:
     """The step with the all-reduces of DDP over these ranks."""
     gradients = _GRADIENTS.get(trace, lambda: _gradients(trace))
     if not gradients or len(ranks) < 2:
         return trace
+    known = _BUCKETED.get(
+        trace, lambda: _bucketed(trace, gradients, ranks, bucket_bytes), bucket_bytes
+    )
+    return known.trace if known.ranks == ranks else _over(known, ranks)
+
+
+def _over(known: _Bucketed, ranks: tuple[int, ...]) -> Trace:
+    """A step with buckets, over other ranks."""
+    ops = list(known.trace.ops)
+    signatures: dict[int, Signature] = {}
+    for i in known.copies:
+        own = ops[i].signature
+        if id(own) not in signatures:
+            signatures[id(own)] = msgspec.structs.replace(own, args={"other": 1 / len(ranks)})
+        ops[i] = msgspec.structs.replace(ops[i], signature=signatures[id(own)])
+    for i in known.reduced:
+        collective = ops[i].collective
+        assert collective is not None
+        collective = msgspec.structs.replace(collective, ranks=ranks)
+        ops[i] = msgspec.structs.replace(ops[i], collective=collective)
+    other = msgspec.structs.replace(known.trace, ops=ops)
+    share_structure(known.trace, other)
+    share_kernel_times(known.trace, other)
+    return other
+
+
+def _bucketed(
+    trace: Trace, gradients: list[_Gradient], ranks: tuple[int, ...], bucket_bytes: float
+) -> _Bucketed:
     buckets = _buckets(gradients, bucket_bytes)
     of = {g.storage: number for number, bucket in enumerate(buckets) for g in bucket}
     full = {bucket[-1].ready: number for number, bucket in enumerate(buckets)}
@@ -50,6 +94,7 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
     end = max(full)
     ops: list[Op] = []
     place_of: list[int] = []
+    copies: list[int] = []
     reduced: list[int] = []
     signatures = _Signatures(len(ranks))
     for i, op in enumerate(trace.ops):
@@ -62,6 +107,7 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
             op = msgspec.structs.replace(op, storages=storages)
         ops.append(op)
         for g in ready.get(i, ()):
+            copies.append(len(ops))
             ops.append(signatures.copied(g, first + of[g.storage]))
         if i in full:
             number = full[i]
@@ -87,7 +133,7 @@ def bucketed(trace: Trace, ranks: tuple[int, ...], bucket_bytes: float = BUCKET_
     ]
     other = msgspec.structs.replace(trace, ops=ops, storages=stored)
     share_kernel_times(trace, other)
-    return other
+    return _Bucketed(ranks, other, copies, reduced)
 
 
 def _gradients(trace: Trace) -> list[_Gradient]:

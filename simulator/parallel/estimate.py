@@ -9,13 +9,13 @@ activations of the micro-batches in flight.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simulator.blocks.runs import Run, runs
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
+from simulator.cluster.step import NetworkStep
 from simulator.collectives.group import group_of
 from simulator.collectives.price import priced
 from simulator.hardware.host import Host
@@ -25,9 +25,6 @@ from simulator.schedule.launch_plan import issued
 from simulator.schedule.memory import memory
 from simulator.simulate.step import kernel_times
 from simulator.timing.profile import learned
-
-if TYPE_CHECKING:
-    from simulator.tracing.parallel.networks import NetworkStep
 
 
 @dataclass(frozen=True)

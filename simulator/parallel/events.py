@@ -16,8 +16,7 @@ Kernels that nothing else on their rank can affect run in sequence, without even
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Generator
+from math import inf
 
 from simulator.errors import InputError
 from simulator.parallel.plan import RankPlan
@@ -37,9 +36,7 @@ class _Simulation:
         self.events: list[tuple[float, int, int, int, int]] = []
         self.order = 0
         self.arrived: dict[object, list[tuple[int, int]]] = {}
-        self.hosts = [self.issuing(r) for r in range(len(self.ranks))]
-        for each in self.hosts:
-            next(each)
+        self.is_single = len(self.ranks) == 1
 
     # kinds of events: 0 a stream may begin its next kernel, 1 a kernel that is not a collective may
     # be done (a = version), 2 a transfer is done (a = kernel), 3 the host continues
@@ -47,7 +44,18 @@ class _Simulation:
     def push(self, time: float, kind: int, rank: int, a: int = 0) -> None:
         self.order += 1
         heapq.heappush(self.events, (time, kind, self.order, rank, a))
-        heapq.heappush(self.ranks[rank].pending, time)
+        if not self.is_single:
+            heapq.heappush(self.ranks[rank].pending, time)
+
+    def next_s(self, rank: RankState) -> float:
+        """The time of the next event of a rank."""
+        if self.is_single:
+            return self.events[0][0] if self.events else inf
+        return rank.pending[0] if rank.pending else inf
+
+    def is_next(self, time: float) -> bool:
+        """Whether no event of any rank comes before this time, or at it."""
+        return not self.events or time < self.events[0][0]
 
     def run(self) -> list[RankTimes]:
         for r in range(len(self.ranks)):
@@ -55,7 +63,8 @@ class _Simulation:
         while self.events:
             now, kind, _, r, a = heapq.heappop(self.events)
             rank = self.ranks[r]
-            heapq.heappop(rank.pending)
+            if not self.is_single:
+                heapq.heappop(rank.pending)
             if kind == 0:
                 self.begin(r, a, now)
             elif kind == 1:
@@ -69,61 +78,20 @@ class _Simulation:
                     self.finish(r, a, now)
                     self.retime(r, now)
             else:
-                self.hosts[r].send(now)
+                self.issue(r, now)
         self.check()
         return [rank.times(self.steps) for rank in self.ranks]
 
     # -- the host --------------------------------------------------------------------------
 
-    def issuing(self, r: int) -> Generator[None, float, None]:
-        """Issue kernels until the steps end; a sync or a full queue stops the host, until it is
-        sent the time at which it continues."""
-        rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
-        issue, start, queues, count = rank.issue, rank.start, rank.queues, rank.count
-        host_seconds, streams, sync_after = plan.host_s, plan.stream, plan.sync_after
-        running, depth, latency_s = rank.running, machine.depth, machine.latency_s
-        host_s, issued = 0.0, 0
-        now = yield
-        while issued < rank.total:
-            local = issued % count
-            if local == 0 and issued > rank.tail_at:
-                host_s += plan.tail_s
-                rank.tail_at = issued
-            room = issued - depth
-            if room >= 0:
-                while start[room] < 0:
-                    rank.host_waits = room
-                    rank.host_s, rank.issued = host_s, issued
-                    now = yield
-                    if now > host_s:
-                        host_s = now
-                if start[room] > host_s:
-                    host_s = start[room]
-            host_s += host_seconds[local]
-            issue[issued] = host_s
-            stream = streams[local]
-            queue = queues.get(stream)
-            if queue is None:
-                queue = queues[stream] = deque()
-            queue.append(issued)
-            issued += 1
-            if len(queue) == 1 and stream not in running:
-                self.push(max(now, host_s + latency_s), 0, r, stream)
-            if sync_after[local]:
-                rank.host_waits = issued - 1
-                if rank.end[issued - 1] < 0:
-                    rank.host_s, rank.issued = host_s, issued
-                    now = yield
-                    host_s = max(host_s, now)
-        rank.host_s, rank.issued = host_s, issued
-        while True:
-            yield
+    def issue(self, r: int, now: float) -> None:
+        """Let the host of a rank continue at `now`."""
+        for time, stream in self.ranks[r].issue_from(now, self.machine):
+            self.push(time, 0, r, stream)
 
     def wake(self, r: int, k: int, now: float, ended: bool) -> None:
-        """Continue the host if it waits for kernel k."""
+        """Continue the host, which waits for kernel k."""
         rank = self.ranks[r]
-        if rank.host_waits != k or k < 0:
-            return
         synced = rank.issued == k + 1 and rank.plan.sync_after[k % rank.count]
         if synced and not ended:
             return
@@ -131,7 +99,7 @@ class _Simulation:
         if synced:
             self.push(max(now, rank.host_s) + self.machine.sync_s, 3, r)
         else:
-            self.hosts[r].send(now)
+            self.issue(r, now)
 
     # -- streams ---------------------------------------------------------------------------
 
@@ -139,15 +107,14 @@ class _Simulation:
         """Begin the next kernel of a stream if nothing blocks it. With `others`, other streams may
         begin kernels at the same time."""
         rank = self.ranks[r]
-        queue = rank.queues.get(stream)
-        if not queue or stream in rank.running:
+        k = rank.heads[stream]
+        if k >= rank.issued or stream in rank.running:
             return
         awaited = rank.blocked.get(stream)
         if awaited is not None:
             if rank.end[awaited] < 0:
                 return
             del rank.blocked[stream]
-        k = queue[0]
         local = k % rank.count
         ready = rank.issue[k] + self.machine.latency_s
         ready = max(ready, rank.free_s.get(stream, 0.0))
@@ -156,7 +123,7 @@ class _Simulation:
                 rank.planned[stream] = ready
                 self.push(ready, 0, r, stream)
             return
-        if not rank.ready(k):
+        if rank.plan.after[local] and not rank.ready(k):
             return  # this stream continues when the awaited kernel ends
         parts = rank.plan.parts[local]
         if parts and any(
@@ -165,18 +132,19 @@ class _Simulation:
             return
         if not (parts or rank.left or rank.absent or others):
             now = self.row(r, stream, now)
-            if not queue:
+            k = rank.heads[stream]
+            if k >= rank.issued or now < 0:
                 return
-            k = queue[0]
             local = k % rank.count
             if rank.start[k] < 0:
                 self.push(max(now, rank.issue[k] + self.machine.latency_s), 0, r, stream)
                 return
-        queue.popleft()
+        rank.pop(k)
         rank.running[stream] = k
         if rank.start[k] < 0:
             rank.start[k] = now
-            self.wake(r, k, now, False)
+            if rank.host_waits == k:
+                self.wake(r, k, now, False)
         rank.advance(now)
         if parts:
             rank.held += rank.plan.channels[local]
@@ -195,34 +163,47 @@ class _Simulation:
     def row(self, r: int, stream: int, now: float) -> float:
         """Run the kernels at the head of a stream that nothing can affect, beginning at `now`.
 
-        Returns the time at which the next one may begin; a kernel that has begun, but may be
-        affected, stays at the head with its start.
+        Returns the time at which the next one may begin, or −1 if an event continues the stream; a
+        kernel that has begun, but may be affected, stays at the head with its start.
         """
-        rank, plan, machine = self.ranks[r], self.ranks[r].plan, self.machine
-        queue, pending, count = rank.queues[stream], rank.pending, rank.count
-        parts, after, seconds, watched = plan.parts, plan.after, plan.seconds, rank.watched
-        issue, start, end, free = rank.issue, rank.start, rank.end, rank.free_s
-        latency_s, gap_s, alone = machine.latency_s, machine.gap_s, not rank.held
-        while queue:
-            k = queue[0]
-            local = k % count
+        rank, machine = self.ranks[r], self.machine
+        parts, after, watched = rank.plan.parts, rank.plan.after, rank.shape.watched
+        next_s = self.next_s(rank)
+        while (k := rank.heads[stream]) < rank.issued:
+            ran, now = rank.sequence(k, now, next_s, machine)
+            if ran:
+                continue
+            local = k % rank.count
             if parts[local] or (after[local] and not rank.ready(k)):
                 return now
-            issued = issue[k] + latency_s
-            if issued > now:
-                now = issued
-            if pending and now > pending[0]:
+            now = max(now, rank.issue[k] + machine.latency_s)
+            if now > next_s:
                 return now
-            start[k] = now
+            rank.start[k] = now
             if rank.host_waits == k:
                 self.wake(r, k, now, False)
-            own = seconds[local] if alone else seconds[local] / rank.speed(k, machine.units)
-            ends = now + own
-            if watched[local] or (pending and ends >= pending[0]):
+                next_s = self.next_s(rank)
+            seconds = rank.slowed_s(machine.units) if rank.held else rank.plan.seconds
+            ends = now + seconds[local]
+            if ends >= next_s or (watched[local] and not self.is_next(ends)):
                 return now
-            queue.popleft()
-            end[k] = ends
-            free[stream] = now = ends + gap_s
+            rank.pop(k)
+            if not watched[local]:
+                rank.end[k] = ends
+                rank.free_s[stream] = now = ends + machine.gap_s
+                continue
+            rank.running[stream] = k
+            self.end(r, k, ends)
+            now, k = ends + machine.gap_s, rank.heads[stream]
+            if k < rank.issued:
+                ready_s = rank.issue[k] + machine.latency_s
+                if rank.left or rank.absent or ready_s > now or not self.is_next(now):
+                    self.push(now, 0, r, stream)
+                    self.retime(r, ends)
+                    return -1.0
+                next_s = self.next_s(rank)
+            else:
+                self.retime(r, ends)
         return now
 
     def transfer(self, arrived: list[tuple[int, int]], seconds: float, now: float) -> None:
@@ -245,7 +226,7 @@ class _Simulation:
         sharing = len(rank.left)
         if sharing == 1:
             ((k, left),) = rank.left.items()
-            rate = rank.speed(k, self.machine.units)
+            rate = rank.speed(k, self.machine.units) if rank.held else 1.0
             rank.rates = {k: rate}
             self.push(now + max(0.0, left / rate), 1, r, rank.version)
             return
@@ -257,26 +238,38 @@ class _Simulation:
         """End the kernels with the least work left."""
         rank = self.ranks[r]
         rank.advance(now)
-        least = min(rank.left[k] / rank.rates[k] for k in rank.left)
-        done = [k for k, left in rank.left.items() if left <= (least + 1e-13) * rank.rates[k]]
+        if len(rank.left) == 1:
+            done = [*rank.left]
+        else:
+            least = min(rank.left[k] / rank.rates[k] for k in rank.left)
+            done = [k for k, left in rank.left.items() if left <= (least + 1e-13) * rank.rates[k]]
         for k in done:
             del rank.left[k]
             self.finish(r, k, now)
         self.retime(r, now)
 
     def finish(self, r: int, k: int, now: float) -> None:
+        """End a kernel; the next one of its stream may begin after a gap."""
+        self.end(r, k, now)
+        rank = self.ranks[r]
+        stream = rank.plan.stream[k % rank.count]
+        if rank.heads[stream] < rank.issued:
+            self.push(now + self.machine.gap_s, 0, r, stream)
+
+    def end(self, r: int, k: int, now: float) -> None:
         """End a kernel; kernels of other streams may begin."""
         rank = self.ranks[r]
         stream = rank.plan.stream[k % rank.count]
         rank.end[k] = now
         del rank.running[stream]
         rank.free_s[stream] = now + self.machine.gap_s
-        self.wake(r, k, now, True)
-        for other, queue in list(rank.queues.items()):
-            if queue and other != stream and other not in rank.running:
-                self.begin(r, other, now, True)
-        if rank.queues.get(stream):
-            self.push(now + self.machine.gap_s, 0, r, stream)
+        if rank.host_waits == k:
+            self.wake(r, k, now, True)
+        for other, head in rank.heads.items():
+            if head < rank.issued and other != stream and other not in rank.running:
+                awaited = rank.blocked.get(other)
+                if awaited is None or rank.end[awaited] >= 0:
+                    self.begin(r, other, now, True)
 
     # -- the end ---------------------------------------------------------------------------
 

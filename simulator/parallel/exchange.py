@@ -39,7 +39,9 @@ def exposed_s(plan: RankPlan) -> float:
         for awaited in after:
             if awaited >= 0 and ends[awaited] > start_s:
                 start_s = ends[awaited]
-        end_s = start_s + seconds + sum(part.seconds for part in parts)
+        end_s = start_s + seconds
+        if parts:
+            end_s += sum(part.seconds for part in parts)
         free_s[stream] = end_s
         ends.append(end_s)
     return max(0.0, max(ends, default=0.0) - sum(plan.seconds))

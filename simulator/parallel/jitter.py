@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import erfc, exp, fsum, pi, sqrt
 from pathlib import Path
 
 import msgspec
-import numpy as np
+
+_END, _PER_UNIT = 8, 64  # the largest normal number of the integral, and its points per unit
 
 
 class Jitter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,12 +34,9 @@ def largest(count: int) -> float:
     """The expected maximum of `count` standard normal numbers."""
     if count < 2:
         return 0.0
-    # the explorer starts without scipy: only a step over several GPUs needs it
-    from scipy.integrate import quad  # pyright: ignore
-    from scipy.special import ndtr  # pyright: ignore[reportMissingTypeStubs]
-
-    def density(x: float) -> float:
-        normal = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
-        return float(x * count * normal * ndtr(x) ** (count - 1))
-
-    return float(quad(density, -8.0, 8.0)[0])  # pyright: ignore[reportUnknownArgumentType]
+    # the integral of x·n·φ(x)·Φ(x)ⁿ⁻¹ by the trapezoidal rule, which is exact to rounding for a
+    # smooth function that vanishes at both ends; scipy's `quad` takes 0.4 s to import
+    x = [place / _PER_UNIT for place in range(-_END * _PER_UNIT, _END * _PER_UNIT + 1)]
+    below = ((erfc(-each / sqrt(2.0)) / 2.0) ** (count - 1) for each in x)
+    total = fsum(each * exp(-(each**2) / 2.0) * share for each, share in zip(x, below, strict=True))
+    return count * total / _PER_UNIT / sqrt(2.0 * pi)

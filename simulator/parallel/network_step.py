@@ -8,8 +8,6 @@ differ are traced as a whole.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,20 +17,16 @@ from simulator.caches.derived import Derived
 from simulator.caches.lru import LRUCache
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
-from simulator.isolated import ISOLATION
 from simulator.networks.catalogue import CATALOGUE, depth
-from simulator.networks.loading.loaded import Facts
-from simulator.networks.loading.watching import watched
 from simulator.parallel.buckets import bucketed
+from simulator.parallel.rank_0 import rank_0
 from simulator.parallel.resharded import resharded
 from simulator.parallel.roles import Roles
 from simulator.parallel.schedules import actions
 from simulator.parallel.stages import Place, staged
 from simulator.records import Trace
-
-if TYPE_CHECKING:
-    from simulator.tracing.parallel.networks import NetworkStep
 
 _TRACES: LRUCache[tuple[Trace, str]] = LRUCache(48)
 _REPEATED: Derived[Trace] = Derived(2)
@@ -193,30 +187,9 @@ def _traced(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) ->
     """The trace of rank 0, and the path of the blocks."""
     how = (spread.dp, spread.tp, spread.fsdp, spread.reshard, spread.prefetch, spread.recompute)
     key = repr((step, how, passes, cluster.gpu.id))
-    return _TRACES.get(key, lambda: _rank_0(step, spread, cluster, passes))
 
+    def traced() -> tuple[Trace, str]:
+        trace = rank_0(step, spread, cluster, passes)
+        return trace, path_of_blocks(trace)
 
-def _rank_0(step: NetworkStep, spread: Layout, cluster: Cluster, passes: int) -> tuple[Trace, str]:
-    """The trace of rank 0, from the process that runs a user's code, if there is one."""
-    work = partial(trace_rank_0, step, spread, cluster, passes)
-    child = ISOLATION.process_for(step.network)
-    trace, _ = child.trace(step.network, work) if child else work()
-    return trace, path_of_blocks(trace)
-
-
-def trace_rank_0(
-    step: NetworkStep, spread: Layout, cluster: Cluster, passes: int
-) -> tuple[Trace, Facts]:
-    """The trace of rank 0 by this process, with a progress watch. Raises InputError if the step
-    cannot be traced."""
-    # torch is imported only to trace a step
-    from simulator.tracing.parallel.networks import program
-    from simulator.tracing.parallel.program import trace_rank
-    from simulator.tracing.python_code.user_code import place_of
-
-    world = spread.dp * spread.tp
-    with watched(f"tracing {step.network}", place_of):
-        trace = trace_rank(
-            program(step, spread, passes), 0, world, cluster.gpu, min(world, cluster.gpus_per_node)
-        )
-    return trace, Facts(step.network)
+    return _TRACES.get(key, traced)

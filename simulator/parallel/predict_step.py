@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.cluster import cluster as find_cluster
 from simulator.cluster.layout import Layout, layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
@@ -18,7 +19,6 @@ from simulator.parallel.simulate import simulate_ranks
 from simulator.records import Trace
 
 if TYPE_CHECKING:
-    from simulator.tracing.parallel.networks import NetworkStep
     from simulator.tracing.parallel.program import Make
 
 MODES = ("eager", "cuda_graph")

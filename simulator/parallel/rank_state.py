@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from math import ceil
 
+import numpy as np
+
 from simulator.parallel.plan import RankPlan
+from simulator.parallel.plan_shape import shape_of
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,12 @@ class RankState:
 
     def __init__(self, plan: RankPlan, steps: int) -> None:
         self.plan = plan
+        self.shape = plan.shape or shape_of(
+            plan.stream, plan.after, plan.sync_after, [not parts for parts in plan.parts]
+        )
         self.count = len(plan.stream)
         self.total = self.count * steps
-        self.queues: dict[int, deque[int]] = {}
+        self.heads = dict(self.shape.first)  # stream -> its next kernel, which may not be issued
         self.running: dict[int, int] = {}  # stream -> kernel
         self.free_s: dict[int, float] = {}
         self.left: dict[int, float] = {}  # kernel -> seconds of work left, if not a collective
@@ -53,7 +58,7 @@ class RankState:
         self.planned: dict[int, float] = {}  # stream -> time of its next check
         self.host_s = 0.0
         self.host_waits: int | None = None  # the kernel whose end or start the host waits for
-        self.issue = [0.0] * self.total
+        self.issue: list[float] = []  # of the kernels issued so far
         self.start = [-1.0] * self.total
         self.end = [-1.0] * self.total
         self.moved = [-1.0] * self.total
@@ -63,7 +68,7 @@ class RankState:
         self.pending: list[float] = []  # times of the rank's future events
         self.ended: dict[int, int] = {}  # kernel -> how many of those that it waits for have ended
         self.blocked: dict[int, int] = {}  # stream -> the kernel that its next one waits for
-        self.watched = _watched(plan)
+        self._slowed: dict[int, list[float]] = {}  # seconds of kernels, by `held`
 
     def ready(self, k: int) -> bool:
         """Whether all kernels that kernel k waits for have ended."""
@@ -77,6 +82,110 @@ class RankState:
                 self.blocked[self.plan.stream[local]] = waited
                 return False
         return True
+
+    def issue_from(self, now: float, machine: Machine) -> list[tuple[float, int]]:
+        """Issue kernels from `now` on, until a sync, a full queue or the last step's end stops the
+        host.
+
+        Returns the times at which streams without kernels may begin the new ones.
+        """
+        plan, count, heads, start = self.plan, self.count, self.heads, self.start
+        issue, streams, sync_after = self.issue, plan.stream, plan.sync_after
+        host_s, issued = max(self.host_s, now), self.issued
+        begins: list[tuple[float, int]] = []
+        while issued < self.total:
+            local = issued % count
+            if local == 0 and issued > self.tail_at:
+                host_s += plan.tail_s
+                self.tail_at = issued
+            room = issued - machine.depth
+            if room >= 0:
+                if start[room] < 0:
+                    self.host_waits = room
+                    break
+                if start[room] > host_s:
+                    host_s = start[room]
+            host_s += plan.host_s[local]
+            issue.append(host_s)
+            stream = streams[local]
+            if heads[stream] == issued and stream not in self.running:
+                begins.append((max(now, host_s + machine.latency_s), stream))
+            issued += 1
+            if sync_after[local]:
+                self.host_waits = issued - 1
+                break
+        self.host_s, self.issued = host_s, issued
+        return begins
+
+    def pop(self, k: int) -> None:
+        """Remove kernel k from the head of its stream."""
+        local = k % self.count
+        self.heads[self.plan.stream[local]] = k + self.shape.following[local]
+
+    def sequence(self, k: int, now: float, next_s: float, machine: Machine) -> tuple[int, float]:
+        """Run kernels from k on, the head of its stream, one after another, as long as they end
+        before `next_s` and nothing else depends on them. Each that makes room in the queue lets the
+        host issue one.
+
+        Returns the number of kernels, and the time at which the next one may begin.
+        """
+        place, after = k % self.count, self.issued % self.count
+        count = min(self.shape.plain[place], self.issued - k)
+        waits = self.host_waits
+        issues = waits == k
+        if issues:
+            count = min(count, self.shape.issuable[after])
+            if count and self.start[k + count] >= 0:
+                count -= 1  # the host would not wait for the next kernel
+        elif waits is not None and waits > k:
+            count = min(count, waits - k)
+        if not count:
+            return 0, now
+        latency_s, gap_s, host_s = machine.latency_s, machine.gap_s, self.host_s
+        seconds = self.slowed_s(machine.units) if self.held else self.plan.seconds
+        host_seconds = self.plan.host_s[after : after + count] if issues else [0.0] * count
+        starts: list[float] = []
+        ends: list[float] = []
+        issued: list[float] = []
+        for issue_s, own_s, more_s in zip(
+            self.issue[k : k + count], seconds[place : place + count], host_seconds, strict=True
+        ):
+            ready_s = issue_s + latency_s
+            if ready_s > now:
+                now = ready_s
+            end_s = now + own_s
+            if end_s >= next_s:
+                break
+            starts.append(now)
+            ends.append(end_s)
+            if issues:
+                host_s = (now if now > host_s else host_s) + more_s
+                issued.append(host_s)
+            now = end_s + gap_s
+        ran = len(starts)
+        if ran:
+            self.start[k : k + ran] = starts
+            self.end[k : k + ran] = ends
+            stream = self.plan.stream[place]
+            self.free_s[stream] = ends[-1] + gap_s
+            self.pop(k + ran - 1)
+            if issues:
+                self.issue += issued
+                self.issued += ran
+                self.host_s, self.host_waits = host_s, k + ran
+        return ran, now
+
+    def slowed_s(self, units: int) -> list[float]:
+        """Seconds of all kernels of a step while `held` multiprocessors are taken."""
+        seconds = self._slowed.get(self.held)
+        if seconds is None:
+            free = units - min(self.held, units // 2)
+            blocks = np.array(self.plan.blocks)
+            waves = np.ceil(blocks / units), np.ceil(blocks / free)
+            speeds = np.divide(*waves, out=np.full(blocks.shape, free / units), where=blocks > 0)
+            seconds = (np.array(self.plan.seconds) / speeds).tolist()
+            self._slowed[self.held] = seconds
+        return seconds
 
     def speed(self, k: int, units: int) -> float:
         """The speed of kernel k while collectives occupy some of the multiprocessors, at most half
@@ -93,10 +202,9 @@ class RankState:
         if self.left:
             return True
         soon = now + machine.gap_s + 1e-12
-        for stream, queue in self.queues.items():
-            if not queue or stream in self.running:
+        for stream, k in self.heads.items():
+            if k >= self.issued or stream in self.running:
                 continue
-            k = queue[0]
             if (
                 not self.plan.parts[k % self.count]
                 and self.issue[k] + machine.latency_s <= soon
@@ -123,12 +231,3 @@ class RankState:
         return RankTimes(
             self.issue[first:], self.start[first:], self.end[first:], self.moved[first:], done
         )
-
-
-def _watched(plan: RankPlan) -> list[bool]:
-    """Whether another stream or the host waits for the end of each kernel."""
-    watched = list(plan.sync_after)
-    for after in plan.after:
-        for k in after:
-            watched[k if k >= 0 else -1 - k] = True
-    return watched

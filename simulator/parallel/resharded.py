@@ -10,7 +10,6 @@ from __future__ import annotations
 import msgspec
 
 from simulator.caches.derived import Derived
-from simulator.hardware.host_counts import share_counts
 from simulator.parallel.part_sizes import PartSizes, UnknownSizeError
 from simulator.parallel.resharded_ops import (
     CHANGES,
@@ -25,6 +24,7 @@ from simulator.parallel.resharded_ops import (
     updated,
 )
 from simulator.records import Op, Signature, Tensor, Trace
+from simulator.schedule.launch_plan import share_structure
 from simulator.simulate.step import share_kernel_times
 
 
@@ -35,7 +35,7 @@ def resharded(trace: Trace, before: tuple[int, ...], after: tuple[int, ...]) -> 
         other = _Resharding(trace, before, after).trace()
     except UnknownSizeError:
         return None
-    share_counts(trace, other)
+    share_structure(trace, other)
     share_kernel_times(trace, other)
     return other
 

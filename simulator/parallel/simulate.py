@@ -51,7 +51,7 @@ def simulate_ranks(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Par
     for rank, each in runs.items():
         load = load_of(each, cluster.gpu, profile)
         columns[rank] = timed(each, load)
-        own = plan(rank, each, columns[rank], host, cluster, lambda r: roles.of[r], mode)
+        own = plan(rank, each, columns[rank], host, cluster, roles.of, mode)
         if mode == "cuda_graph":
             own = _captured(own, profile)
         moved = exchange(_collectives(each), own, cluster)
@@ -101,7 +101,7 @@ def _captured(each: RankPlan, profile: Profile) -> RankPlan:
     host_s = [0.0] * len(each.host_s)
     if host_s:
         host_s[0] = profile.graph_launch_s
-    return replace(each, host_s=host_s, sync_after=[False] * len(host_s), tail_s=0.0)
+    return replace(each, host_s=host_s, sync_after=[False] * len(host_s), tail_s=0.0, shape=None)
 
 
 def _period(rank_times: list[RankTimes]) -> float:

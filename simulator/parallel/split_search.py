@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
@@ -20,9 +21,6 @@ from simulator.parallel.estimate import Estimate, estimate
 from simulator.parallel.network_step import layers_of
 from simulator.parallel.predict_step import check_mode, predict_network
 from simulator.parallel.prediction import ParallelPrediction
-
-if TYPE_CHECKING:
-    from simulator.tracing.parallel.networks import NetworkStep
 
 Progress = Callable[[str, float], None]
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import SCHEDULES, Layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.parallel.network_step import batch_of
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.prediction import ParallelPrediction
-
-if TYPE_CHECKING:
-    from simulator.tracing.parallel.networks import NetworkStep
-
 
 _SLOWEST, _FASTEST = 1e-3, 1e3  # factors on the speed of links
 _MOST = 1_000_000  # maximum of a whole number, and of a bucket in MiB

@@ -21,8 +21,10 @@ from simulator.caches.lru import LRUCache
 from simulator.errors import InputError, UntracedError
 from simulator.formats.present import is_file
 from simulator.formats.trace_file import load as read
+from simulator.formats.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.hardware.gpu import GPU
 from simulator.isolated import ISOLATION
+from simulator.isolated.steadiness import EVEN_IF_UNSTEADY, Steadiness
 from simulator.networks.catalogue import CATALOGUE
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
@@ -33,10 +35,8 @@ from simulator.scenario.resolved import FamilyEdit, ResolvedScenario, TraceReque
 from simulator.scenario.trace_module import trace_module
 from simulator.scenario.traces import disk as trace_disk
 from simulator.scenario.traces.families import Line, TraceFamilies
-from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.scenario.traces.mode_queries import ModeQueries
 from simulator.scenario.traces.saved_facts import facts_of_file
-from simulator.scenario.traces.steadiness import EVEN_IF_UNSTEADY, Steadiness
 from simulator.symbols import Symbolic
 from simulator.symbols.family import Family
 from simulator.symbols.probes import Tracer

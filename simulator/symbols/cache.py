@@ -37,9 +37,10 @@ from simulator.symbols.symbolic import Symbolic
 
 _PACKAGE = Path(__file__).parent.parent
 _SUFFIX, _FAMILIES, _RECORD, _BLOCKS = ".trace", ".families", ".facts", ".blocks"
-_SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, _BLOCKS, PART)
+_RANK = ".rank"
+_SUFFIXES = (_SUFFIX, _FAMILIES, _RECORD, _BLOCKS, _RANK, PART)
 """The suffixes of traces, families of traces, facts about a network, blocks of predicted
-combinations, and unfinished files."""
+combinations, traces of one rank of several, and unfinished files."""
 LIMIT_BYTES = 500 * 10**6
 
 T = TypeVar("T")
@@ -117,16 +118,35 @@ class TraceCache:
 
     def blocks(self, name: str) -> bytes | None:
         """The blocks stored under this key; None if none can be read."""
-        path = self.folder / f"{name}{_BLOCKS}"
-        with suppress(OSError, InputError):
-            content = _content(path)
-            path.touch()  # marks it as recently used
-            return content
-        return None
+        return self._read(f"{name}{_BLOCKS}")
 
     def put_blocks(self, name: str, content: bytes) -> None:
         """Store blocks; write errors are ignored."""
-        path = self.folder / f"{name}{_BLOCKS}"
+        self._write(f"{name}{_BLOCKS}", content)
+
+    def rank(self, name: str) -> bytes | None:
+        """The encoded trace of a rank stored under this key; None if none can be read."""
+        return self._read(f"{name}{_RANK}")
+
+    def put_rank(self, name: str, content: bytes) -> None:
+        """Store the encoded trace of a rank; write errors are ignored."""
+        self._write(f"{name}{_RANK}", content)
+
+    def _read(self, file: str) -> bytes | None:
+        path = self.folder / file
+        try:
+            content = _content(path)
+        except OSError:
+            return None
+        except InputError:
+            self._damaged(path)
+            return None
+        with suppress(OSError):
+            path.touch()  # marks it as recently used
+        return content
+
+    def _write(self, file: str, content: bytes) -> None:
+        path = self.folder / file
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(path, sealed(content))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 import torch
@@ -54,6 +54,18 @@ def traced(run: Callable[[], T]) -> T:
             if not is_imported():
                 return result
     return run()
+
+
+@contextmanager
+def not_imported() -> Generator[bool]:
+    """Run programs of one rank without importing Dynamo. Yields False, and does nothing, if it is
+    imported."""
+    if is_imported():
+        yield False
+        return
+    import_module("torch.fx.experimental.symbolic_shapes")  # imported by meta kernels
+    with called_directly(), graph_breaks_ignored():
+        yield True
 
 
 @contextmanager
@@ -118,8 +130,11 @@ def _enclosed(function: FunctionType) -> dict[str, Any]:
 
 
 class _StandIn(ModuleType):
-    """Stands in for Dynamo in the step of an optimizer, which calls only `graph_break()`. Any other
-    attribute is read from the real module, which is then imported."""
+    """Stands in for Dynamo in the step of an optimizer, which calls only `graph_break()`, and in
+    the creation of process groups, which clears a cache. Any other attribute is read from the real
+    module, which is then imported."""
+
+    trace_rules = SimpleNamespace(clear_lru_cache=lambda: None)
 
     @staticmethod
     def graph_break() -> None:

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.split_search import search_splits
 from simulator.parallel.whatifs import ClusterStep, changed
-from simulator.tracing.parallel.networks import NetworkStep
 from tests.benchmarks.timing import Row, timed
 
 LLAMA_8B = NetworkStep("llama3-8b", batch=1, dtype="bf16", training=True)

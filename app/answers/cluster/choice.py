@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from simulator.cluster import cluster as find_cluster
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout, layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.scenario.resolve import check, gpu_of
 from simulator.scenario.scenario import Scenario
@@ -158,10 +159,9 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     machine = find_cluster(cluster)
     _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
-    spread = layout(plain, machine)  # reports a typo before torch is imported
-    # these modules import torch, which takes seconds
+    spread = layout(plain, machine)
+    # the explorer starts without the modules that predict several GPUs
     from simulator.parallel.whatifs import ClusterStep, changed
-    from simulator.tracing.parallel.networks import NetworkStep
 
     training = bool(scenario.training)
     optimizer = scenario.optimizer or "adamw"

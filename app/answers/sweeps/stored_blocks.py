@@ -23,8 +23,8 @@ from app.answers.sweeps.combinations import Block, Known
 from simulator.errors import InputError
 from simulator.formats.installed import installed_version
 from simulator.formats.present import is_file
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.scenario.scenario import Scenario, Value
-from simulator.scenario.traces.folder import TRACE_FOLDER
 from simulator.simulate.step_columns import COLUMNS
 from simulator.symbols.cache import TraceCache, network_digests
 from simulator.timing.profile import learned_files, users

@@ -1,4 +1,4 @@
-"""The process that predicts steps over several GPUs: it imports torch and traces the ranks.
+"""The process that predicts steps over several GPUs and, if they are not stored, traces the ranks.
 
 It keeps its traces, so that the next question about the same network is answered at once. Between
 two predictions it checks for a new question, which replaces the current one."""
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.caches.frames import with_room
 from simulator.errors import InputError, RidgepointError
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.isolated import ISOLATION
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class ClusterProcess:
         assert pipe is not None
         self._number += 1
         number, waited_s = self._number, 0.0
-        on_message("progress", "starting torch" if fresh else "waiting for the previous prediction")
+        on_message(
+            "progress", "starting the process" if fresh else "waiting for the previous prediction"
+        )
         try:
             pipe.send((number, question))
             while True:
@@ -128,8 +131,9 @@ class ClusterProcess:
 
 
 def _main(pipe: Connection) -> None:
-    """Serve the pipe. The code of users' networks runs in a separate process."""
+    """Serve the pipe. Traces are stored; the code of users' networks runs in a separate process."""
     ISOLATION.begin()
+    TRACE_FOLDER.keep()
     with_room(lambda: serve(pipe))
 
 

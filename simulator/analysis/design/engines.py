@@ -22,10 +22,10 @@ from typing import Any
 from simulator.analysis.design.design import Design, Rows, predict_points
 from simulator.analysis.design.release import release
 from simulator.errors import InputError
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.isolated import ISOLATION
 from simulator.isolated.limits import Limits
 from simulator.networks.loading.watching import WATCH, Watch
-from simulator.scenario.traces.folder import TRACE_FOLDER
 
 Chunk = Sequence[int]
 Task = Callable[[Chunk], Rows]

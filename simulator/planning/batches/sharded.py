@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from simulator.cluster.cluster import Cluster, Network
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.planning.batches.rows import trained
@@ -22,7 +23,6 @@ from simulator.planning.step.scenarios import WHATIFS, plain_dtype
 
 if TYPE_CHECKING:
     from simulator.parallel.prediction import ParallelPrediction
-    from simulator.tracing.parallel.networks import NetworkStep
 
 
 def shardable(engine: str, precision: str) -> str:
@@ -60,9 +60,6 @@ def machines(card: GPU, count: int, network_bytes_per_s: float) -> Cluster:
 
 def network_step(spec: Spec, card: GPU, precision: str, batch: int) -> NetworkStep:
     """The training step of a plan's network."""
-    # torch is imported only to trace a step
-    from simulator.tracing.parallel.networks import NetworkStep
-
     work = spec.workload
     return NetworkStep(
         work.network, batch, work.seq, plain_dtype(card, precision), True, work.optimizer
@@ -72,7 +69,8 @@ def network_step(spec: Spec, card: GPU, precision: str, batch: int) -> NetworkSt
 def sharded(spec: Spec, group: Cluster, common: dict[str, Any], batch: int, per_sample: int) -> Row:
     """The row of a run sharded over the GPUs of a cluster, each with `batch` samples of
     `per_sample` units. Raises InputError if the network cannot be sharded."""
-    from simulator.parallel.predict_step import predict_network  # it imports torch
+    # only steps over several GPUs need it
+    from simulator.parallel.predict_step import predict_network
 
     step = network_step(spec, group.gpu, common["precision"], batch)
     layout = f"dp={group.gpus} fsdp{' recompute' if spec.workload.recompute else ''}"

@@ -111,7 +111,9 @@ def stamp(network: str, torch: str, python: str) -> str:
 
 @cache
 def _digest_of_tracing() -> str:
+    """The digest of the code that traces steps on one GPU."""
     paths = [path for name in _TRACING for path in sorted((_PACKAGE / name).rglob("*.py"))]
+    paths = [path for path in paths if path.parent != _PACKAGE / "tracing" / "parallel"]
     digest = sha256()
     for path in [*paths, *(_PACKAGE / name for name in _LOADING)]:
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + _text(path))

@@ -10,15 +10,15 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.formats.present import is_file
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.hardware.gpu import GPU
+from simulator.isolated.steadiness import EVEN_IF_UNSTEADY
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
 from simulator.scenario import module, trace_module
 from simulator.scenario.gpu_class import gpu_as_traced
 from simulator.scenario.resolved import TraceRequest
 from simulator.scenario.traces.families import Line
-from simulator.scenario.traces.folder import TRACE_FOLDER
-from simulator.scenario.traces.steadiness import EVEN_IF_UNSTEADY
 from simulator.symbols import Symbolic, TraceCache
 from simulator.symbols.cache import key as disk_key
 from simulator.symbols.family_file import load as load_families

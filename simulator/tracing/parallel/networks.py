@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 from simulator.cluster.layout import BUCKET_BYTES, Layout
+from simulator.cluster.step import NetworkStep
 from simulator.networks.loading.load import load
 from simulator.tracing.parallel.tensor_split import tensor_split
 from simulator.tracing.step import OPTIMIZERS
@@ -23,26 +22,17 @@ _DECODES = "-decode"
 _AUTOCAST = {"autocast": torch.bfloat16, "autocast-fp16": torch.float16}
 
 
-@dataclass(frozen=True)
-class NetworkStep:
-    """A step of a network; `batch` is the batch of one data-parallel replica, which is a GPU, a
-    tensor-parallel group or a pipeline."""
-
-    network: str
-    batch: int | None = None
-    seq: int | None = None
-    dtype: str = "fp32"
-    training: bool = False
-    optimizer: str | None = "adamw"
-    sizes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
 def program(
     step: NetworkStep, layout: Layout, passes: int = 1
 ) -> Callable[[int, int], Callable[[], object]]:
     """`make(rank, world_size)` for a step under a layout without pipeline stages, with `passes`
     forward and backward passes per step. Raises InputError if the network cannot be split that
     way."""
+    if layout.fsdp and layout.dp > 1:
+        # DTensor is imported only for FSDP2, and before the GPU is simulated
+        from simulator.tracing.parallel.sharding import shard
+    else:
+        shard = None
 
     def make(rank: int, world_size: int) -> Callable[[], object]:
         loaded = load(
@@ -64,8 +54,8 @@ def program(
         if layout.recompute:
             for block in blocks(module)[1]:
                 _recomputed(block)
-        if layout.fsdp and layout.dp > 1:
-            _sharded(module, mesh["dp"], layout)
+        if shard is not None:
+            shard(module, blocks(module)[1], mesh["dp"], layout)
         elif layout.dp > 1 and step.training:
             run = DistributedDataParallel(
                 module,
@@ -79,21 +69,6 @@ def program(
         return _training_or_inference(step, run, args, loaded.kwargs, passes)
 
     return make
-
-
-def _sharded(module: nn.Module, mesh: DeviceMesh, layout: Layout) -> None:
-    """Shard each block separately, and all other modules together."""
-    parts: list[Any] = blocks(module)[1]
-    for block in parts:
-        fully_shard(block, mesh=mesh, reshard_after_forward=layout.reshard)
-    fully_shard(module, mesh=mesh)
-    if layout.prefetch:
-        for order, ahead in (
-            (parts, "set_modules_to_forward_prefetch"),
-            (parts[::-1], "set_modules_to_backward_prefetch"),
-        ):
-            for place, block in enumerate(order):
-                getattr(block, ahead)(order[place + 1 : place + 1 + layout.prefetch])
 
 
 def _recomputed(block: nn.Module) -> None:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.distributed.pipelining import stage as stages
 
 from simulator.tracing.substituted import substituted
 
@@ -16,6 +15,9 @@ from simulator.tracing.substituted import substituted
 def static_stage_shapes() -> Generator[None]:
     """Take forward shapes from the previous stage's message, and gradient shapes from the outputs.
     (Since torch 2.12 stages first vote on this, and the vote needs values.)"""
+    # imports Dynamo, which programs without stages do not need
+    from torch.distributed.pipelining import stage as stages
+
     stage: Any = stages.PipelineStage
     if not hasattr(stage, "_warmup_backward_result"):
         yield

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.scenario import trace_source
-from simulator.scenario.traces.folder import TRACE_FOLDER
 from tests.app.conftest import Run
 
 NET = """from torch import nn, zeros
@@ -39,6 +39,22 @@ def test_the_second_prediction_of_a_file_does_not_import_torch(net: str, run: Ru
     trace_source.forget()
     assert run("predict", net).exit_code == 0
     assert len(list((tmp_path / "traces").glob("*.trace"))) == 2
+
+
+def test_the_second_prediction_on_a_cluster_does_not_import_torch(
+    net: str, run: Run, tmp_path: Path
+):
+    command = ["predict", "mlp-tiny", "--train", "--cluster", "2xh200", "--parallel", "fsdp"]
+    first = run(*command)
+    assert first.exit_code == 0, first.output
+    assert len(list((tmp_path / "traces").glob("*.rank"))) == 1
+    code = (
+        f"import sys\nfrom app.cli import app\napp({command!r}, standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=300, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == first.stdout
 
 
 def test_the_cache_is_shown_and_cleared(net: str, run: Run, tmp_path: Path):

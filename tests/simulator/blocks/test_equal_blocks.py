@@ -6,13 +6,14 @@ from simulator.blocks.repetition import repeated
 from simulator.blocks.runs import UnequalBlocksError, block_of, runs
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.parallel.buckets import bucketed
 from simulator.parallel.network_step import network_roles
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.schedules import Action, actions
 from simulator.schedule.memory import memory
-from simulator.tracing.parallel.networks import NetworkStep, program
+from simulator.tracing.parallel.networks import program
 from simulator.tracing.parallel.program import trace_rank
 
 TWO = cluster("2xh200")

@@ -12,11 +12,11 @@ from msgspec import structs
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.isolated import ISOLATION
-from simulator.parallel.network_step import _rank_0, trace_rank_0
+from simulator.parallel.rank_0 import rank_0, trace_rank_0
 from simulator.records import Op
-from simulator.tracing.parallel.networks import NetworkStep
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 NETS = """
@@ -48,7 +48,7 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkStep]:
 def test_the_trace_of_a_rank_is_that_of_this_process(step: NetworkStep, text: str) -> None:
     machine = cluster("2xh200")
     question = step, layout(text, machine), machine, 1
-    trace, _ = _rank_0(*question)
+    trace = rank_0(*question)
     own, _ = trace_rank_0(*question)
     assert trace.storages == own.storages
     assert any(op.collective for op in trace.ops) and any(op.stream for op in trace.ops)
@@ -66,7 +66,7 @@ def test_a_crash_ends_the_child_alone(step: NetworkStep) -> None:
     machine = cluster("2xh200")
     crashes = replace(step, network=step.network.replace(":Net", ":Crashes"))
     with pytest.raises(InputError) as caught:
-        _rank_0(crashes, layout("dp=2 ddp", machine), machine, 1)
+        rank_0(crashes, layout("dp=2 ddp", machine), machine, 1)
     assert str(caught.value) == (
         "the process that traced nets.py:Crashes crashed with SIGSEGV at nets.py:13: expected code "
         "that returns; correct the network, or run it with --no-sandbox, where a debugger can "

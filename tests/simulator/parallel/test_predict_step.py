@@ -197,3 +197,14 @@ def test_errors_of_the_program_name_its_line():
     with pytest.raises(InputError, match="mode 'compiled' on several GPUs"):
         predict_step(ddp, "2xh200", mode="compiled")
     assert not dist.is_initialized()
+
+
+def test_weights_of_a_truncated_normal_distribution_do_not_hang():
+    """Since torch 2.13 such weights are drawn until all are in range."""
+
+    def make(rank, world_size):
+        net = Net(1).cuda()
+        nn.init.trunc_normal_(net.layers[0].weight, std=0.02)
+        return step_of(net)
+
+    assert predict_step(make, "2xh200").period_s > 0

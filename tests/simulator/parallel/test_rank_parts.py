@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from simulator.cluster.step import NetworkStep
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.prediction import RankKernel
 from simulator.parallel.rank_parts import collectives, exposed, rank_parts
 from simulator.parallel.traffic import traffic
 from simulator.records import Collective
-from simulator.tracing.parallel.networks import NetworkStep
 
 STEP = NetworkStep("gpt2", 4, 64, "bf16", True, sizes={"layers": 4})
 

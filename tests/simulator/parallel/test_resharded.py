@@ -9,6 +9,7 @@ from msgspec import structs
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.parallel import network_step
 from simulator.parallel.predict_step import predict_network
 from simulator.parallel.resharded import resharded
@@ -16,7 +17,7 @@ from simulator.parallel.roles import Roles
 from simulator.parallel.simulate import simulate_ranks
 from simulator.parallel.whatifs import ClusterStep, changed
 from simulator.tracing.parallel import program as tracing
-from simulator.tracing.parallel.networks import NetworkStep, program
+from simulator.tracing.parallel.networks import program
 from simulator.tracing.parallel.program import trace_rank
 
 GPU = cluster("2xh200").gpu
@@ -67,7 +68,10 @@ def test_another_number_of_replicas_is_not_traced_again(monkeypatch):
     assert four.peak_memory_bytes == fresh.peak_memory_bytes
 
 
-@pytest.mark.parametrize("text, what_if", [("fsdp", "dp=4"), ("ddp", "dp=4"), ("ddp", "bucket=1")])
+@pytest.mark.parametrize(
+    "text, what_if",
+    [("fsdp", "dp=4"), ("fsdp", "link_speed=2"), ("ddp", "dp=4"), ("ddp", "bucket=1")],
+)
 def test_kernels_shared_with_another_step_are_those_of_the_step(text, what_if):
     """A copy of the trace shares nothing with other traces."""
     eight = cluster("8xh200")

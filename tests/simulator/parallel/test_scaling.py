@@ -4,8 +4,8 @@ import pytest
 
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.parallel.whatifs import ClusterStep, scaling
-from simulator.tracing.parallel.networks import NetworkStep
 
 BERT = NetworkStep("bert-base", dtype="fp32", training=False)
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from simulator import plan
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.parallel.predict_step import predict_network
 from simulator.planning.spec_file import read
-from simulator.tracing.parallel.networks import NetworkStep
 
 WORK = {
     "kind": "training", "network": "llama3-8b", "tokens": "100M", "batch": 1, "seq": 256,

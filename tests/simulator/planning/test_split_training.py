@@ -8,6 +8,7 @@ import pytest
 
 from simulator import plan
 from simulator.cluster.layout import Layout
+from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.parallel.predict_step import predict_network
@@ -15,7 +16,6 @@ from simulator.planning.batches.search import ring
 from simulator.planning.batches.sharded import machines
 from simulator.planning.batches.split import too_large
 from simulator.planning.spec_file import read
-from simulator.tracing.parallel.networks import NetworkStep
 
 WORK = {"kind": "training", "network": "gpt2", "tokens": "100M", "batch": 2, "seq": 64}
 SPEC: dict[str, Any] = {

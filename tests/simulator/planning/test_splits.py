@@ -11,6 +11,7 @@ import torch
 from msgspec import structs
 
 from simulator import InputError
+from simulator.cluster.step import NetworkStep
 from simulator.collectives.price import collective_time
 from simulator.hardware.gpu import gpu
 from simulator.networks.catalogue import build
@@ -36,7 +37,6 @@ from simulator.planning.step.traced_step import NetworkSize, of_rank, parts, ste
 from simulator.scenario.scenario import Scenario
 from simulator.simulate.step_columns import StepColumns
 from simulator.timing.profile import learned
-from simulator.tracing.parallel.networks import NetworkStep
 
 SERVE: dict[str, Any] = {
     "workload": {"kind": "serving", "network": "llama3-70b", "prompt": 512, "output": 100},

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from simulator.errors import InputError
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.hardware.gpu import gpu
 from simulator.records import Trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
 from simulator.scenario.traces import disk
-from simulator.scenario.traces.folder import TRACE_FOLDER
 from simulator.symbols import Symbolic
 from simulator.symbols.family_file import load, save
 from simulator.symbols.templates import ProgramMismatchError

@@ -13,9 +13,9 @@ import pytest
 from app.answers.sweeps import stored_blocks
 from app.answers.sweeps.combinations import Known, combine
 from app.answers.sweeps.stored_blocks import StoredBlocks, name_of
+from simulator.formats.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER
 from simulator.hardware.gpu import PACKAGED
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER
 
 TINY = Scenario("mlp-tiny")
 AXES = {"batch": (1, 2, 4), "gpu": ("h200", "l40s"), "bandwidth": (1.0, 2.0)}

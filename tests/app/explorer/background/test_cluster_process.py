@@ -108,6 +108,8 @@ def test_only_cancelling_the_running_question_ends_the_process(monkeypatch: pyte
     child_end.send((1, "answer", "figures"))
     child_end.send((1, "done", None))
     asking.join(5)
-    assert answers == [("progress", "starting torch"), ("answer", "figures")] and not child.kills
+    assert (
+        answers == [("progress", "starting the process"), ("answer", "figures")] and not child.kills
+    )
     process.end_question(lesson)
     assert child.kills == 1

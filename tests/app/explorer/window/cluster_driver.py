@@ -17,9 +17,9 @@ from app.explorer.window.window import Window
 from app.views.cluster.lanes import RankTimeline
 from simulator.cluster import cluster
 from simulator.cluster.layout import layout
+from simulator.cluster.step import NetworkStep
 from simulator.parallel.predict_step import predict_network
 from simulator.scenario.scenario import Scenario
-from simulator.tracing.parallel.networks import NetworkStep
 
 SMALL = Scenario("gpt2", gpu="h200", batch=4, seq=64, dtype="bf16", training=True)
 TWO = ClusterChoice("2xh200", dp=2)

@@ -12,8 +12,8 @@ from simulator.analysis.design.engines import DesignTask, engine, task
 from simulator.analysis.design.release import release
 from simulator.analysis.design.rows_file import RowsFile
 from simulator.analysis.design.run import run
+from simulator.formats.trace_folder import FOLDER_VARIABLE, TRACE_FOLDER, usual_folder
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.traces.folder import FOLDER_VARIABLE, TRACE_FOLDER, usual_folder
 
 ONE = design(Scenario("mlp-tiny"), {"batch": [8]})
 OWN = """

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from simulator.formats.trace_file import encoded
+from simulator.formats.trace_folder import TRACE_FOLDER
 from simulator.networks.loading.loaded import Facts
 from simulator.records import Trace
-from simulator.scenario.traces.folder import TRACE_FOLDER
 
 if TYPE_CHECKING:
     from simulator.isolated.process import IsolatedProcess
