@@ -14,6 +14,7 @@ from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
 from calibration.cases.networks.packages_third import SIZED_THIRD
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.own_second import OWN_SECOND, OWN_SECOND_COMPILED
 from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
 from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIRD_COMPILED
@@ -27,7 +28,8 @@ from simulator import predict_trace
 from simulator.errors import InputError
 
 QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own-seq2seq": 4,
-         "own-factorized": 1, "own-vae": 1, "own-dqn": 1}  # fmt: skip
+         "own-factorized": 1, "own-vae": 1, "own-dqn": 1, "own-kan": 1, "own-tcn": 64,
+         "own-crf": 4, "own-gat": 16, "own-linear-attention": 64, "own-state-space": 32}  # fmt: skip
 
 
 @pytest.mark.parametrize("phase", ["inference", "training"])
@@ -39,8 +41,13 @@ def test_own_networks_run_and_are_predicted(network: str, phase: str) -> None:
 
 
 def test_every_own_network_is_measured() -> None:
-    assert {case.network for case in (*OWN_CASES, *OWN_COMPILED)} == set(OWN)
+    first, second = (
+        {case.network for case in cases}
+        for cases in ((*OWN_CASES, *OWN_COMPILED), (*OWN_SECOND, *OWN_SECOND_COMPILED))
+    )
+    assert first | second == set(OWN) and first.isdisjoint(second)
     assert len({case.name for case in OWN_CASES}) == len(OWN_CASES) == 32
+    assert len({case.name for case in OWN_SECOND}) == len(OWN_SECOND) == 44
 
 
 def test_the_second_suite_shares_no_network_with_the_first() -> None:
