@@ -36,6 +36,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+@pytest.hookimpl(trylast=True)  # pytest's own hook collects the garbage of the last tests
 def pytest_unconfigure() -> None:
     """Unfreeze, so that the interpreter frees everything at its end."""
     gc.unfreeze()
