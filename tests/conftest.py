@@ -5,6 +5,7 @@ GPUs.
 import gc
 import os
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Search for no garbage while modules are imported and tests are collected: all of these live
+    on, and searches take a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Freeze imported modules and collected tests, which live to the end: the garbage collector
     then does not visit them each time that a trace allocates a few thousand records.
@@ -36,6 +48,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+@pytest.hookimpl(trylast=True)  # pytest's own hook collects the garbage of the last tests
 def pytest_unconfigure() -> None:
     """Unfreeze, so that the interpreter frees everything at its end."""
     gc.unfreeze()

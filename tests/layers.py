@@ -9,6 +9,9 @@ runs on one of five successive days, and on each day equally many run. If there 
 days, one runs on each day. `layered(5, daily=["gpt2"])` names cases that run on each day, because
 no other test reaches some line of theirs.
 
+Single long tests are dealt in the same way: those that `long_tests.txt` names are a family of five
+days.
+
 Without `--day`, every case runs. `python run.py test` gives `--day today`, the date in UTC.
 """
 
@@ -17,7 +20,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,9 +32,13 @@ MARKER = (
     "days, and those of these parameters on each day"
 )
 
+LONG_TESTS = Path(__file__).with_name("long_tests.txt")
+_DAYS = 5  # to which the long tests are dealt
+
 
 class Case(NamedTuple):
-    """A case of a layered test. `family` is the test's name and `name` also has its parameters."""
+    """A case of a layered test. `family` is the test's name and `name` also has its parameters;
+    the long tests are one family."""
 
     name: str
     family: str
@@ -113,6 +122,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cases = [case for item in items if (case := case_of(item)) is not None]
     if not any("[" in argument for argument in config.args):  # otherwise families are incomplete
         check_daily(items, cases)
+        if not any("::" in argument for argument in config.args):
+            check_long_tests(items)
     names = left_out(cases, day)
     families = len({case.family for case in cases})
     config.stash[_LEFT_OUT] = LeftOut(len(names), len(cases), families, day)
@@ -124,7 +135,9 @@ def case_of(item: pytest.Item) -> Case | None:
     """The layered case that an item is, or None."""
     marker = item.get_closest_marker("layered")
     if marker is None:
-        return None
+        if item.nodeid not in long_tests():
+            return None
+        return Case(item.nodeid, LONG_TESTS.name, _DAYS, False)
     if len(marker.args) != 1 or not isinstance(marker.args[0], int) or marker.args[0] < 2:
         raise pytest.UsageError(
             f"{item.nodeid}: the marker is layered{marker.args}; expected layered(days) with a "
@@ -133,6 +146,22 @@ def case_of(item: pytest.Item) -> Case | None:
     family, _, parameters = item.nodeid.partition("[")
     daily = parameters.removesuffix("]") in marker.kwargs.get("daily", ())
     return Case(item.nodeid, family, marker.args[0], daily)
+
+
+@cache
+def long_tests() -> frozenset[str]:
+    """The names in `long_tests.txt`, whose comments begin with `#`."""
+    lines = LONG_TESTS.read_text("utf-8").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def check_long_tests(items: Sequence[pytest.Item]) -> None:
+    """Raise `pytest.UsageError` if `long_tests.txt` names a test that a collected file lacks."""
+    names = {item.nodeid for item in items}
+    files = {name.partition("::")[0] for name in names}
+    for name in sorted(long_tests() - names):
+        if name.partition("::")[0] in files:
+            raise pytest.UsageError(f"{name} does not exist: correct {LONG_TESTS.name}")
 
 
 def check_daily(items: Sequence[pytest.Item], cases: Sequence[Case]) -> None:

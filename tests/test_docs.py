@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -62,12 +63,41 @@ def test_the_page_of_examples_includes_each_file_of_the_folder() -> None:
     assert sorted(included) == sorted(path.relative_to(ROOT).as_posix() for path in files)
 
 
-@pytest.mark.parametrize("name", ["capacity_planner", "architect", "teacher"])
-def test_an_example_runs(name: str) -> None:
-    command = [sys.executable, ROOT / "examples" / f"{name}.py"]
+EXAMPLES = ["capacity_planner", "architect", "teacher"]
+RUN_EACH = """
+import json, runpy, sys, traceback
+from contextlib import redirect_stdout
+from io import StringIO
+
+runs = {}
+for path in sys.argv[1:]:
+    printed, error = StringIO(), ""
+    try:
+        with redirect_stdout(printed):
+            runpy.run_path(path, run_name="__main__")
+    except BaseException:
+        error = traceback.format_exc()
+    runs[path] = printed.getvalue(), error
+print(json.dumps(runs))
+"""
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, tuple[str, str]]:
+    """What each example prints, and its error or "". One process runs them all, because it imports
+    torch for more than a second."""
+    paths = [str(ROOT / "examples" / f"{name}.py") for name in EXAMPLES]
+    command = [sys.executable, "-c", RUN_EACH, *paths]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
-    assert len(run.stdout.splitlines()) >= 5
+    return {Path(path).stem: each for path, each in json.loads(run.stdout).items()}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs(name: str, runs: dict[str, tuple[str, str]]) -> None:
+    printed, error = runs[name]
+    assert error == ""
+    assert len(printed.splitlines()) >= 5
 
 
 @pytest.mark.parametrize("top", TOPS)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.layers import Case, left_out, parsed
+from tests import layers
+from tests.layers import LONG_TESTS, Case, left_out, long_tests, parsed
 
 pytest_plugins = ["pytester"]
 DAY = date(2026, 11, 28)
@@ -141,3 +142,43 @@ def test_a_daily_case_that_does_not_exist_is_an_error(project: pytest.Pytester) 
     result = project.runpytest("-p", "no:xdist", "--day", "today")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_some.py::test_short[[]3[]] does not exist: expected in*"])
+
+
+@pytest.fixture
+def listed(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Ten tests of two files, of which eight are long."""
+    tests = "\n".join(f"def test_{at}(): ..." for at in range(5))
+    project.makepyfile(test_some=tests, test_more=tests)
+    names = {f"test_{file}.py::test_{at}" for file in ("some", "more") for at in range(4)}
+    monkeypatch.setattr(layers, "long_tests", lambda: frozenset(names))
+    return project
+
+
+def test_the_long_tests_are_a_family(listed: pytest.Pytester) -> None:
+    counts = list[int]()
+    for day in range(5):
+        result = listed.runpytest("-p", "no:xdist", "--day", f"2026-12-0{day + 1}")
+        counts.append(result.parseoutcomes()["passed"] - 2)  # two are not long
+    assert sorted(counts) == [1, 1, 2, 2, 2]  # 8 tests over 5 days
+    listed.runpytest("-p", "no:xdist").assert_outcomes(passed=10)
+
+
+def test_a_long_test_that_does_not_exist_is_an_error(listed: pytest.Pytester) -> None:
+    listed.makepyfile(test_more="def test_0(): ...")
+    result = listed.runpytest("-p", "no:xdist", "--day", "today")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_more.py::test_1 does not exist: correct long_tests.txt"])
+
+
+def test_a_long_test_asked_for_by_its_name_runs(listed: pytest.Pytester) -> None:
+    for at in range(4):
+        name = f"test_some.py::test_{at}"
+        result = listed.runpytest("-p", "no:xdist", "--day", "today", name)
+        result.assert_outcomes(passed=1)
+
+
+def test_each_long_test_lies_in_a_file_that_exists() -> None:
+    names = long_tests()
+    assert names and all(
+        (LONG_TESTS.parents[1] / name.partition("::")[0]).exists() for name in names
+    )

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tomllib
 from email.parser import HeaderParser
 from pathlib import Path
 from zipfile import ZipFile
@@ -27,18 +28,21 @@ def tracked() -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
-    """The wheel, built from a copy: a build leaves files that the next one would take for its
-    own."""
+    """The wheel, built from a copy: a build leaves files that the next one would take for its own.
+
+    The backend builds it as for `pip wheel`, which would ask for the metadata twice before."""
     source = tmp_path_factory.mktemp("source")
     needed = ("pyproject.toml", "README.md", "LICENSE", *PACKAGES)
     for name in tracked:
         if name.startswith(needed):
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).symlink_to(HERE / name)
-    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    backend = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["build-system"]
+    build = f"import {backend['build-backend']} as backend; backend.build_wheel({{!r}})"
     target = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
-        [*pip, "--disable-pip-version-check", "--wheel-dir", str(target), str(source)],
+        [sys.executable, "-c", build.format(str(target))],
+        cwd=source,
         capture_output=True,
         text=True,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
@@ -32,12 +32,6 @@ sets 50,000."""
 BATCHES = [1, 2, 3, 7, 8, 16, 33, 100, 256, 1000, 3000]
 
 
-@cache
-def predicted_base(index: int) -> Prediction:
-    """The prediction of one of `BASES`, which many examples compare with."""
-    return predict(BASES[index])
-
-
 scales = st.floats(0.2, 5)
 bases = st.sampled_from(BASES)
 
@@ -58,15 +52,58 @@ applied = st.one_of(
 )  # fmt: skip
 
 
-@given(bases, st.lists(applied, max_size=4))
+UNCHANGED = [
+    "bandwidth", "tensor_peak", "vector_peak", "l2", "memory", "l2_bandwidth", "sustained_clock",
+    "host_speed", "rate", "launch_cost",
+]  # fmt: skip
+
+
+@given(bases, st.lists(applied, max_size=4), st.sampled_from(UNCHANGED), scales)
 @settings(max_examples=MANY, deadline=None)
-def test_undoing_restores_equality(base: Scenario, chosen: list[tuple[str, dict[str, Any]]]):
+def test_any_whatifs(base: Scenario, chosen: list[tuple[str, dict[str, Any]]], name: str, k: float):
+    """Each property holds for all examples; one test, because most of the time goes into drawing
+    and predicting them."""
     states = [base]
-    for name, arguments in chosen:
-        states.append(apply(states[-1], name, arguments))
+    for each, arguments in chosen:
+        states.append(apply(states[-1], each, arguments))
+    undoing_restores_equality(states)
+    a_whatif_without_a_change_is_the_identity(states[-1], name)
+    try:
+        p = predict(states[-1])
+    except InputError as error:
+        assert "remove" in str(error) or "utilisation" in str(error)  # the kernel no longer exists
+        reject()  # and draw another example
+    shares_sum_to_one_and_the_interval_holds_the_point(p)
+    every_rate_times_k_divides_the_time_by_k(states[-1], p, k)
+
+
+def undoing_restores_equality(states: list[Scenario]) -> None:
     for before, after in zip(reversed(states[:-1]), reversed(states[1:]), strict=True):
         assert (after if after == before else after.undo()) == before
-    assert states[-1].baseline == base
+    assert states[-1].baseline == states[0]
+
+
+def a_whatif_without_a_change_is_the_identity(scenario: Scenario, name: str) -> None:
+    assert apply(scenario, name, {"times": 1.0}) is scenario
+    for twice in ("cuda_graph", "no_syncs"):  # a second application changes nothing
+        once = apply(scenario, twice)
+        assert apply(once, twice) is once
+
+
+def shares_sum_to_one_and_the_interval_holds_the_point(p: Prediction) -> None:
+    assert sum(p.shares.values()) == pytest.approx(1.0)
+    low, high = p.interval_s
+    assert low <= p.period_s <= high
+
+
+def every_rate_times_k_divides_the_time_by_k(
+    scenario: Scenario, before: Prediction, k: float
+) -> None:
+    after = predict(apply(scenario, "rate", {"of": "all", "times": k}))
+    assert after.period_s == pytest.approx(before.period_s / k, rel=1e-9)
+    assert after.latency_s == pytest.approx(before.latency_s / k, rel=1e-9)
+    assert after.gpu_busy_s == pytest.approx(before.gpu_busy_s / k, rel=1e-9)
+    assert after.host_s == pytest.approx(before.host_s / k, rel=1e-9)
 
 
 @given(bases, applied, applied)
@@ -106,35 +143,6 @@ def test_a_faster_card_of_the_same_kind_is_never_slower(base: int, name: str, so
     assert fast <= slow * (1 + 1e-12)
 
 
-@given(bases, scales)
-@settings(max_examples=MANY, deadline=None)
-def test_every_rate_times_k_divides_the_time_by_k(base: Scenario, k: float):
-    before, after = (
-        predicted_base(BASES.index(base)),
-        predict(apply(base, "rate", {"of": "all", "times": k})),
-    )
-    assert after.period_s == pytest.approx(before.period_s / k, rel=1e-9)
-    assert after.latency_s == pytest.approx(before.latency_s / k, rel=1e-9)
-    assert after.gpu_busy_s == pytest.approx(before.gpu_busy_s / k, rel=1e-9)
-    assert after.host_s == pytest.approx(before.host_s / k, rel=1e-9)
-
-
-@given(bases, st.lists(applied, max_size=3))
-@settings(max_examples=MANY, deadline=None)
-def test_shares_sum_to_one_and_the_interval_holds_the_point(base: Scenario, chosen: Any):
-    scenario = base
-    for name, arguments in chosen:
-        scenario = apply(scenario, name, arguments)
-    try:
-        p = predict(scenario)
-    except InputError as error:
-        assert "remove" in str(error) or "utilisation" in str(error)  # the kernel no longer exists
-        return
-    assert sum(p.shares.values()) == pytest.approx(1.0)
-    low, high = p.interval_s
-    assert low <= p.period_s <= high
-
-
 @pytest.mark.parametrize("base", BASES, ids=lambda s: s.network)
 @pytest.mark.parametrize("rate", ["compute", "memory", "overhead"])
 def test_shares_are_the_elasticities_of_the_rates(base: Scenario, rate: str):
@@ -165,34 +173,6 @@ def test_no_step_is_faster_than_its_arithmetic_or_its_traffic(
     assert p.gpu_busy_s >= traffic * (1 - 1e-9)
     assert p.period_s >= max(p.gpu_busy_s, p.host_s) * (1 - 1e-9)
     assert p.latency_s >= p.gpu_busy_s * (1 - 1e-9)
-
-
-@given(bases, st.data())
-@settings(max_examples=MANY, deadline=None)
-def test_any_whatif_without_a_change_is_the_identity(base: Scenario, data: st.DataObject):
-    states = [base]
-    for name, arguments in data.draw(st.lists(applied, max_size=3)):
-        states.append(apply(states[-1], name, arguments))
-    name = data.draw(
-        st.sampled_from(
-            [
-                "bandwidth",
-                "tensor_peak",
-                "vector_peak",
-                "l2",
-                "memory",
-                "l2_bandwidth",
-                "sustained_clock",
-                "host_speed",
-                "rate",
-                "launch_cost",
-            ]
-        )
-    )
-    assert apply(states[-1], name, {"times": 1.0}) is states[-1]
-    for twice in ("cuda_graph", "no_syncs"):  # a second application changes nothing
-        once = apply(states[-1], twice)
-        assert apply(once, twice) is once
 
 
 NOTHING = [

@@ -1,5 +1,6 @@
 """Served loads: the rules of the loop, the forward pass of a mixed iteration, and the script."""
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -97,6 +98,7 @@ def test_a_piece_attends_to_what_the_cache_has() -> None:
 
 
 def test_the_script_runs_without_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.freeze()  # the script collects garbage: leave out the objects of other tests
     file = tmp_path / "serving.jsonl"
     monkeypatch.setattr(measuring, "SHARES", (0.5,))
     monkeypatch.setattr(measuring, "STEP_S", 0.02)
