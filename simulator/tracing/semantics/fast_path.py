@@ -44,7 +44,8 @@ def without_mode(recorder: Recorder, mode: type) -> Generator[None]:
 
 
 def _overrides(tensor: object) -> bool:
-    kind = type(tensor)
+    """Whether a tensor is of a class with functions of its own."""
+    kind: Any = type(tensor)
     if kind is Tensor or not isinstance(tensor, Tensor):
         return False
     return kind.__torch_function__ is not _DISABLED

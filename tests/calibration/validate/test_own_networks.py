@@ -29,7 +29,8 @@ from simulator.errors import InputError
 
 QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own-seq2seq": 4,
          "own-factorized": 1, "own-vae": 1, "own-dqn": 1, "own-kan": 1, "own-tcn": 64,
-         "own-crf": 4, "own-gat": 16, "own-linear-attention": 64, "own-state-space": 32}  # fmt: skip
+         "own-crf": 4, "own-gat": 16, "own-linear-attention": 64,
+         "own-state-space": 32}  # fmt: skip
 
 
 @pytest.mark.parametrize("phase", ["inference", "training"])

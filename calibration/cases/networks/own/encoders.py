@@ -64,9 +64,13 @@ class Contrast(Own):
         self.patch = nn.Conv2d(3, width, 16, 16)
         self.place = nn.Parameter(torch.randn(1, 196, width) * 0.02)
         self.embed = nn.Embedding(8000, width)
-        kind = {"nhead": 6, "dim_feedforward": 4 * width, "dropout": 0.0, "batch_first": True}
-        self.image = nn.ModuleList(nn.TransformerEncoderLayer(width, **kind) for _ in range(depth))
-        self.text = nn.ModuleList(nn.TransformerEncoderLayer(width, **kind) for _ in range(depth))
+        self.image, self.text = (
+            nn.ModuleList(
+                nn.TransformerEncoderLayer(width, 6, 4 * width, 0.0, batch_first=True)
+                for _ in range(depth)
+            )
+            for _ in range(2)
+        )
         self.scale = nn.Parameter(torch.tensor(2.66))
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:

@@ -159,29 +159,32 @@ class SuperResolution(Own):
         return self.result(out, F.l1_loss(out, torch.zeros_like(out)))
 
 
+def normed(inputs: int, outputs: int, taps: int, stride: int = 1) -> nn.Sequential:
+    """A convolution without a bias, a batch norm and a SiLU."""
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, taps, stride, taps // 2, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.SiLU(True),
+    )
+
+
 class Detector(Own):
     """A one-stage detector: cross-stage blocks, pooled pyramids and a head at three scales."""
 
     def __init__(self, width: int = 32, classes: int = 80) -> None:
         super().__init__()
         w = width
-        self.stem = self._conv(3, w, 3, 2)
+        self.stem = normed(3, w, 3, 2)
         self.stages = nn.ModuleList(
-            nn.Sequential(self._conv(a, 2 * a, 3, 2), CrossStage(2 * a, 2 * a, n))
+            nn.Sequential(normed(a, 2 * a, 3, 2), CrossStage(2 * a, 2 * a, n))
             for a, n in ((w, 1), (2 * w, 2), (4 * w, 2), (8 * w, 1))
         )
-        self.squeeze = self._conv(16 * w, 8 * w, 1)
-        self.spread = self._conv(32 * w, 16 * w, 1)
+        self.squeeze = normed(16 * w, 8 * w, 1)
+        self.spread = normed(32 * w, 16 * w, 1)
         self.up1, self.up2 = CrossStage(24 * w, 8 * w, 1), CrossStage(12 * w, 4 * w, 1)
-        self.down1, self.down2 = self._conv(4 * w, 4 * w, 3, 2), self._conv(8 * w, 8 * w, 3, 2)
+        self.down1, self.down2 = normed(4 * w, 4 * w, 3, 2), normed(8 * w, 8 * w, 3, 2)
         self.out1, self.out2 = CrossStage(12 * w, 8 * w, 1), CrossStage(24 * w, 16 * w, 1)
         self.heads = nn.ModuleList(nn.Conv2d(c * w, 3 * (5 + classes), 1) for c in (4, 8, 16))
-
-    @staticmethod
-    def _conv(a: int, b: int, taps: int, stride: int = 1) -> nn.Sequential:
-        return nn.Sequential(
-            nn.Conv2d(a, b, taps, stride, taps // 2, bias=False), nn.BatchNorm2d(b), nn.SiLU(True)
-        )
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:
         return (self.random(batch, 3, 320, 320),)
@@ -221,12 +224,11 @@ class CrossStage(nn.Module):
     def __init__(self, channels: int, out: int, depth: int) -> None:
         super().__init__()
         half = out // 2
-        self.left, self.right = Detector._conv(channels, half, 1), Detector._conv(channels, half, 1)
+        self.left, self.right = normed(channels, half, 1), normed(channels, half, 1)
         self.blocks = nn.ModuleList(
-            nn.Sequential(Detector._conv(half, half, 1), Detector._conv(half, half, 3))
-            for _ in range(depth)
+            nn.Sequential(normed(half, half, 1), normed(half, half, 3)) for _ in range(depth)
         )
-        self.close = Detector._conv(out, out, 1)
+        self.close = normed(out, out, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.left(x)

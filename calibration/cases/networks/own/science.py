@@ -151,8 +151,9 @@ class Recommender(Own):
         first = self.bottom(dense)
         rows = [first] + [bag(sparse[i]) for i, bag in enumerate(self.bags)]
         stacked = torch.stack([r.to(first.dtype) for r in rows], 1)
+        lower: Any = self.lower
         products = torch.bmm(stacked, stacked.transpose(1, 2))
-        flat = products[:, self.lower[0], self.lower[1]]
+        flat = products[:, lower[0], lower[1]]
         out = self.top(torch.cat([first, flat], 1))
         loss = F.binary_cross_entropy_with_logits(out.float(), torch.zeros_like(out).float())
         return self.result(out.sigmoid(), loss)

@@ -100,7 +100,8 @@ class Windows(Own):
         x = x.reshape(-1, w * w, width)
         q, k, v = self.inputs[i](x).view(-1, w * w, 3, self.heads, 32).permute(2, 0, 3, 1, 4)
         scores = q * 32**-0.5 @ k.transpose(-2, -1)
-        bias = self.biases[i][self.index.flatten()].view(w * w, w * w, -1).permute(2, 0, 1)
+        index: Any = self.index
+        bias = self.biases[i][index.flatten()].view(w * w, w * w, -1).permute(2, 0, 1)
         y = (scores + bias).softmax(-1) @ v
         y = self.outs[i](y.transpose(1, 2).reshape(-1, w * w, width))
         y = y.view(n, rows // w, columns // w, w, w, width).permute(0, 1, 3, 2, 4, 5)
