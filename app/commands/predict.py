@@ -63,6 +63,7 @@ def predict(
     cluster: Annotated[
         str | None,
         typer.Option(
+            "--cluster",
             metavar="CLUSTER",
             help="Predict several GPUs: 8xh200, a cluster (`ridgepoint clusters`) or a TOML file.",
         ),

@@ -20,7 +20,9 @@ def split(
     question: Question,
     cluster: Annotated[
         str,
-        typer.Option(metavar="CLUSTER", help="The GPUs: 8xh200, a cluster's id or a TOML file."),
+        typer.Option(
+            "--cluster", metavar="CLUSTER", help="The GPUs: 8xh200, a cluster's id or a TOML file."
+        ),
     ],
     parallel: Annotated[
         str | None,

@@ -45,6 +45,7 @@ Parquet = Annotated[
 EngineName = Annotated[
     str,
     typer.Option(
+        "--engine",
         metavar="ENGINE",
         help="With --into: local, dask://HOST:PORT, ray (started locally) or ray://HOST:PORT.",
     ),
