@@ -22,7 +22,7 @@ from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE, depth
 from simulator.parallel.buckets import bucketed
 from simulator.parallel.rank_0 import rank_0
-from simulator.parallel.resharded import resharded
+from simulator.parallel.resharding.resharded import resharded
 from simulator.parallel.roles import Roles
 from simulator.parallel.schedules import actions
 from simulator.parallel.stages import Place, staged

@@ -66,7 +66,7 @@ def test_steps_lead_from_one_to_the_other_and_add_up(
 
 def test_both_verdicts_and_the_ratio_are_shown(shown: Any, pair: tuple[Side, Side]) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
-    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 410 µs, 270 to 540"
+    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 410 µs, 270 to 550"
     head, details = view.verdicts.ratio()
     assert head.endswith("times faster per sample") and details.endswith(
         "per sample, 80% intervals apart"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from calibration.measure.network_products import _attention, _linear, _of
+from calibration.measure.points.network_products import _attention, _linear, _of
 
 
 def test_a_layer_is_a_product_of_its_rows_and_its_gradients_are_two() -> None:

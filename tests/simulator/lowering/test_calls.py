@@ -114,9 +114,9 @@ def test_called_ops_count_for_the_host() -> None:
     assert inner_ops(op, kernels) == 4 * 2 + 5 + 2 * 2 + 2
 
 
-@pytest.mark.parametrize("name", ["own-encoder/fp16", "own-perceiver/bf16", "own-conformer/fp16"])
+@pytest.mark.parametrize("name", ["own-encoder/fp16", "own-perceiver/bf16", "own-clip/bf16"])
 def test_kernels_take_as_long_as_recorded(name: str) -> None:
-    (recording,) = [r for r in recordings("own_second") if r.name.startswith(name)]
+    recording = next(r for r in recordings("own_second") if r.name.startswith(name))
     traced = retrace(recording.case, "eager")
     assert len(traced.ops) == len(recording.ops)
     mine = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
@@ -131,4 +131,4 @@ def test_kernels_take_as_long_as_recorded(name: str) -> None:
         for kernel in predict_trace(traced, gpu="h200").kernels
         if any(part in traced.ops[kernel.op].name for part in mine)
     )
-    assert predicted_s == pytest.approx(recorded_s, rel=0.15)
+    assert predicted_s == pytest.approx(recorded_s, rel=0.1)

@@ -12,7 +12,7 @@ from simulator.cluster.layout import layout
 from simulator.cluster.step import NetworkStep
 from simulator.parallel import network_step
 from simulator.parallel.predict_step import predict_network
-from simulator.parallel.resharded import resharded
+from simulator.parallel.resharding.resharded import resharded
 from simulator.parallel.roles import Roles
 from simulator.parallel.simulate import simulate_ranks
 from simulator.parallel.whatifs import ClusterStep, changed

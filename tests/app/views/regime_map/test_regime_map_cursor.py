@@ -33,7 +33,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
     assert view.through.slices[0].head == ("Along batch", "at host speed 1")
     description = view.map.accessibleDescription()
-    assert description.startswith("Batch 32, host speed 1: 410 µs, 270 to 540, overhead-bound; ")
+    assert description.startswith("Batch 32, host speed 1: 410 µs, 270 to 550, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
     assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 

@@ -11,7 +11,7 @@ import msgspec
 
 from simulator.caches.derived import Derived
 from simulator.parallel.part_sizes import PartSizes, UnknownSizeError
-from simulator.parallel.resharded_ops import (
+from simulator.parallel.resharding.resharded_ops import (
     CHANGES,
     EMPTY,
     GATHER,

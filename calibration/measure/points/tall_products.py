@@ -1,9 +1,9 @@
-"""Measure products of many rows and few columns: each pixel of a batch of images, or each sample of
-many rays, through a narrow layer.
+"""Products of many rows and few columns: each pixel of a batch of images, or each sample of many
+rays, through a narrow layer.
 
-`python -m calibration.measure.tall_products FILE` writes the points of the sweeps `linear` and
-`product` (gradients) as JSON lines. It needs no GPU. `python -m calibration.measure.network_layers
-LOG --points FILE --seconds 200` measures their kernels.
+`python -m calibration.measure.points.tall_products FILE` writes the points of the sweeps `linear`
+and `product` (gradients) as JSON lines. `python -m calibration.measure.network_layers LOG --points
+FILE --seconds 200` measures their kernels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Measure dilated convolutions of sounds, series and pictures, and the same ones without dilation.
+"""Dilated convolutions of sounds, series and pictures, and the same ones without dilation.
 
-`python -m calibration.measure.dilated_layers FILE` writes points of the sweeps `layer_convolution`
-and `layer_convolution_backward` as JSON lines. It needs no GPU. `python -m
+`python -m calibration.measure.points.dilated_layers FILE` writes points of the sweeps
+`layer_convolution` and `layer_convolution_backward` as JSON lines. `python -m
 calibration.measure.network_layers LOG --points FILE --seconds 200` measures their kernels.
 """
 

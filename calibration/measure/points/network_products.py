@@ -1,6 +1,6 @@
 """Measure products with the sizes of layers of networks.
 
-`python -m calibration.measure.network_products FILE` writes the linear layers of networks
+`python -m calibration.measure.points.network_products FILE` writes the linear layers of networks
 from transformers and timm as JSON lines: points of the sweeps `linear`, `product` (gradients) and
 `batched_product` (scores of attention and their sums). Rows and precision follow from the hash of
 the layer. It needs no GPU. `python -m calibration.measure.network_layers LOG --points FILE

@@ -1,0 +1,4 @@
+"""Draw the points of sweeps that `calibration.measure.network_layers` measures.
+
+May import `calibration.sweeps`; no GPU is needed.
+"""
