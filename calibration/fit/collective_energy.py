@@ -23,7 +23,6 @@ from simulator.collectives.nccl import dram_share, link_share
 from simulator.timing.energies import FOLDER, Energies
 
 FILE = MEASUREMENTS / f"{FIRST}_x2" / "collective_energy.jsonl.gz"
-RANKS = 2
 LARGE = 2**26
 """Smaller messages are issued so slowly that no collective runs for a part of the time."""
 
@@ -53,7 +52,7 @@ def rank_powers(path: Path = FILE) -> list[RankPower]:
         for rank, each in enumerate(row["ranks"]):
             if late and rank == 0:  # this card computes
                 continue
-            moved = traffic(row["collective"], row["message_bytes"])
+            moved = traffic(row["collective"], row["message_bytes"], len(row["ranks"]))
             powers.append(
                 RankPower(
                     f"{row['collective']} {row['message_bytes'] >> 20} MiB {row['how']} {rank}",
@@ -65,14 +64,14 @@ def rank_powers(path: Path = FILE) -> list[RankPower]:
     return powers
 
 
-def traffic(collective: str, message_bytes: int) -> tuple[float, float]:
-    """Bytes of one of two cards in DRAM and over the link. An exchange sends a message and
-    receives another."""
+def traffic(collective: str, message_bytes: int, ranks: int) -> tuple[float, float]:
+    """Bytes of one card in DRAM and over the link. An exchange sends a message and receives
+    another."""
     if collective == "exchange":
         return 2.0 * message_bytes, 2.0 * message_bytes
     return (
-        message_bytes * dram_share(collective, RANKS),
-        message_bytes * link_share(collective, RANKS),
+        message_bytes * dram_share(collective, ranks),
+        message_bytes * link_share(collective, ranks),
     )
 
 

@@ -3,11 +3,13 @@
 import gzip
 import json
 from pathlib import Path
+from statistics import fmean, median
 
 import pytest
 from msgspec.structs import replace
 
-from calibration.fit.collective_energy import FILE, fitted, known_w, rank_powers
+from calibration.fit.collective_energy import FILE, RankPower, fitted, known_w, rank_powers
+from calibration.record.read import MEASUREMENTS
 from simulator.hardware.gpu import gpu
 from simulator.timing.energies import Energies, energies
 
@@ -42,6 +44,17 @@ def test_the_fit_recovers_the_figures_from_which_powers_were_computed(tmp_path: 
     assert again.link_j_per_byte == pytest.approx(8e-11)
 
 
+def errors_of(powers: list[RankPower]) -> list[float]:
+    """Predicted over measured powers, minus one."""
+    card = known()
+    errors: list[float] = []
+    for each in powers:
+        watts = known_w(each, card) + card.collective_w
+        watts += card.link_j_per_byte * each.link_bytes_per_s
+        errors.append(watts / each.watts - 1)
+    return errors
+
+
 def test_the_stored_figures_are_those_of_the_measurements() -> None:
     card, powers = known(), rank_powers(FILE)
     again = fitted(powers, card)
@@ -49,10 +62,16 @@ def test_the_stored_figures_are_those_of_the_measurements() -> None:
     figures = again.collective_w, again.link_j_per_byte
     assert figures == pytest.approx((card.collective_w, card.link_j_per_byte), rel=1e-9)
     assert replace(again, link_j_per_byte=card.link_j_per_byte) == card
-    errors: list[float] = []
-    for each in powers:
-        watts = known_w(each, card) + card.collective_w
-        watts += card.link_j_per_byte * each.link_bytes_per_s
-        errors.append(abs(watts / each.watts - 1))
+    errors = [abs(error) for error in errors_of(powers)]
     assert len(errors) == 26
     assert max(errors) < 0.09
+
+
+def test_four_cards_draw_what_the_fit_to_two_predicts() -> None:
+    errors = errors_of(rank_powers(MEASUREMENTS / "h200_sxm_x4" / "collective_energy.jsonl.gz"))
+    assert (
+        len(errors) == 54
+    )  # 12 cases of four cards, and two of the three that wait for a late one
+    assert median(map(abs, errors)) < 0.055
+    assert fmean(errors) == pytest.approx(-0.009, abs=0.002)
+    assert max(map(abs, errors)) < 0.16
