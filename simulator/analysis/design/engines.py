@@ -119,7 +119,7 @@ def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
         return
     loky = import_module("joblib.externals.loky")
     executor = loky.get_reusable_executor(max_workers=workers, reuse=False)
-    left = iter(chunks)
+    left, idle = iter(chunks), False
     waiting = {executor.submit(run, chunk) for chunk in islice(left, _AHEAD * workers)}
     try:
         while waiting:
@@ -128,10 +128,11 @@ def local(workers: int, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
                 rows = future.result()
                 waiting |= {executor.submit(run, chunk) for chunk in islice(left, 1)}
                 yield rows
+        idle = True
     except BrokenExecutor as error:
         raise EngineLostError("a process ended, perhaps because memory ran out") from error
-    finally:
-        executor.shutdown(wait=False, kill_workers=True)
+    finally:  # if idle processes were killed, loky would warn about semaphores that are gone
+        executor.shutdown(wait=idle, kill_workers=not idle)
 
 
 def dask(address: str, run: Task, chunks: Iterable[Chunk]) -> Iterator[Rows]:
