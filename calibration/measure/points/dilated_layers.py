@@ -7,12 +7,10 @@ calibration.measure.network_layers LOG --points FILE --seconds 200` measures the
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
+from calibration.measure.points.command import command
 from calibration.sweeps.registry import Point
 
 _COUNT = 280
@@ -77,15 +75,5 @@ def _picture(rng: Random) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    """Write the points."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("file", type=Path)
-    options = parser.parse_args()
-    lines = list(dict.fromkeys(json.dumps([p.operation, p.params]) for p in drawn()))
-    options.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} points")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__ or "", drawn())

@@ -9,17 +9,15 @@ the layer. It needs no GPU. `python -m calibration.measure.network_layers LOG --
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
 from hashlib import sha256
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from calibration.measure.points.command import command
 from calibration.sweeps.registry import Point
 
 _TIMM_NETWORKS = 150
@@ -116,15 +114,5 @@ def _attention(dtype: str, batch: int, length: int, heads: int, width: int) -> I
     yield Point("batched_product", both | {"layout": "nn", "n": width, "k": past})
 
 
-def main() -> None:
-    """Write the points."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("file", type=Path)
-    options = parser.parse_args()
-    lines = list(dict.fromkeys(json.dumps([p.operation, p.params]) for p in drawn()))
-    options.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} points")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__ or "", drawn())
