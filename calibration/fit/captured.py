@@ -1,5 +1,6 @@
 """CUDA graphs of networks from transformers and timm, which must be installed. The intervals of the
-measured cards cover them, because they resemble the networks of the fit less."""
+measured cards cover them, because they resemble the networks of the fit less. They were measured
+with transformers 5.17; other versions build other masks, and so run other kernels."""
 
 from __future__ import annotations
 
