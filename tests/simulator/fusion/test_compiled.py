@@ -149,3 +149,14 @@ def test_nodes_of_a_graph_are_its_arguments_and_what_its_ops_become() -> None:
     halves = traced(Calls(lambda _, x: x.chunk(2)[0] + 1), (torch.zeros(4),))
     # an argument and two unused parameters; a split with its two parts; and a sum
     assert _nodes(halves, halves.ops) == 3 + (1 + 2) + 1
+
+
+def test_the_fast_path_of_inference_is_not_fused() -> None:
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+    p = predict_trace(traced(layer, (torch.ones(2, 16, 64),), run="compiled"), mode="compiled")
+    assert [(each.op, each.reason) for each in explain(p).unfused] == [
+        (
+            "_transformer_encoder_layer_fwd",
+            "torch.compile leaves PyTorch's fast path for inference as one op",
+        )
+    ]
