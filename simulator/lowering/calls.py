@@ -23,7 +23,8 @@ def called(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
 
 def _attention(op: Signature, gpu: GPU) -> Signature:
-    """The fused attention kernel that `scaled_dot_product_attention` selects on this GPU."""
+    """The fused attention kernel that `scaled_dot_product_attention` selects on this GPU. For bf16
+    before Ampere, which has none, it is the memory-efficient one."""
     capability = gpu.compute_capability or (8, 0)
     query, key, value = op.inputs
     backend = choose(Attention(capability, query, key, value))
