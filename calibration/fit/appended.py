@@ -2,8 +2,8 @@
 
 `python -m calibration.fit.appended tall_products gemm_tensor_half gemm_tensor_tf32 gemm_vector`
 adds the points of that file to the residuals of these curves and writes `h200.json`. Kernel models
-and the residuals' lengths, spread and noise stay, as in `solved`; held-out points are left out.
-`calibration.fit.again` fits everything anew; this fits further sizes of kernels in minutes.
+and the lengths, spread and noise of the residuals do not change; held-out points are left out. Use
+it for further sizes of known kernels: it takes minutes. `calibration.fit.again` fits all curves.
 """
 
 from __future__ import annotations

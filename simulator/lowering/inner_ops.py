@@ -38,7 +38,8 @@ op itself, launches these kernels."""
 
 def inner_ops(op: Signature, kernels: Sequence[Work]) -> int:
     """The number of ops that an op calls: one for each kernel that copies or computes element by
-    element, except the op's main kernel."""
+    element, except the op's main kernel. For the fast path of attention, it is the number of plain
+    ops that take as long as the ops that it calls."""
     if any(part in op.name for part in _FAST_PATH):
         return sum(_AS_PLAIN_OPS.get(work.family, 1) for work in kernels)
     if any(part in op.name for part in _LIBRARY):

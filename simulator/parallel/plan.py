@@ -99,11 +99,11 @@ def plan(
     times: dict[int, CollectiveTime] = {}
     prices: dict[tuple[str, int, tuple[int, ...]], CollectiveTime] = {}
     for k, what, key, members in structure.transfers:
-        asked = what.kind, what.message_bytes, what.ranks
-        time = prices.get(asked)
+        size = what.kind, what.message_bytes, what.ranks
+        time = prices.get(size)
         if time is None:
             group = group_of(cluster, what.ranks)
-            time = prices[asked] = priced(what.kind, what.message_bytes, group, mode)
+            time = prices[size] = priced(what.kind, what.message_bytes, group, mode)
         if k not in times:
             times[k] = time
             channels[k] = time.choice.channels

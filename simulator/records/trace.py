@@ -46,8 +46,8 @@ class Break(msgspec.Struct, frozen=True):
 
     Ops from `op` to `until` run as in eager mode, and so do those of their backward pass, `back` to
     `back_until` (none if these are equal). `where` is the line of code ("nets.py, line 31") and
-    `reason` names what cannot be compiled there. Both are empty for a break at the start or the end
-    of a function, which follows from a break in its caller or in a function that it calls.
+    `reason` names what cannot be compiled there. If a function's caller, or a function that it
+    calls, breaks the graph, the function's start and end are breaks too; both texts are then empty.
     """
 
     op: int
