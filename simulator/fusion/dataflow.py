@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from simulator.caches.derived import Derived
 from simulator.fusion.costed import costed
+from simulator.fusion.graphs import graphs
 from simulator.records import Signature, Trace
 
 Value = tuple[int, int]
@@ -19,9 +20,10 @@ Value = tuple[int, int]
 @dataclass(frozen=True)
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
-    `users` are the ops that read a value, except views. `computes[i]` is False for views and for
-    ops that do nothing on the GPU. `stored` are the values that must be in memory: results of the
-    step, gradients, buffers, and values of the forward pass that the backward pass reads."""
+    `users` are the ops that read a value, except views. `computes[i]` is False for views, for ops
+    that do nothing on the GPU, and for ops whose results nothing reads, which a compiler removes.
+    `stored` are the values that must be in memory: results of the step, gradients, buffers, and
+    values of the forward pass that the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
     makes: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
@@ -62,6 +64,7 @@ def _dataflow(trace: Trace) -> Dataflow:
         flow.makes.append(makes)
         flow.computes.append(computes)
     _keep(trace, flow, version, maker)
+    _remove_unread(trace, flow)
     return flow
 
 
@@ -70,6 +73,31 @@ def _computes(op: Signature) -> bool:
     if not op.outputs or all(t.device == "cpu" for t in tensors):
         return False
     return costed(op) != ()
+
+
+def _remove_unread(trace: Trace, flow: Dataflow) -> None:
+    """Mark ops in graphs whose results no op reads, last first, such as the averaged weights that
+    `nn.MultiheadAttention` returns and its caller drops. Ops that draw random numbers stay, and
+    those whose results go to the CPU, such as to `.item()`."""
+    within = graphs(trace)
+    needed = flow.stored | {
+        value
+        for index, computes in enumerate(flow.computes)
+        if not computes
+        for value in flow.reads[index]
+        if all(made[0] != value[0] for made in flow.makes[index])
+    }
+    for index in reversed(range(len(trace.ops))):
+        op = trace.ops[index]
+        if not flow.computes[index] or op.phase != "forward" or within.eager(index):
+            continue
+        if any(value in needed or flow.users.get(value) for value in flow.makes[index]):
+            continue
+        if any(work.family == "random" for work in costed(op.signature) or ()):
+            continue
+        flow.computes[index] = False
+        for value in set(flow.reads[index]):
+            flow.users[value].remove(index)
 
 
 def _keep(trace: Trace, flow: Dataflow, version: dict[int, int], maker: dict[Value, int]) -> None:

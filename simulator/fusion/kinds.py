@@ -42,6 +42,12 @@ _LIBRARY = (
 )
 
 
+POOLS = ("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d")
+_UNROLLED = 25
+"""The least elements of a window that a loop does not read one by one: `_max_pool_with_offsets` and
+`_avg_poolnd` of torch/_inductor/lowering.py set `unroll_reductions_threshold` to it."""
+
+
 def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
     known = traits_of(op.name.split(".")[1]).kind
@@ -57,9 +63,20 @@ def kind(op: Signature) -> Kind:
     families = {work.family for work in works}
     if not families:
         return "none"
+    if op.name.split(".")[1] in POOLS:
+        return _kind_of_pool(op, works[0].dims["taps"])
     if families & REDUCING_FAMILIES:
         return "reduction" if families <= REDUCING_FAMILIES | _ELEMENTS else "library"
     return "pointwise" if families <= _ELEMENTS else "library"
+
+
+def _kind_of_pool(op: Signature, taps: int) -> Kind:
+    """The kind of a pooling. Large windows whose average is taken are a library call if their
+    strides differ from their sides."""
+    if taps < _UNROLLED:
+        return "pointwise"
+    apart = op.arg("stride", ()) not in ((), [], op.arg("kernel_size"))
+    return "library" if "avg" in op.name and taps > _UNROLLED and apart else "reduction"
 
 
 def is_pointwise(op: Signature) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
+from simulator.fusion.kinds import POOLS
 from simulator.fusion.node import Key
 from simulator.records import Op, Tensor, row_major
 
@@ -19,6 +20,7 @@ _MOVING = {
     "embedding": "weight", "constant_pad_nd": "self", "reflection_pad2d": "self",
     "upsample_nearest2d": "self", "_upsample_nearest_exact2d": "self", "repeat": "self",
     "slice_backward": "grad_output", "select_backward": "grad_output",
+    **dict.fromkeys(POOLS, "self"),
 }  # fmt: skip
 """Ops whose elements are not computed from the operand's elements at the same place."""
 
@@ -68,12 +70,17 @@ def read(key: Key, offset: int, way: Map) -> Key:
     return Part(before.storage, before.version, before.offset + offset, (*before.way, *way))
 
 
+def moves(op: Op, place: int) -> bool:
+    """Whether an op reads its input number `place` at other places than it writes."""
+    return _MOVING.get(op.name.split(".")[1]) == op.signature.names[place]
+
+
 def way(op: Op, place: int, tensor: Tensor, loop: bool) -> Map:
     """The map by which an op reads its input number `place`, whose layout is that of `tensor`: a
     loop reads in the order of its output's dimensions, a reduction in the order of its input's."""
     name = op.name.split(".")[1]
-    if _MOVING.get(name) == op.signature.names[place]:
-        return ((name, tensor.shape),)
+    if moves(op, place):
+        return (("window" if name in POOLS else name, tensor.shape),)
     fits = loop and op.outputs and _broadcasts(tensor, op.outputs[0])
     steps = walk(tensor, op.outputs[0].shape if fits else tensor.shape)
     return ((name, place), *steps) if name == "cat" else steps

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
 from simulator.fusion.lowering.arithmetic import applied, arithmetic
+from simulator.fusion.lowering.pooling import pool
 from simulator.fusion.lowering.reducing import reduce
 from simulator.fusion.lowering.reductions import mixed, mixed_parts
 from simulator.fusion.node import Node
@@ -40,6 +41,8 @@ def decompose(lowering: Lowering, index: int, op: Op) -> None:
         _softmax(lowering, index, op)
     elif name == "cumsum":
         _scan(lowering, index, op)
+    elif "_pool" in name:
+        pool(lowering, index, op)
     elif name == "nll_loss_forward":
         _lookup_loss(lowering, index, op)
     else:

@@ -11,7 +11,7 @@ from itertools import count
 from simulator.caches.cancelling import check_cancelled
 from simulator.fusion.dataflow import Dataflow, Value, dataflow
 from simulator.fusion.graphs import graphs
-from simulator.fusion.kinds import adds, kind
+from simulator.fusion.kinds import kind
 from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
@@ -20,9 +20,10 @@ from simulator.fusion.lowering.library.calls import LibraryCalls
 from simulator.fusion.lowering.library.gradients import accumulated
 from simulator.fusion.lowering.library.padded_products import PaddedProducts
 from simulator.fusion.lowering.library.padding import Seconds
-from simulator.fusion.lowering.pieces import accumulate, concatenate, scatter
+from simulator.fusion.lowering.pieces import in_pieces, joins
+from simulator.fusion.lowering.pooling import is_pool, pool
 from simulator.fusion.lowering.read_keys import read_key
-from simulator.fusion.lowering.realizing import must_store
+from simulator.fusion.lowering.realizing import must_store, widened
 from simulator.fusion.lowering.recompute import instructions, merge_recomputed
 from simulator.fusion.lowering.sectors import sector_bytes
 from simulator.fusion.lowering.seeds import drawing, seeds
@@ -33,12 +34,7 @@ from simulator.hardware.gpu import GPU
 from simulator.records import Op, Tensor, Trace
 from simulator.timing.rates import UNITS_SEEN
 
-_JOINED = 8  # maximum operands that one loop concatenates (config.max_pointwise_cat_inputs)
 _SCALAR_BYTES = 8
-_SCATTERED = (
-    "aten.embedding_dense_backward.default",
-    "aten.max_pool2d_with_indices_backward.default",
-)
 
 
 class Lowering:
@@ -66,6 +62,7 @@ class Lowering:
         self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
+        self.widened: dict[Value, int] = {}  # bytes of stored values over those of their dtype
         self.kinds: dict[int, str] = {}
         self.number = count()
         self.products = PaddedProducts(self, seconds)
@@ -123,19 +120,11 @@ class Lowering:
         flops, instructions = arithmetic(op.signature)
         instructions -= folded(op.signature) if self.inductor else 0
         reads = self.inputs(index, op)
-        if op.name in _SCATTERED:
-            scatter(self, index, op, reads)
+        if in_pieces(self, index, op, reads):
             return
-        if adds(op.signature):
-            accumulate(self, index, op)
+        if is_pool(op):
+            pool(self, index, op)
             return
-        joins = op.name in ("aten.cat.default", "aten.stack.default")
-        if joins and len(op.inputs) > _JOINED and self.inductor:
-            concatenate(self, index, op)
-            return
-        if "max_pool2d" in op.name or "avg_pool" in op.name:
-            for value in self.flow.reads[index]:
-                self.hint(value)
         instructions -= contracted(self.trace, self.flow, index, self._last_of)
         self.make(
             index, reads, zip(self.flow.makes[index], op.outputs, strict=True), flops, instructions
@@ -162,7 +151,7 @@ class Lowering:
         ):
             if (names and name not in names) or tensor.device == "cpu":
                 continue
-            size = sector_bytes(tensor)
+            size = sector_bytes(tensor) * self.widened.get(value, 1)
             if rows is not None and name == "weight":
                 size = min(size, rows)
             key = read_key(self, index, op, place, value)
@@ -184,7 +173,7 @@ class Lowering:
         numel = 0
         pending = self._pending_values(reads)
         flops += sum(each.flops for each in pending)
-        recomputed = merge_recomputed(pending)
+        recomputed = merge_recomputed(pending, apart=joins(self.trace.ops[index]))
         ops = (*ops, index)
         for value, tensor in results:
             users = self.flow.users.get(value, [])
@@ -196,7 +185,8 @@ class Lowering:
             self.pending[value] = Pending(shared, ops, flops, whole)
             numel = max(numel, tensor.numel)
             if must_store(self, value, users, shared, ops):
-                stored[value] = tensor.nbytes
+                self.widened[value] = widened(self, value, tensor, users)
+                stored[value] = tensor.nbytes * self.widened[value]
         if stored:
             for value in stored:
                 del self.pending[value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
+from simulator.fusion.kinds import adds
 from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.node import Key, Node
@@ -13,10 +14,34 @@ from simulator.records import Op, Tensor
 if TYPE_CHECKING:
     from simulator.fusion.lowering.lowering import Lowering
 
+_JOINED = 8  # maximum operands that one loop concatenates (config.max_pointwise_cat_inputs)
 _SUM_BYTES = 4  # sums are in fp32
+_SCATTERED = (
+    "aten.embedding_dense_backward.default",
+    "aten.max_pool2d_with_indices_backward.default",
+)
 
 
-def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
+def in_pieces(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> bool:
+    """Lower an op that writes its result in pieces. Return False for other ops."""
+    if op.name in _SCATTERED:
+        _scatter(lowering, index, op, reads)
+    elif adds(op.signature):
+        _accumulate(lowering, index, op)
+    elif joins(op) and len(op.inputs) > _JOINED and lowering.inductor:
+        _concatenate(lowering, index, op)
+    else:
+        return False
+    return True
+
+
+def joins(op: Op) -> bool:
+    """Whether an op concatenates its operands. A loop over the result computes each operand for
+    each element, and selects one."""
+    return op.name in ("aten.cat.default", "aten.stack.default")
+
+
+def _scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
     """Add zeros, then atomic sums into the rows that were looked up, both in full precision; a loop
     casts the gradient (`embedding_dense_backward` of torch/_decomp)."""
     value, table = lowering.flow.makes[index][0], op.outputs[0]
@@ -41,7 +66,7 @@ def scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> No
         lowering.make(index, {sums: table.numel * item}, [(value, table)], 0, table.numel)
 
 
-def accumulate(lowering: Lowering, index: int, op: Op) -> None:
+def _accumulate(lowering: Lowering, index: int, op: Op) -> None:
     """Add a copy of the old values, then atomic sums into the indexed elements (`index_put_` of
     lowering.py)."""
     value, out, added = lowering.flow.makes[index][0], op.outputs[0], op.signature["values"]
@@ -64,7 +89,7 @@ def accumulate(lowering: Lowering, index: int, op: Op) -> None:
     lowering.nodes += [first, node]
 
 
-def concatenate(lowering: Lowering, index: int, op: Op) -> None:
+def _concatenate(lowering: Lowering, index: int, op: Op) -> None:
     """Write the operands into their places (`ConcatKernel` of ir.py). The node that computes an
     operand writes it there; views are copied, and one launch copies all inputs of the graph."""
     whole = lowering.flow.makes[index][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.lowering.access import read, relaid, way
+from simulator.fusion.lowering.access import moves, read, relaid, way
 from simulator.fusion.node import Key
 from simulator.records import Op, Tensor
 
@@ -21,7 +21,8 @@ def read_key(lowering: Lowering, index: int, op: Op, place: int, value: Value) -
     if value in lowering.computed:
         tensor = relaid(tensor, lowering.computed[value])
     how = way(op, place, tensor, lowering.kind(index) == "pointwise")
-    if "batch_norm" in op.name or (lowering.calls.channels_last and tensor.dense):
+    in_order = lowering.calls.channels_last and tensor.dense and not moves(op, place)
+    if "batch_norm" in op.name or in_order:
         how = ()  # images are in the layout that their reader needs
     elif how and value in lowering.computed and _sizes(tensor) != _sizes(lowering.computed[value]):
         how = (("view", tensor.shape), *how)  # no order of loops makes the two reads equal

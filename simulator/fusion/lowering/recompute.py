@@ -11,11 +11,14 @@ from math import prod
 from simulator.fusion.node import Node, Pending, Recomputed
 
 
-def merge_recomputed(pending: Iterable[Pending]) -> dict[int, Recomputed]:
-    """All ops that are recomputed for these values."""
+def merge_recomputed(pending: Iterable[Pending], apart: bool = False) -> dict[int, Recomputed]:
+    """All ops that are recomputed for these values: once for all values, or once for each value if
+    these are read at places that lie `apart`, as the operands of a concatenation."""
     merged: dict[int, Recomputed] = {}
     for each in pending:
-        merged |= each.recomputed
+        for op, value in each.recomputed.items():
+            before = merged[op].instructions if apart and op in merged else 0
+            merged[op] = Recomputed(value.instructions + before, value.shape)
     return merged
 
 

@@ -5,8 +5,10 @@ These patterns were compared with the real Inductor (torch 2.13): scores divided
 or without an added mask; scores multiplied by a number, without a mask. Only half precision matches
 (`_sfdp_params_check`), whether the softmax is in float32 or not. Scores without a scale, filled by
 a mask, or of scaled queries do not match, nor does any pattern if another op reads one of its
-intermediate results. A trace does not record whether a network returns such a result. Training
-steps are not changed, though Inductor has patterns for them too.
+intermediate results. A trace does not record whether a network returns such a result. Heads may
+also be flattened into the batch, [b·h, s, d], as in `nn.MultiheadAttention`; then only scores
+without a scale and a mask match (`_sfdp_pattern_13`). Training steps are not changed, though
+Inductor has patterns for them too.
 """
 
 from __future__ import annotations
@@ -78,9 +80,11 @@ class _Matching:
         """The attention that a softmax is part of."""
         op = self.trace.ops[softmax]
         shape = op.inputs[0].shape
-        if len(shape) != 4 or op.signature.arg("dim") not in (-1, 3):
+        if len(shape) not in (3, 4) or op.signature.arg("dim") not in (-1, len(shape) - 1):
             return None
-        before, after = self._scores(softmax), self._weighed(softmax)
+        flat = len(shape) == 3
+        shape = (1, *shape) if flat else shape
+        before, after = self._scores(softmax, flat), self._weighed(softmax)
         if before is None or after is None:
             return None
         inside, mask, copies = before
@@ -90,7 +94,7 @@ class _Matching:
         ops = {softmax, *inside, *after}
         query, key = (self._operand(scores, place, shape, copies, ops) for place in (0, 1))
         value = self._operand(product, 1, shape, copies, ops)
-        result = self._result(product, shape, copies, ops)
+        result = self._result(product, shape, copies or flat, ops)
         if len({graphs(self.trace).of[index] for index in ops}) > 1:
             return None
         if graphs(self.trace).eager(product):
@@ -103,9 +107,12 @@ class _Matching:
             operands.append(("attn_bias", *mask))
         return Match(frozenset(ops), product, tuple(operands), result)
 
-    def _scores(self, softmax: int) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
+    def _scores(
+        self, softmax: int, flat: bool
+    ) -> tuple[list[int], tuple[Tensor, int] | None, bool] | None:
         """The ops from the softmax back to the product of queries and keys, the mask that is added,
-        and whether the call also replaces copies before products."""
+        and whether the call also replaces copies before products. Scores of `flat` heads have no
+        scale and no mask."""
         inside: list[int] = []
         mask: tuple[Tensor, int] | None = None
         divides: bool | None = None
@@ -116,6 +123,8 @@ class _Matching:
                 return None
             inside.append(producer)
             op = self.trace.ops[producer]
+            if flat:
+                return (inside, None, False) if op.name == "aten.bmm.default" else None
             if op.name == "aten.bmm.default" and divides is not None:
                 return (inside, mask, divides) if divides or mask is None else None
             if op.name in _SCALES and divides is None and len(op.inputs) == 1:
@@ -175,14 +184,15 @@ class _Matching:
         self, product: int, shape: tuple[int, ...], copies: bool, ops: set[int]
     ) -> tuple[Tensor, int]:
         """The result of the call. It is stored token by token if a copy after the product stores it
-        so, else in the order of the product's result."""
+        so (flat heads are [1, b·h]), else in the order of the product's result."""
         flat = self.trace.ops[product].outputs[0]
         value = self.flow.makes[product][0]
         b, h, s, d = (*shape[:2], *flat.shape[1:])
         users = self.flow.users.get(value, [])
         if copies and len(users) == 1 and value not in self.flow.stored:
             copy = self.trace.ops[users[0]]
-            if copy.name == "aten.clone.default" and copy.outputs[0].shape == (b, s, h, d):
+            joined = copy.outputs[0].shape in ((b, s, h, d), (b * s, h, d))
+            if copy.name == "aten.clone.default" and joined:
                 ops.add(users[0])
                 out = replace(flat, shape=(b, h, s, d), stride=(s * h * d, d, h * d, 1))
                 return out, copy.storages[-1]

@@ -45,4 +45,4 @@ def test_a_curve_of_generated_kernels_predicts_the_same_times_again() -> None:
         traffic={**packaged.traffic, CURVE: fitted.traffic[CURVE]},
         residuals={**packaged.residuals, CURVE: fitted.residuals[CURVE]},
     )
-    assert errors(seen, card, again) == pytest.approx(errors(seen, card, packaged), abs=1e-3)
+    assert errors(seen, card, again) == pytest.approx(errors(seen, card, packaged), abs=5e-3)

@@ -46,6 +46,18 @@ def test_a_part_computes_only_its_own_elements() -> None:
     assert op.args["instructions"] == (9 + 1 + 2) * 128
 
 
+def test_what_two_joined_parts_share_is_computed_for_each_of_them() -> None:
+    def turned(x: Tensor, angle: Tensor) -> Tensor:
+        cos = torch.cos(angle)
+        return torch.cat([x * cos, x - cos], 1)
+
+    with torch.device("meta"):
+        op = _signature(turned, torch.empty(64, 8), torch.empty(64, 8))
+    # 29 instructions for a cosine and 1 for a product or a difference, in both parts, 1 to select a
+    # part, two loads and a store, for 64 · 16 elements
+    assert op.args["instructions"] == (2 * (29 + 1) + 1 + 3) * 1024
+
+
 def test_rows_in_registers_are_computed_once_and_others_twice() -> None:
     value = {7: Recomputed(3 * 4096, (4, 1024))}
     for looped, times in ((False, 1), (True, 2)):

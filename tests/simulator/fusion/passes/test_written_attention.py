@@ -216,3 +216,28 @@ def test_the_call_reads_and_writes_what_is_left_of_the_replaced_ops(
     storages = [graph.trace.storages[number] for number in call.storages]
     assert all(s.freed is None or s.freed > place for s in storages)
     assert storages[-1].born == place
+
+
+class Heads(nn.Module):
+    """Attention to other tokens, of which the caller drops the averaged weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cross = nn.MultiheadAttention(256, 4, batch_first=True)
+        self.o = nn.Linear(256, 256)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.o(self.cross(x, y, y)[0])
+
+
+def heads(dtype: torch.dtype) -> list[str]:
+    inputs = torch.zeros(4, 128, 256, dtype=dtype), torch.zeros(4, 64, 256, dtype=dtype)
+    return launches(trace(Heads().to(dtype).eval(), inputs, gpu="h200"))
+
+
+def test_flat_heads_become_one_call_whose_result_needs_no_copy() -> None:
+    assert heads(torch.bfloat16)[-6:] == ["fused", CALL, "addmm", "fused", "mm", "fused"]
+
+
+def test_averaged_weights_that_nothing_reads_are_not_computed() -> None:
+    assert heads(torch.float32)[-8:] == ["bmm", "fused", "bmm", "fused", *2 * ["mm", "fused"]]
