@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calibration.cases.case import Case, infer, train
+from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
 
 OWN_SECOND: tuple[Case, ...] = (
     *infer("own-mini-llama", "bf16", 8, 1024),
@@ -74,3 +75,10 @@ OWN_SECOND_COMPILED: tuple[Case, ...] = tuple(
     )
 )
 """Compiled steps of some of them, each timed together with the same step in eager mode."""
+
+OWN_THIRD_COMPILED: tuple[Case, ...] = tuple(
+    compiled
+    for compiled in (replace(case, mode="compiled") for case in (*OWN_SECOND, *OWN_CASES))
+    if compiled not in (*OWN_COMPILED, *OWN_SECOND_COMPILED)
+)
+"""Compiled steps of all other cases of both sets."""
