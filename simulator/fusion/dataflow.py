@@ -21,7 +21,7 @@ Value = tuple[int, int]
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
     `users` are the ops that read a value, except views. `computes[i]` is False for views, for ops
-    that do nothing on the GPU, and for ops whose results nothing reads, which a compiler removes.
+    that do nothing on the GPU, and for ops that a compiler removes.
     `stored` are the values that must be in memory: results of the step, gradients, buffers, and
     values of the forward pass that the backward pass reads."""
 
@@ -32,15 +32,16 @@ class Dataflow:
     stored: set[Value] = field(default_factory=set[Value])
 
 
-_DATAFLOW = Derived["Dataflow"]()
+_DATAFLOW = Derived["Dataflow"]()  # by whether the whole step is compiled
 
 
-def dataflow(trace: Trace) -> Dataflow:
-    """The dataflow of a trace."""
-    return _DATAFLOW.get(trace, lambda: _dataflow(trace))
+def dataflow(trace: Trace, whole: bool = False) -> Dataflow:
+    """The dataflow of a trace. If the `whole` step is compiled, ops whose results nothing reads are
+    removed."""
+    return _DATAFLOW.get(trace, lambda: _dataflow(trace, whole), whole)
 
 
-def _dataflow(trace: Trace) -> Dataflow:
+def _dataflow(trace: Trace, whole: bool) -> Dataflow:
     flow = Dataflow()
     distinct, rows = trace.signatures
     computing = [_computes(signature) for signature in distinct]
@@ -64,7 +65,8 @@ def _dataflow(trace: Trace) -> Dataflow:
         flow.makes.append(makes)
         flow.computes.append(computes)
     _keep(trace, flow, version, maker)
-    _remove_unread(trace, flow)
+    if whole:
+        _remove_unread(trace, flow)
     return flow
 
 

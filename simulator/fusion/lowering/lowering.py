@@ -57,7 +57,7 @@ class Lowering:
         self.computed: dict[Value, Tensor] = {}  # values of loops, stored or pending
         self.computed_by: dict[Value, int] = {}  # the op of each value
         self.trace, self.gpu, self.reductions = trace, gpu, reductions
-        self.flow: Dataflow = flow or dataflow(trace)
+        self.flow: Dataflow = flow or dataflow(trace, only is None)
         self.graphs = graphs(trace)
         self.offsets = offsets(trace, self.flow.computes) if self.inductor else []
         self.nodes: list[Node] = []

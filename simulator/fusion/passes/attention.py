@@ -68,7 +68,7 @@ def _kernel(match: Match, gpu: GPU) -> str | None:
 class _Matching:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.flow: Dataflow = dataflow(trace)
+        self.flow: Dataflow = dataflow(trace, whole=True)
         self.maker: dict[Value, int] = {
             value: index
             for index, makes in enumerate(self.flow.makes)

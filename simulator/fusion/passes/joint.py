@@ -53,7 +53,7 @@ class Joint:
     def __init__(self, trace: Trace, fusible: Callable[[Op], bool] = is_fusible) -> None:
         self.trace = trace
         self._is_fusible = cache_by_signature(fusible)
-        self.flow: Dataflow = dataflow(trace)
+        self.flow: Dataflow = dataflow(trace, whole=True)
         self.tensors: list[JointTensor] = []
         self.reads: dict[int, tuple[int, ...]] = {}
         self.makes: dict[int, tuple[int, ...]] = {}

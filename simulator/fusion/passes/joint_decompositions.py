@@ -29,7 +29,7 @@ _WINDOW = 25  # largest window whose index is stored in a byte
 
 def decompose(trace: Trace) -> DecomposedTrace:
     """The step in which decompositions replace these ops."""
-    graph, flow = GraphBuilder(trace), dataflow(trace)
+    graph, flow = GraphBuilder(trace), dataflow(trace, whole=True)
     relus: dict[Value, int] = {}
     pools: dict[Value, int] = {}
     for index, op in enumerate(trace.ops):
