@@ -18,6 +18,7 @@ from simulator.scenario.resolve import resolve
 from simulator.scenario.resolved import Rates, ResolvedScenario
 from simulator.scenario.scenario import Scenario, Value, predict
 from simulator.scenario.trace_source import family, trace_key
+from simulator.scenario.traces.families import without_fits
 from simulator.simulate.step_columns import COLUMN_INDEX, step_row
 
 CLOSE = 1e-4  # relative precision of the end of a range, on axes of real numbers
@@ -118,11 +119,13 @@ class AxisSearch:
 
     def first(self, values: Sequence[float], stops: Callable[[Figures], bool]) -> float | None:
         """The first of these values at which `stops` is true, or None; values are tried a few at a
-        time."""
+        time. A family is fitted only for a value that no earlier one makes needless."""
         for begin in range(0, len(values), AHEAD):
             part = values[begin : begin + AHEAD]
-            self.look(part)
-            for value in part:
+            for place, value in enumerate(part):
+                if value not in self.tried:
+                    with without_fits():
+                        self.look(part[place:])
                 if stops(self.at(value)):
                     return value
         return None

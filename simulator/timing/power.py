@@ -103,7 +103,7 @@ class Supply:
             + running * known.voltage.squared(clock * self._highest)
             + load.tensor_j * known.voltage.tensor_squared(clock * self._highest)
             + known.dram_j_per_byte * load.dram_bytes
-            + self.exchange_j(exchange, clock)
+            + (0.0 if exchange is NO_EXCHANGE else self.exchange_j(exchange, clock))
         )
 
     def exchange_j(self, exchange: Exchange, clock: Floats) -> Floats:

@@ -86,7 +86,7 @@ class Roofs:
 
     def of(self, rows: NDArray[np.int64]) -> Roofs:
         """The roofs of these works, in this order."""
-        return Roofs(*(getattr(self, f.name)[rows] for f in fields(self)))
+        return Roofs(*(getattr(self, f.name).take(rows) for f in fields(self)))
 
 
 class CurveRoofs(NamedTuple):
@@ -125,7 +125,7 @@ def roofs(
         names = [field.name for field in fields(Roofs)]
         columns = ([getattr(part.table, name)[part.rows] for part in parts] for name in names)
         computed = Roofs(*map(np.concatenate, columns))
-    return computed.of(np.argsort(order))
+    return computed.of(_inverse(order))
 
 
 def _are_known(works: Sequence[Work], last: CurveRoofs | None) -> bool:
@@ -187,7 +187,14 @@ def roofs_of(
         tensor=stacked([work.engine == "tensor" for work in works], counts),
         beside=stacked([at_once(work) for work in works], counts),
         **joules._asdict(),
-    ).of(np.argsort(rows))
+    ).of(_inverse(rows))
+
+
+def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The inverse of a permutation."""
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(order.size)
+    return inverse
 
 
 def _places(ruled: Sequence[Ruled]) -> dict[str, list[int]]:

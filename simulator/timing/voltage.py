@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import cast
 
 import msgspec
@@ -12,7 +13,7 @@ Floats = NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]
 
 
-class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
     """The voltage of a chip and the speed of its tensor cores as functions of its clock, all as
     shares of their values at the highest clock; linear between the points.
 
@@ -29,14 +30,26 @@ class Voltage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def squared(self, clock: Floats | float) -> Floats:
         """The square of the voltage at a clock."""
-        return cast("Floats", np.interp(clock, *np.array(self.volts).T)) ** 2
+        return cast("Floats", np.interp(clock, *self._volts)) ** 2
 
     def tensor_speed(self, clock: Floats | float) -> Floats:
         """The speed of kernels on tensor cores at a clock."""
-        return cast("Floats", np.interp(clock, *np.array(self.speeds).T))
+        return cast("Floats", np.interp(clock, *self._speeds))
 
     def tensor_squared(self, clock: Floats | float) -> Floats:
         """The square of the voltage of busy tensor cores at a clock, relative to that at the
         highest clock."""
         real = self.tensor_clock * self.tensor_speed(clock)
-        return self.squared(real) / self.squared(self.tensor_clock)
+        return self.squared(real) / self._tensor_square
+
+    @cached_property
+    def _volts(self) -> Floats:
+        return np.array(self.volts).T.copy()
+
+    @cached_property
+    def _speeds(self) -> Floats:
+        return np.array(self.speeds).T.copy()
+
+    @cached_property
+    def _tensor_square(self) -> Floats:
+        return self.squared(self.tensor_clock)

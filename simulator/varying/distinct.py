@@ -21,17 +21,18 @@ def distinct_rows(table: NDArray[Any]) -> tuple[Ints, Ints]:
         return _of_few(table)
     bits = np.ascontiguousarray(table).view(np.uint64)
     weights = np.cumprod(np.full(bits.shape[1], _WEIGHT))
-    order = np.argsort((bits ^ bits >> np.uint64(32)) @ weights, kind="stable")
-    by_sum = bits[order]
+    order = np.argsort((bits ^ bits >> np.uint64(32)) @ weights)
+    by_sum = bits.take(order, axis=0)
     begins = np.ones(len(bits), np.bool_)
-    begins[1:] = (by_sum[1:] != by_sum[:-1]).any(axis=1)
-    first = order[begins]
-    in_order = np.argsort(first)
-    number = np.empty_like(in_order)
-    number[in_order] = np.arange(in_order.size)
+    np.any(by_sum[1:] != by_sum[:-1], axis=1, out=begins[1:])
+    starts = np.flatnonzero(begins)
+    is_first = np.zeros(len(bits), np.bool_)
+    first = np.minimum.reduceat(order, starts) if starts.size else order
+    is_first[first] = True
+    number = np.cumsum(is_first)[first] - 1
     of = np.empty_like(order)
-    of[order] = number[np.cumsum(begins) - 1]
-    return first[in_order], of
+    of[order] = np.repeat(number, np.diff(starts, append=len(bits)))
+    return np.flatnonzero(is_first), of
 
 
 def _of_few(table: NDArray[Any]) -> tuple[Ints, Ints]:

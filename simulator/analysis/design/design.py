@@ -16,7 +16,7 @@ from random import Random
 
 import numpy as np
 
-from simulator.analysis.sweep import axis
+from simulator.analysis.sweep import Axis, axis
 from simulator.errors import InputError
 from simulator.scenario.apply import changed_by, checked
 from simulator.scenario.predict_many import Table, predict_many
@@ -129,18 +129,25 @@ class Rows:
 
 def predict_points(design: Design, points: Sequence[int]) -> Rows:
     """Predict points of a design together."""
-    start = design.scenario, resolve(design.scenario)
-    states: dict[tuple[Value, ...], State | str] = {(): start}
+    state: State | str = design.scenario, resolve(design.scenario)
+    states: dict[tuple[Value, ...], State | str] = {(): state}
+    *leading, last = design.axes
+    line = _LastAxis(last, design.axes[last])
     rows: list[int] = []
     settings: list[ResolvedScenario] = []
     refused: dict[int, str] = {}
+    before = None
     for row, point in enumerate(points):
-        state = _state(design.values(point), states)
-        if isinstance(state, str):
-            refused[point] = state
+        combination, place = divmod(point, len(design.axes[last]))
+        if combination != before:
+            values, before = design.values(point), combination
+            state = _state({name: values[name] for name in leading}, states)
+        resolved = state if isinstance(state, str) else line.at(*state, place)
+        if isinstance(resolved, str):
+            refused[point] = resolved
             continue
         rows.append(row)
-        settings.append(state[1])
+        settings.append(resolved)
     table = empty_table(len(points))
     part, reasons, _ = predict_many(settings)
     table[rows] = part
@@ -148,11 +155,48 @@ def predict_points(design: Design, points: Sequence[int]) -> Rows:
     return Rows(points, table, dict(sorted(refused.items())))
 
 
+class _LastAxis:
+    """The last axis of a design, which varies from point to point. Its what-ifs are checked once
+    for all points, and no `Scenario` is created."""
+
+    def __init__(self, name: str, values: Sequence[Value]) -> None:
+        self._name, self._values = name, values
+        self._scenario: Scenario | None = None
+        self._axis: Axis | None = None
+        self._whatifs: dict[int, Applied | InputError] = {}
+
+    def at(
+        self, scenario: Scenario, before: ResolvedScenario, place: int
+    ) -> ResolvedScenario | str:
+        """A scenario, given also as resolved, at the value of this index, or the error of the
+        value."""
+        try:
+            if self._name == WHATIFS:
+                return at_value(scenario, before, self._name, self._values[place])[1]
+            after = changed_by(self._whatif(scenario, place), before)
+        except InputError as error:
+            return str(error)
+        return before if after == before else after
+
+    def _whatif(self, scenario: Scenario, place: int) -> Applied:
+        if self._axis is None or scenario is not self._scenario:
+            line = axis(scenario, self._name)  # the sizes of a network are axes, too
+            if line != self._axis:
+                self._whatifs.clear()
+            self._axis, self._scenario = line, scenario
+        if place not in self._whatifs:
+            self._whatifs[place] = self._axis.applied(self._values[place])
+        whatif = self._whatifs[place]
+        if isinstance(whatif, InputError):
+            raise whatif
+        return whatif
+
+
 def _state(
     values: Mapping[str, Value], states: dict[tuple[Value, ...], State | str]
 ) -> State | str:
-    """The scenario with these values, or the error of a value; scenarios of leading axes are cached
-    in `states`."""
+    """The scenario with these values of the leading axes, or the error of a value; cached in
+    `states`."""
     names, chosen = list(values), tuple(values.values())
     depth = len(names)
     while chosen[:depth] not in states:
@@ -164,8 +208,7 @@ def _state(
                 state = at_value(*state, names[at], chosen[at])
             except InputError as error:
                 state = str(error)
-        if at + 1 < len(names):  # scenarios of the last axis are not needed again
-            states[chosen[: at + 1]] = state
+        states[chosen[: at + 1]] = state
     return state
 
 

@@ -12,7 +12,7 @@ from simulator.errors import InputError
 
 Progress = Callable[[int, int, float], None]
 """Called with the number of rows so far, the number of rows of the design, and the seconds left."""
-_MOST = 2048  # points per chunk: maximum and minimum
+_MOST = 4096  # points per chunk: maximum and minimum
 _LEAST = 16
 _CHUNKS = 32  # minimum number of chunks of a large design, so that processes can share the work
 

@@ -54,6 +54,16 @@ def expecting(batches: int, seqs: int = 1) -> Generator[None]:
         _EXPECTED.reset(token)
 
 
+@contextmanager
+def without_fits() -> Generator[None]:
+    """Within this context, nothing announced outside of it leads to a fit."""
+    token = _EXPECTED.set(frozenset())
+    try:
+        yield
+    finally:
+        _EXPECTED.reset(token)
+
+
 class Store(Protocol):
     """Storage of families that outlives a process."""
 

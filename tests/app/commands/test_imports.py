@@ -44,6 +44,7 @@ COMMANDS = (
     "compare bert-base --with +gpu=h100",
     "sweep bert-base",
     "map bert-base",
+    "seek bert-base --fits",
 )
 ONE_AFTER_ANOTHER = """
 import json, sys

@@ -102,6 +102,20 @@ def test_searches_at_once_and_one_by_one_agree():
         assert quick.last == pytest.approx(slow.last, rel=2e-4)
 
 
+def test_a_search_that_ends_within_a_family_traces_no_point_beyond_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def refuse(request: object, gpu: object) -> None:
+        raise AssertionError(f"traced {request}")
+
+    trace_source.forget()
+    monkeypatch.setattr(trace_source, "_run", refuse)
+    search = largest_batch(Scenario("bert-base", gpu="h200"))
+    # the packaged family ends at batch 16,384; the search would have tried 32,768 with it
+    assert 8192 < search.value < 16_384 == max(search.tried)
+    assert not search.traced
+
+
 def test_a_search_reports_the_traced_points(tmp_path: Path):
     (tmp_path / "odd.py").write_text(ODD)
     odd = Scenario(f"{tmp_path}/odd.py:make", gpu="h200")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from simulator.analysis.design.design import Design, design, predict_points, summed
+from simulator.analysis.sweep import Axis
 from simulator.errors import InputError
-from simulator.scenario.scenario import Scenario, predict
+from simulator.scenario.scenario import Applied, Scenario, Value, predict
 from simulator.simulate.step_columns import step_row
 from simulator.whatif import apply, parse
 
@@ -57,6 +58,34 @@ def test_rows_are_those_of_single_predictions():
             single = single if text == "none" else apply(single, *parse(text))
         single = apply(single, "batch", {"samples": values["batch"]})
         np.testing.assert_allclose(row, step_row(predict(single)), rtol=1e-9, atol=1e-9)
+
+
+def test_the_what_ifs_of_the_last_axis_are_checked_once(monkeypatch: pytest.MonkeyPatch):
+    calls: list[tuple[str, object]] = []
+    applied = Axis.applied
+
+    def counted(line: Axis, value: Value) -> Applied | InputError:
+        calls.append((line.name, value))
+        return applied(line, value)
+
+    monkeypatch.setattr(Axis, "applied", counted)
+    several = design(BASE, {"gpu": ["h100", "h200", "l40s"], "batch": [1, 2, 4, -8]})
+    rows = predict_points(several, several.points)
+    assert [value for name, value in calls if name == "batch"] == [1, 2, 4, -8]
+    assert list(rows.refused) == [3, 7, 11] and len(set(rows.refused.values())) == 1
+
+
+def test_a_size_on_the_last_axis_belongs_to_the_network_of_each_point():
+    """The MLPs have a depth; GPT-2 calls it layers."""
+    axes = {"network": ["mlp-tiny", "gpt2", "mlp-wide"], "depth": [2, 4]}
+    rows = predict_points(sized := design(BASE, axes), sized.points)
+    assert list(rows.refused) == [2, 3]
+    assert rows.refused[2] == rows.refused[3] and "no axis 'depth'" in rows.refused[2]
+    for point in (0, 1, 4, 5):
+        values = sized.values(point)
+        network = apply(BASE, "network", {"to": values["network"]})
+        single = apply(network, "size", {"parameter": "depth", "value": values["depth"]})
+        np.testing.assert_allclose(rows.table[point], step_row(predict(single)), rtol=1e-9)
 
 
 def test_a_combination_without_an_answer_has_a_reason():

@@ -251,14 +251,14 @@ def test_progress_counts_the_rows_that_were_there(path: Path):
 def test_chunks_are_small_enough_to_share():
     assert [len(c) for c in chunks(range(100))] == [16] * 6 + [4]
     assert [len(c) for c in chunks(range(3200))] == [100] * 32
-    assert {len(c) for c in chunks(range(131_072))} == {2_048}
+    assert {len(c) for c in chunks(range(262_144))} == {4_096}
 
 
 def test_chunks_are_whole_blocks_or_equal_parts_of_one():
     assert [len(c) for c in chunks(range(100), 40)] == [20, 20, 20, 20, 20]
     assert {len(c) for c in chunks(range(100_000), 2_500)} == {2_500}
-    assert {len(c) for c in chunks(range(200_000), 5_000)} == {2_500}
-    assert {len(c) for c in chunks(range(132_000), 1_000)} == {2_000}
+    assert {len(c) for c in chunks(range(300_000), 10_000)} == {5_000}
+    assert {len(c) for c in chunks(range(132_000), 1_000)} == {4_000}
     rest = [*range(7, 40), *range(95, 100)]
     assert list(chunks(rest, 40)) == [rest[:20], rest[20:33], rest[33:]]
 
