@@ -63,6 +63,8 @@ def kind(op: Signature) -> Kind:
     families = {work.family for work in works}
     if not families:
         return "none"
+    if any(tensor.dtype.startswith("complex") for tensor in (*op.inputs, *op.outputs)):
+        return "library"  # Inductor generates no code for complex numbers
     if op.name.split(".")[1] in POOLS:
         return _kind_of_pool(op, works[0].dims["taps"])
     if families & REDUCING_FAMILIES:
