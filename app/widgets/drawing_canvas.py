@@ -98,6 +98,11 @@ class DrawingCanvas(Canvas):
             picture = self._picture = _Picture(drawn, theme, image)
         return picture.image
 
+    @property
+    def has_picture(self) -> bool:
+        """Whether the canvas keeps a picture, because it was painted not long ago."""
+        return self._picture is not None
+
     def prepare(self) -> None:
         """Paint the picture of the drawing, which the next paint event then only copies."""
         drawn, ratio = self.drawn, self.devicePixelRatioF()

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
+    QBrush,
     QColor,
     QFont,
     QFontMetricsF,
@@ -28,6 +29,7 @@ from app.widgets.patterns import fill_pattern, mark_path
 
 Points = Sequence[tuple[float, float]]
 _PILL = 0.92
+_DASHED, _DOTTED = (3.4, 2.4), (1.4, 1.8)
 
 
 @lru_cache(maxsize=64)
@@ -50,6 +52,33 @@ def _heights(px: int, weight: int, mono: bool) -> tuple[float, float]:
 def _colour(name: str) -> QColor:
     """The colour of a name; do not change it."""
     return QColor(name)
+
+
+@lru_cache(maxsize=256)
+def _line_pen(colour: str, opacity: float, wide: float, dash: tuple[float, ...]) -> QPen:
+    """The pen of a line; do not change it."""
+    pen = QPen(
+        faint(colour, opacity),
+        wide,
+        Qt.PenStyle.SolidLine,
+        Qt.PenCapStyle.FlatCap,
+        Qt.PenJoinStyle.RoundJoin,
+    )
+    if dash:
+        pen.setDashPattern(dash)
+    return pen
+
+
+@lru_cache(maxsize=256)
+def _mark_pen(colour: str, opacity: float, wide: float) -> QPen:
+    """The pen of a mark's edge; do not change it."""
+    return QPen(faint(colour, opacity), wide)
+
+
+@lru_cache(maxsize=256)
+def _mark_brush(colour: str, opacity: float) -> QBrush:
+    """The brush of a mark; do not change it."""
+    return QBrush(faint(colour, opacity))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -160,16 +189,8 @@ class Paint:
                 )
             )
             painter.drawPolyline(shape)
-        pen = QPen(
-            faint(colour, opacity),
-            wide,
-            Qt.PenStyle.SolidLine,
-            Qt.PenCapStyle.FlatCap,
-            Qt.PenJoinStyle.RoundJoin,
-        )
-        if dashed or dotted:
-            pen.setDashPattern([3.4, 2.4] if dashed else [1.4, 1.8])
-        painter.setPen(pen)
+        dash = _DASHED if dashed else _DOTTED if dotted else ()
+        painter.setPen(_line_pen(colour, opacity, wide, dash))
         painter.drawPolyline(shape)
 
     def area(
@@ -249,8 +270,8 @@ class Paint:
         """Paint the mark of a regime; equal radii give equal areas."""
         theme, painter = self.theme, self.painter
         colour = theme.regime(regime).fill if regime else theme.ink
-        painter.setPen(QPen(faint(edge or (colour if hollow else theme.bg1), opacity), wide))
-        painter.setBrush(faint(theme.bg1 if hollow else colour, opacity))
+        painter.setPen(_mark_pen(edge or (colour if hollow else theme.bg1), opacity, wide))
+        painter.setBrush(_mark_brush(theme.bg1 if hollow else colour, opacity))
         painter.drawPath(mark_path(regime, radius).translated(x, y))
 
     def ring(self, area: QRectF, radius: float = 6.0) -> None:

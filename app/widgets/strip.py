@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.quantities import percent
 from app.theme import LABEL_PX, Theme
 from app.widgets.elided_label import STEP_PX, Elided, Steady
 from app.widgets.fields.choice import Choice
@@ -174,7 +175,7 @@ class Legend(QWidget):
             return [f"{self.counts[r]:,} {r}" for r in REGIMES]
         if self.shares is None:
             return list(REGIMES)
-        return [f"{100 * self.shares[r]:.0f}% {r}" for r in REGIMES]
+        return [f"{percent(self.shares[r])} {r}" for r in REGIMES]
 
     def sizeHint(self) -> QSize:
         wide = sum(width(w, LABEL_PX, 500) + 30 for w in self.words())

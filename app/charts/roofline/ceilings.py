@@ -90,17 +90,18 @@ def _engine(
     begin, right = max(left, frame.left) + 6, area.right - 1
     for words in ceiling.labels if ceiling.used else ceiling.labels[1:]:
         sides = (-11, -25, 12, -39) if ceiling.used else (-10,)
-        places = [pill(metrics, right, at + side, words, ink, anchor="end") for side in sides]
-        free = [each for each in places if labels.free(each.box) and each.box.left > begin]
-        if not free and ceiling.used and words == ceiling.labels[-1]:
-            free = places[:1]  # a ceiling in use always has its name, over marks if necessary
-        if not free:
+        places = (pill(metrics, right, at + side, words, ink, anchor="end") for side in sides)
+        free = (each for each in places if each.box.left > begin and labels.free(each.box))
+        name = next(free, None)
+        if name is None and ceiling.used and words == ceiling.labels[-1]:
+            # a ceiling in use always has its name, over marks if necessary
+            name = pill(metrics, right, at + sides[0], words, ink, anchor="end")
+        if name is None:
             continue
         if not ceiling.used:
-            ends = ((free[0].box.left, at), (area.right, at))
-            lines.append(Line(ends, "line2", dash="dashed"))
-        labels.take(free[0].box)
-        return lines, [free[0]]
+            lines.append(Line(((name.box.left, at), (area.right, at)), "line2", dash="dashed"))
+        labels.take(name.box)
+        return lines, [name]
     return lines, []
 
 

@@ -34,8 +34,9 @@ _IDLE_TICKS, _DEEP_S = 150, 600.0
 searches. A search may take 800 ms, so it starts only while another program has the focus."""
 _MOST_OBJECTS = 50_000
 """Maximum number of objects to search while the user may act; 90,000 take 60 ms or more."""
-_PATIENCE_S = 2.0
-"""Longest delay of a collection while the user waits for a prediction."""
+_PATIENCE_S, _OLDER_PATIENCE_S = 2.0, 10.0
+"""Longest delays of a collection while the user waits for a prediction or drags a slider: of the
+youngest objects (1 to 5 ms), and of older ones too (10 ms, a frame of the drag)."""
 _RETURN_MS = 30_000
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # numbers of options in malloc.h
 _LARGE_BYTES = 256 << 10
@@ -49,8 +50,9 @@ class Collector(QObject):
     window and caches. Full collections run after many allocations, and once a minute while the user
     waits for nothing. More than `_MOST_OBJECTS` new objects, as after the start, are left out
     without a search, which would freeze the window for a moment. Objects that were left out are
-    searched when the user has been `away` and waited for nothing for 30 s. A collection waits for
-    at most 2 s while `awaited` is true.
+    searched when the user has been `away` and waited for nothing for 30 s. While `awaited` is true
+    or predictions are requested, a collection of the youngest objects waits for at most 2 s, one
+    of older objects for at most 10 s.
     """
 
     _leaving_out: ClassVar[int] = 0
@@ -65,7 +67,8 @@ class Collector(QObject):
         super().__init__(parent)
         self._awaited, self._calm_ticks = awaited, 0
         self._away, self._away_ticks = away, 0
-        self._last_s = self._last_full_s = self._last_deep_s = time.monotonic()
+        self._last_s = self._last_older_s = time.monotonic()
+        self._last_full_s = self._last_deep_s = self._last_s
         self._was_enabled, self._leaves_out = gc.isenabled(), not gc.get_freeze_count()
         gc.disable()
         if self._leaves_out:
@@ -83,7 +86,7 @@ class Collector(QObject):
     def postpone(self) -> None:
         """Postpone collections: the user requests a prediction, which may end before the next
         tick."""
-        self._calm_ticks = 0
+        self._calm_ticks = -1  # the next tick is not calm
 
     def collect(self) -> None:
         """Collect the oldest generation that exceeds its threshold, if any; all generations if new
@@ -92,15 +95,19 @@ class Collector(QObject):
         awaited = self._awaited()
         self._calm_ticks = 0 if awaited else self._calm_ticks + 1
         self._away_ticks = self._away_ticks + 1 if not awaited and self._away() else 0
-        if awaited and now_s - self._last_s < _PATIENCE_S:
+        is_calm = self._calm_ticks > 0
+        if not is_calm and now_s - self._last_s < _PATIENCE_S:
             return
         self._last_s = now_s
+        with_older = is_calm or now_s - self._last_older_s >= _OLDER_PATIENCE_S
+        if with_older:
+            self._last_older_s = now_s
         young, *older = counts = gc.get_count()
         is_due = now_s - self._last_full_s >= _FULL_S and self._calm_ticks >= _CALM_TICKS
         if is_due and (young > _THRESHOLDS[0] or any(older)):
             self._collect_all(now_s)
             return
-        for generation in (2, 1, 0):
+        for generation in (2, 1, 0) if with_older else (0,):
             if counts[generation] > _THRESHOLDS[generation]:
                 if generation == 2:
                     self._collect_all(now_s)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from app.explorer.window.window import Window
     from app.views.catalogue import Offered
 
-_FIRST_MS, _STEP_MS = 700, 40
-"""Delays before the first step, and between two steps, so that the window can respond."""
+_FIRST_MS, _STEP_MS, _CALM_MS = 700, 40, 400
+"""Delays before the first step, and between two steps, so that the window can respond; and after a
+change by the user, which others may follow: a step takes several frames of a slider's drag."""
 
 
 class Ahead(QObject):
@@ -47,6 +48,11 @@ class Ahead(QObject):
     def _begin(self) -> None:
         self.window_.answering.answers_changed.disconnect(self._begin)
         self._next.start(_FIRST_MS)
+        self.window_.session.changed.connect(self._wait)
+
+    def _wait(self) -> None:
+        if self._steps:
+            self._next.start(max(_CALM_MS, self._next.remainingTime()))
 
     def _step(self) -> None:
         window = self.window_

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.explorer.background.worker import later
 from app.explorer.files.exporting import FORMS
 from app.explorer.state.incoming import WITHOUT_SCENARIO
-from app.explorer.state.session import LETTERS
+from app.explorer.state.session import LETTERS, State
 from app.explorer.window.head import OWN_QUESTION
+from app.explorer.window.verdict.bar import GRACE_MS
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -23,12 +25,22 @@ class Applicable:
 
     def __init__(self, window: Window) -> None:
         self.window = window
-        window.session.changed.connect(self.update)
+        self._soon = later(GRACE_MS, self.update, window)
+        window.session.changed.connect(self._changed)
         window.answering.answers_changed.connect(self.update)
         self.update()
 
+    def _changed(self, before: State, after: State) -> None:
+        """Follow a change of the session. If only a scenario has changed, its answer usually comes
+        within `GRACE_MS`, as during a slider's drag: no action would have changed by then."""
+        if _apart_from_scenarios(before) == _apart_from_scenarios(after):
+            self._soon.start()
+        else:
+            self.update()
+
     def update(self) -> None:
         """Enable or disable the actions."""
+        self._soon.stop()
         for name, reason in self.reasons().items():
             action = self.window.shortcuts.actions[name]
             action.setEnabled(not reason)
@@ -76,3 +88,9 @@ class Applicable:
         letters = zip(LETTERS, sides, strict=False)
         missing = [letter for letter, side in letters if side.scenario.key not in answers]
         return f"There is no prediction of {' and '.join(missing)} yet" if missing else ""
+
+
+def _apart_from_scenarios(state: State) -> tuple[object, ...]:
+    """What the reasons depend on besides the scenarios and their answers."""
+    names = tuple(side.name for side in state.sides)
+    return state.workspace, state.current, state.pinned, state.task, names

@@ -7,6 +7,8 @@ thousand, most of them on pages that are not shown.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt
@@ -18,6 +20,7 @@ from app.explorer.background.worker import later
 from app.theme import Theme
 from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.style import palette, sheet
+from app.widgets.view import View
 
 if TYPE_CHECKING:
     from app.explorer.window.window import Window
@@ -43,6 +46,7 @@ class Styling(QObject):
         self.sheet = ""
         self._waiting: list[QWidget] = []
         self._undrawn: list[DrawingCanvas] = []
+        self._hidden = deque[View | DrawingCanvas]()
         self._next = later(_SOON_MS, self._style_next, self)
         self._system = later(0, self._follow_system, self)
         window.setStyleSheet(_OWN)  # before it has children, which would all be styled
@@ -51,7 +55,9 @@ class Styling(QObject):
 
     def apply(self, theme: Theme) -> None:
         """Style the visible parts and then the others, each in its own turn, so that the window
-        responds between them. In a new window, the pages are styled later than the other parts.
+        responds between them. Then style the hidden views, and paint the pictures of their charts
+        if they have old ones, so that their pages open as fast as before. In a new window, the
+        pages are styled later than the other parts.
         """
         self.sheet = sheet(theme)
         application = QApplication.instance()
@@ -61,6 +67,7 @@ class Styling(QObject):
         if self.window_.isVisible():
             canvases = self.window_.findChildren(DrawingCanvas)
             self._undrawn = [canvas for canvas in canvases if canvas.isVisible()]
+            self._hidden = _to_prepare(self.window_.panels.views.values())
             self.window_.setUpdatesEnabled(False)  # until all visible parts have the theme
             self._next.start(0)
         else:
@@ -108,6 +115,20 @@ class Styling(QObject):
         elif self._waiting:
             self.finish(self._waiting[0])
             self._next.start(_SOON_MS)
+        elif self._hidden:
+            self._prepare(self._hidden.popleft())
+            self._next.start(_SOON_MS)
+
+    def _prepare(self, hidden: View | DrawingCanvas) -> None:
+        """Style a hidden view, or paint the picture of a hidden chart."""
+        theme = self.window_.theme
+        if not isValid(hidden) or hidden.isVisible():
+            return
+        if isinstance(hidden, DrawingCanvas):
+            if hidden.has_picture and hidden.theme is theme:
+                hidden.prepare()
+        elif hidden.theme is not theme:
+            hidden.restyle(theme)
 
     def _parts(self) -> list[QWidget]:
         """The widgets that get the sheet: the window's children, with the central widget replaced
@@ -117,3 +138,14 @@ class Styling(QObject):
         children = window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         others = [child for child in children if child is not window.centralWidget()]
         return [*others, window.strip, *window.workspaces.docks.values()]
+
+
+def _to_prepare(views: Iterable[View]) -> deque[View | DrawingCanvas]:
+    """The hidden views, each followed by its charts that have pictures, because they were shown not
+    long ago; views without such charts last."""
+    pictured, others = list[View | DrawingCanvas](), list[View | DrawingCanvas]()
+    for view in views:
+        charts = [chart for chart in view.findChildren(DrawingCanvas) if chart.has_picture]
+        if not view.isVisible():
+            (pictured if charts else others).extend((view, *charts))
+    return deque([*pictured, *others])

@@ -12,7 +12,7 @@ from app.charts.regime_map.lines import lines, time_names
 from app.charts.regime_map.names import names, times
 from app.drawing import Box, Group, Item, Marker
 from app.drawing.labels import Labels
-from app.quantities import between, data, seconds
+from app.quantities import between, data, percent, seconds
 from app.scenes.regime_map.scene import Chart, Spot
 from app.theme import Theme
 from app.views.regime_map import cursor as map_cursor
@@ -143,7 +143,7 @@ class MapCanvas(Canvas):
         if self.dragged or chart.why(spot):
             return None
         figures = chart.figures(spot)
-        shares = ", ".join(f"{100 * figures[r]:.0f}% {r}" for r in REGIMES)
+        shares = ", ".join(f"{percent(figures[r])} {r}" for r in REGIMES)
         regime = REGIMES[int(figures["regime"])]
         interval = between(figures["low_s"], figures["high_s"], figures["period_s"])
         rows = (

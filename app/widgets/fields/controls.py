@@ -133,6 +133,18 @@ class LogSlider(QSlider):
             self.setValue(to)
 
 
+class _Whole(QIntValidator):
+    """Whole numbers from 1. A text that is none, such as "0" or an empty one, is replaced by the
+    `current` number when the user leaves it."""
+
+    def __init__(self, current: Callable[[], int], parent: QWidget) -> None:
+        super().__init__(1, _MOST, parent)
+        self._current = current
+
+    def fixup(self, text: str) -> str:
+        return str(self._current())
+
+
 class Number(QWidget):
     """A whole number: its name, a text field and a slider."""
 
@@ -144,7 +156,7 @@ class Number(QWidget):
         self.value = 0
         self.slider = LogSlider(theme, name, most, marks)
         self.box = QLineEdit()
-        self.box.setValidator(QIntValidator(1, _MOST, self.box))
+        self.box.setValidator(_Whole(lambda: self.value, self.box))
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(76)
         self.box.setAccessibleName(f"{name}, as a number")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from PySide6.QtTest import QTest
 
 from app.examples import FIRST
 from app.explorer.shelf.card_widget import CardWidget
@@ -130,3 +131,21 @@ def test_no_step_is_taken_while_a_prediction_is_awaited(
     monkeypatch.setattr(type(new_window.answering), "waiting", False)
     ahead._step()
     assert len(ahead._steps) == before - 1
+
+
+def test_no_step_is_taken_during_a_drag(new_window: Window, monkeypatch: pytest.MonkeyPatch):
+    """Even if each prediction ends before the next move."""
+    monkeypatch.setattr("app.explorer.window.ahead._FIRST_MS", 0)
+    monkeypatch.setattr("app.explorer.window.ahead._STEP_MS", 0)
+    monkeypatch.setattr("app.explorer.window.ahead._CALM_MS", 60_000)
+    ahead = new_window.findChild(Ahead)
+    assert ahead is not None
+    steps = len(ahead._steps)
+    until(lambda: len(ahead._steps) < steps)
+    new_window.inspector.batch.slider.setValue(20)
+    steps = len(ahead._steps)
+    until(lambda: new_window.answering.up_to_date)
+    QTest.qWait(100)
+    assert len(ahead._steps) == steps > 0
+    ahead._step()  # as when the time is over
+    assert len(ahead._steps) == steps - 1

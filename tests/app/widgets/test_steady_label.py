@@ -103,3 +103,11 @@ def test_it_is_as_high_as_a_plain_label():
     plain = QLabel("GPU")
     assert Steady("GPU").sizeHint().height() == plain.sizeHint().height()
     del running
+
+
+def test_a_legend_does_not_call_a_small_share_none():
+    running = application()
+    legend = Legend(DARK)
+    legend.show_shares({"compute": 0.997, "memory": 0.003, "overhead": 0.0})
+    assert legend.words() == ["100% compute", "<1% memory", "0% overhead"]
+    del running

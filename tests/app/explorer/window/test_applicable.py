@@ -10,6 +10,7 @@ from app.answers.plan.draft import linked
 from app.explorer.docks.panel import Panel
 from app.explorer.state.session import NamedScenario
 from app.explorer.window import comparison_export
+from app.explorer.window.verdict.bar import GRACE_MS
 from app.explorer.window.window import Window
 from app.time_left import Running
 from tests.app.explorer.waiting import wait
@@ -48,6 +49,27 @@ def test_exports_without_data_are_disabled(window: Window):
     assert action(window, "Export report …").toolTip() == "There is no prediction yet"
     wait(window.worker)
     assert action(window, "Export report …").isEnabled()
+
+
+def test_exports_stay_enabled_while_a_slider_is_dragged(window: Window):
+    """Until the answer is late: each change of an action costs the menus time."""
+    wait(window.worker)
+    export, changes = action(window, "Export report …"), list[bool]()
+    export.changed.connect(lambda: changes.append(export.isEnabled()))
+    soon = window.applicable._soon
+    soon.setInterval(60_000)
+    scenario = window.session.state.scenario
+    for batch in (41, 42, 43):
+        window.session.set_scenario(replace(scenario, batch=batch), "drag")
+        wait(window.worker)
+    assert changes == [] and export.isEnabled() and not soon.isActive()
+    soon.setInterval(GRACE_MS)
+    window.session.set_scenario(replace(scenario, batch=44), "drag")
+    assert window.answering.answer is None
+    soon.timeout.emit()
+    assert {*changes} == {False}
+    wait(window.worker)
+    assert changes[-1] and export.isEnabled()
 
 
 def test_a_comparison_is_exported_of_several_scenarios(

@@ -2,11 +2,13 @@
 changes.
 """
 
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QUndoCommand, QUndoStack
 from PySide6.QtWidgets import QWidget
 
 from app.explorer.window.dialogs.history import HistoryDialog
 from app.explorer.window.history_button import HistoryButton
+from app.explorer.window.window import Window
 from app.widgets.drawing import application
 
 
@@ -41,3 +43,33 @@ def test_a_click_in_the_list_goes_to_a_change() -> None:
     assert history.index() == 1
     history.redo()
     assert shown.currentIndex().row() == 2
+
+
+def test_the_list_follows_changes_and_their_names() -> None:
+    application()
+    history, parent = QUndoStack(), QWidget()
+    shown = HistoryDialog(history, parent).list
+    change = QUndoCommand("batch 65")
+    history.push(change)
+    change.setText("batch 80")  # as the session does during a drag
+    history.undoTextChanged.emit(history.undoText())
+    history.push(QUndoCommand("GPU L4"))
+    history.undo()
+    names = [shown.item(row).text() for row in range(shown.count())]
+    assert names == ["Start of the session", "batch 80", "GPU L4"]
+    assert shown.currentRow() == history.index() == 1
+
+
+def test_the_arrows_follow_the_history_after_its_dialog_is_closed(window: Window) -> None:
+    window.session.reset(window.session.state)
+    dialog = HistoryDialog(window.session.history, window)
+    dialog.show()
+    dialog.close()
+    del dialog
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    QCoreApplication.processEvents()
+    window.toggle_theme()
+    assert window.head.undo.isEnabled()
+    window.head.undo.click()
+    assert window.head.redo.isEnabled() and not window.head.undo.isEnabled()
+    assert window.shortcuts.actions["Redo"].isEnabled()

@@ -12,6 +12,7 @@ from shiboken6 import delete
 from app.explorer.window.window import Window
 from app.formulas.formula import Formula
 from app.theme import THEMES
+from app.views.roofline.canvas import RooflineCanvas
 from app.widgets import style
 from app.widgets.style import sheet
 from tests.app.explorer.files.settling import until
@@ -41,6 +42,24 @@ def test_hidden_pages_follow_a_theme_later_and_before_they_are_shown(window: Win
     window.toggle_theme()
     window.toggle_theme()
     until(lambda: {*sheets(window).values()} == {after})
+
+
+def test_a_page_that_was_shown_opens_in_a_new_theme_without_painting_its_charts(window: Window):
+    window.session.show("Explore")
+    chart = window.findChild(RooflineCanvas)
+    assert chart is not None
+    until(lambda: chart.has_picture and window.answering.up_to_date)
+    window.session.show("Lessons")
+    window.toggle_theme()
+    until(lambda: not window.styling._next.isActive())
+    picture = chart._picture
+    assert picture is not None and picture.theme is window.theme
+    assert all(view.theme is window.theme for view in window.panels.views.values())
+    window.session.show("Explore")
+    until(chart.isVisible)
+    chart.repaint()
+    assert chart._picture is picture
+    window.toggle_theme()
 
 
 def test_a_dialog_has_the_theme_of_its_window(window: Window):

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage
 
 from app.answers.answer import Answer, compute_answer
 from app.examples import FIRST
@@ -77,3 +78,22 @@ def test_no_text_is_cut(scenario: Scenario, theme: str, monkeypatch: pytest.Monk
         bar.resize(wide, 92)
         bar.grab()
     assert cut == []
+
+
+def test_a_new_answer_is_painted_over_the_picture_of_the_last_one():
+    bar = VerdictBar(THEMES["dark"])
+    bar.resize(1424, 92)
+    pictures = list[QImage]()
+    small, large = predicted(replace(FIRST, batch=2)), predicted(FIRST)
+    for answer in (small, large, small):
+        bar.show_answer(answer)
+        pictures.append(bar.grab().toImage())
+        assert bar._pictured is not None
+    first = bar._pictured
+    assert pictures[0] == pictures[2] != pictures[1]
+    bar.show_answer(large)
+    bar.grab()
+    assert bar._pictured is first  # a new one costs time
+    bar.resize(1300, 92)
+    bar.grab()
+    assert bar._pictured is not first

@@ -166,3 +166,14 @@ def test_the_ring_of_the_cursor_is_whole_at_the_edge(shown: Any, side: Side, the
     assert at.y() == pytest.approx(area.top)
     top = view.map.mapTo(view, QPoint(round(at.x()), round(at.y()) - 10))
     assert picture(view).pixelColor(top).name().upper() == theme.b
+
+
+def test_the_card_of_a_point_does_not_call_a_small_share_none(
+    shown: Any, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = shown(RegimeMap, (side,), size=WIDE)
+    figures = {**view.chart.figures((0, 0)), "compute": 0.003, "memory": 0.0, "overhead": 0.997}
+    monkeypatch.setattr(type(view.chart), "figures", lambda *_: figures)
+    view.map.over = (0, 0)
+    rows = dict(view.map.card().rows)
+    assert rows["Shares"] == "<1% compute, 0% memory, 100% overhead"
