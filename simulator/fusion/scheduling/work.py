@@ -11,6 +11,8 @@ from simulator.fusion.node import Node
 from simulator.fusion.scheduling import by_hand
 from simulator.records import Signature
 
+_LONGEST = 2048  # elements of a row that a block of threads reads at a time
+
 
 def arguments(
     nodes: Sequence[Node],
@@ -28,6 +30,8 @@ def arguments(
     rows = reduced.rows if reduced is not None and reduced.inner else 0
     cols = reduced.cols if reduced is not None else 0
     slots = work[1] + operands * elements
+    if generated and rows:
+        slots = slots * lanes(cols) // cols
     if not generated and elements:
         slots = by_hand.slots(work[1], operands, elements, rows, cols)
     return {
@@ -42,6 +46,14 @@ def arguments(
         "generated": generated,
         "sums": sums,
     }
+
+
+def lanes(cols: int) -> int:
+    """The lanes that a generated kernel uses for a row of `cols` elements, of which some are
+    masked: a power of two, or blocks of 2048 (`triton_config_reduction` and `_reduction_configs` of
+    torch/_inductor/runtime/triton_heuristics.py)."""
+    block = min(1 << (cols - 1).bit_length(), _LONGEST)
+    return -(-cols // block) * block
 
 
 @cost("fused.pointwise.default", "fused.reduction.default")

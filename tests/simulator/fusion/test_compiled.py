@@ -19,6 +19,7 @@ from simulator.fusion.lowering.library.layouts import (
     to_channels_last,
 )
 from simulator.fusion.lowering.library.padding import padded
+from simulator.fusion.scheduling.work import lanes
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
 from simulator.scenario.resolve import resolve
@@ -159,4 +160,10 @@ def test_the_fast_path_of_inference_is_not_fused() -> None:
             "_transformer_encoder_layer_fwd",
             "torch.compile leaves PyTorch's fast path for inference as one op",
         )
+    ]
+
+
+def test_a_row_takes_a_power_of_two_of_lanes_or_blocks_of_2048() -> None:
+    assert [lanes(cols) for cols in (1, 49, 64, 197, 768, 1024, 1214, 2048, 3000, 4096, 5000)] == [
+        *(1, 64, 64, 256, 1024, 1024, 2048, 2048, 4096, 4096, 6144)
     ]

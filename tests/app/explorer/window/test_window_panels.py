@@ -85,6 +85,7 @@ def test_the_session_restores_the_docks(window: Window, tmp_path: Path):
     timeline.raise_()
     window.beside[0].hide()
     QCoreApplication.processEvents()
+    window.layout_.settle()  # on a busy machine Qt sets the sizes later
     window.files.save(tmp_path / "laid")
     before = docks(window)
     window.layout_.reset()
