@@ -79,7 +79,13 @@ FURTHER = (
     "resized",
 )
 """Further points, drawn as in the sweeps and blind calls."""
-LAYERS = ("network_layers", "network_products", "first_layers")
+LAYERS = (
+    "network_layers",
+    "network_products",
+    "first_layers",
+    "dilated_layers",
+    "dilated_layers_second",
+)
 """Convolutions and products with the sizes of networks' layers. They come before further points
 where a curve has more samples than its fit uses, since people run these sizes."""
 
@@ -180,6 +186,9 @@ ANY_ALGORITHM = (
     "conv_native_fwd",
     "conv_native_dgrad",
     "conv_depthwise_single_fwd",
+    "conv_fwd_dilated",
+    "conv_dgrad_dilated",
+    "conv_wgrad_dilated",
 )
 """Curves whose fit uses every call, whichever algorithm ran: no rule for cuDNN's choice is known,
 so the predicted time lies in the middle of those of the algorithms. With only the calls that run as

@@ -127,6 +127,8 @@ class Product:
                 depth = prod(d["kernel"]) * -(-(d["cin"] // d["groups"]) // channels) * channels
                 extra_dims["unsplit"] = True
             extra_dims["variant"] = f"{self.direction}_wide"
+        elif max(d.get("dilation", (1,))) > 1 and "variant" not in extra_dims:
+            extra_dims["variant"] = f"{self.direction}_dilated"
         elif self._uneven and "variant" not in extra_dims:
             extra_dims["variant"] = f"{self.direction}_uneven"
         size = {

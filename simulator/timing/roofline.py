@@ -125,7 +125,7 @@ def roofs(
         names = [field.name for field in fields(Roofs)]
         columns = ([getattr(part.table, name)[part.rows] for part in parts] for name in names)
         computed = Roofs(*map(np.concatenate, columns))
-    return computed.of(_inverse(order))
+    return computed.of(np.argsort(order))
 
 
 def _are_known(works: Sequence[Work], last: CurveRoofs | None) -> bool:
@@ -187,14 +187,7 @@ def roofs_of(
         tensor=stacked([work.engine == "tensor" for work in works], counts),
         beside=stacked([at_once(work) for work in works], counts),
         **joules._asdict(),
-    ).of(_inverse(rows))
-
-
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The inverse of a permutation."""
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(order.size)
-    return inverse
+    ).of(np.argsort(rows))
 
 
 def _places(ruled: Sequence[Ruled]) -> dict[str, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QTabBar, QTabWidget
 
@@ -176,6 +176,7 @@ class Docks(QMainWindow):
         if self._rearrange.isActive():
             self._rearrange.stop()
             self._follow_size()
+            QCoreApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest)  # may move by 1 px
 
     def _follow_size(self) -> None:
         """Divide the current size as the default layout does. Explore changes between its wide and

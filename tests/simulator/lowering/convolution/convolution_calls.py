@@ -16,11 +16,11 @@ FORWARD, BACKWARD = "aten.convolution.default", "aten.convolution_backward.defau
 GRADIENTS = {"output_mask": [True, True, False]}
 
 
-def geometry(stride: int, groups: int) -> dict[str, Any]:
+def geometry(stride: int, groups: int, dilation: int = 1) -> dict[str, Any]:
     return {
         "stride": [stride] * 2,
         "padding": [1, 1],
-        "dilation": [1, 1],
+        "dilation": [dilation] * 2,
         "transposed": False,
         "output_padding": [0, 0],
         "groups": groups,
@@ -32,7 +32,8 @@ def conv(dtype: str, x: tuple[int, ...], w: tuple[int, ...], hw: int, **more: An
     out = (x[0], w[0], hw, hw)
     image = nhwc(x, dtype) if last else (x, dtype)
     output = nhwc(out, dtype) if last else (out, dtype)
-    return sig(FORWARD, output, None, geometry(stride, groups), input=image, weight=(w, dtype))
+    how = geometry(stride, groups, more.get("dilation", 1))
+    return sig(FORWARD, output, None, how, input=image, weight=(w, dtype))
 
 
 def backward(

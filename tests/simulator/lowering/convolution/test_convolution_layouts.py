@@ -150,3 +150,17 @@ def test_each_tap_has_whole_steps_of_channels() -> None:
         k for k in kernels(conv("bfloat16", (8, 40, 32, 32), (64, 40, 3, 3), 32)) if k.flops
     )
     assert (main.dims["variant"], main.dims["depth"]) == ("fwd_uneven", 576)  # 64·3·3
+
+
+def test_a_dilated_convolution_has_a_curve_of_its_own_unless_it_runs_on_vector_lanes() -> None:
+    shapes = (8, 64, 32, 32), (64, 64, 3, 3)
+    of = {
+        step: next(k for k in kernels(conv("bfloat16", *shapes, 32, dilation=step)) if k.flops)
+        for step in (1, 2)
+    }
+    assert [of[step].dims.get("variant") for step in (1, 2)] == [None, "fwd_dilated"]
+    assert (
+        of[1].flops == of[2].flops == 2 * 8 * 1024 * 64 * 576
+    )  # images · pixels · outputs · patch
+    thin = next(k for k in kernels(conv("bfloat16", (8, 3, 32, 32), (64, 3, 3, 3), 32, dilation=2)))
+    assert thin.dims["variant"] == "fwd_direct"
