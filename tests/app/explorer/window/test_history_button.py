@@ -2,9 +2,9 @@
 changes.
 """
 
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QUndoCommand, QUndoStack
 from PySide6.QtWidgets import QWidget
+from shiboken6 import delete
 
 from app.explorer.window.dialogs.history import HistoryDialog
 from app.explorer.window.history_button import HistoryButton
@@ -65,9 +65,7 @@ def test_the_arrows_follow_the_history_after_its_dialog_is_closed(window: Window
     dialog = HistoryDialog(window.session.history, window)
     dialog.show()
     dialog.close()
-    del dialog
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    QCoreApplication.processEvents()
+    delete(dialog)  # as Qt does after its next events
     window.toggle_theme()
     assert window.head.undo.isEnabled()
     window.head.undo.click()
