@@ -59,6 +59,87 @@ EQUIVALENTS = (
         "run = Run(launches, replace(clock, depth=2 << 30) if never_full else clock, STEPS)",
         "a queue longer than a run's launches never fills, and no memory holds the times of 2³⁰",
     ),
+    Equivalent(
+        "simulator/fusion/passes/banning.py",
+        "'and' -> 'or'",
+        "if user <= furthest or step not in visited:",
+        "ops are visited in order, so those up to `furthest` come first, and any result from "
+        "`furthest` on bans none of the users; a step that is visited again leads to the same ones",
+    ),
+    Equivalent(
+        "simulator/fusion/lowering/sectors.py",
+        "'min' -> 'max'",
+        "if not strides or max(strides) <= 1:",
+        "with a smallest stride of 1, elements lie `itemsize` apart, and `nbytes` is a multiple of "
+        "it",
+    ),
+    Equivalent(
+        "simulator/fusion/lowering/sectors.py",
+        "'<=' -> '<'",
+        "if not strides or min(strides) < 1:",
+        "with a smallest stride of 1, elements lie `itemsize` apart, and `nbytes` is a multiple of "
+        "it",
+    ),
+    Equivalent(
+        "simulator/lowering/attention.py",
+        "'1' -> '2'",
+        "attended = Band(-1, -2, 0)",
+        "any negative number of keys to the right means all of them",
+    ),
+    Equivalent(
+        "simulator/lowering/attention.py",
+        "'1' -> '2'",
+        "attended = Band(-2, -1, 0)",
+        "any negative number of keys to the left means all of them",
+    ),
+    Equivalent(
+        "simulator/lowering/attention.py",
+        "'1' -> '2'",
+        "every = _head_layout(d, Band(-1, -2, 0), tile)",
+        "any negative number of keys to the right means all of them",
+    ),
+    Equivalent(
+        "simulator/lowering/attention.py",
+        "'1' -> '2'",
+        "every = _head_layout(d, Band(-2, -1, 0), tile)",
+        "any negative number of keys to the left means all of them",
+    ),
+    Equivalent(
+        "simulator/lowering/transforms.py",
+        "'-' -> '+'",
+        "best = 1 << (least + 1).bit_length()",
+        "the first product tried is the power of 2 that is at least `least`",
+    ),
+    Equivalent(
+        "simulator/collectives/nccl.py",
+        "'>' -> '>='",
+        "while most * group.ranks > 4 * belief.send_channels and most >= 1:",
+        "half of 1 or of 0 is 0: no number of channels is doubled with either limit",
+    ),
+    Equivalent(
+        "simulator/collectives/group.py",
+        "'>' -> '>='",
+        "return ceil(log2(self.nodes)) if self.nodes >= 1 else 0",
+        "log₂ 1 is 0",
+    ),
+    Equivalent(
+        "simulator/fusion/passes/cut.py",
+        "'1' -> '2'",
+        "most = sum(_capacity(weights[t], unit) for t in needed) + 2",
+        "any capacity above that of a cut keeps an edge out of all minimum cuts",
+    ),
+    Equivalent(
+        "simulator/fusion/passes/cut.py",
+        "'2' -> '3'",
+        "inner = 3 + len(ops)",
+        "one node more, which no edge reaches",
+    ),
+    Equivalent(
+        "simulator/fusion/passes/cut.py",
+        "'2' -> '3'",
+        "reaching = behind(edges, inner + 3 * len(joint.tensors), _SOURCE, _SINK)",
+        "more nodes, which no edge reaches",
+    ),
 )
 
 
