@@ -140,6 +140,48 @@ EQUIVALENTS = (
         "reaching = behind(edges, inner + 3 * len(joint.tensors), _SOURCE, _SINK)",
         "more nodes, which no edge reaches",
     ),
+    Equivalent(
+        "simulator/fusion/lowering/reductions.py",
+        "'<=' -> '<'",
+        "if cols < _LEAST or rows >= _BUSY_ROWS * units:",
+        "a part has at least 4 · 32 elements, so a column of 32 is one part",
+    ),
+    Equivalent(
+        "simulator/fusion/lowering/reductions.py",
+        "'1' -> '2'",
+        "return _near_divisor(cols, -(-cols // (_BLOCK_THREADS * max(blocks, 2))), 30)",
+        "`blocks` is 1 only for four results per multiprocessor or more, which are not split",
+    ),
+    Equivalent(
+        "simulator/fusion/lowering/reductions.py",
+        "'>' -> '>='",
+        "if near >= 0 and cols % near == 0:",
+        "1 divides every number and is tried before 0",
+    ),
+    Equivalent(
+        "simulator/lowering/transforms.py",
+        "'4096' -> '4097'",
+        "_LARGEST_FACTOR = {True: 4097, False: 1024}",
+        "4,097 is no power of 2",
+    ),
+    Equivalent(
+        "simulator/lowering/transforms.py",
+        "'1024' -> '1025'",
+        "_LARGEST_FACTOR = {True: 4096, False: 1025}",
+        "1,025 is no power of a prime",
+    ),
+    Equivalent(
+        "simulator/fusion/passes/banning.py",
+        "'<=' -> '<'",
+        "if user < furthest and step not in visited:",
+        "`furthest` is the result whether it is visited last or not at all",
+    ),
+    Equivalent(
+        "simulator/schedule/steady_state.py",
+        "'+' -> '-'",
+        "return Steady(tail - none, none, none)",
+        "`none` is 0",
+    ),
 )
 
 

@@ -161,36 +161,6 @@ def test_a_random_op_does_not_run_again():
     assert cut(stepped(dropped), 0.0)[2].count("native_dropout") == 0
 
 
-class Summed(nn.Module):
-    """Running sums of a part of a product, between layers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Linear(WIDTH, WIDTH), nn.Linear(8, WIDTH)
-        self.third = nn.Linear(WIDTH, WIDTH)
-
-    def forward(self, x: Tensor) -> Tensor:
-        sums = self.first(x)[:, :8].cumsum(1)
-        return torch.sin(self.third(torch.sin(self.second(torch.sin(sums)))))
-
-
-def test_a_small_budget_lifts_the_list_of_ops():
-    # by default two products, the running sums, which are not on the list, and the sines that the
-    # gradients of weights read: 64·8·4 = 2048 bytes each, or 8192
-    narrow = ROWS * 8 * 4
-    step = stepped(Summed())
-    assert cut(step)[::2] == (3 * ONE + 2 * narrow, ["sin"])
-    # sines run again within 70%, one product too within 60%, both within 50%
-    assert [cut(step, share)[0] for share in (0.7, 0.6, 0.5)] == [
-        2 * ONE + narrow,
-        ONE + narrow,
-        narrow,
-    ]
-    # with 20% of 28,672 bytes the running sums would fit, but the list no longer counts
-    saved, _, ran = cut(step, 0.2)
-    assert saved == 0 and "cumsum" in ran
-
-
 def test_overwritten_values_are_not_recomputed():
     _, _, ran = cut(stepped(Between(lambda x: torch.sin(torch.cos(x).relu_()), last=False)))
     assert "relu_" not in ran and "cos" not in ran
