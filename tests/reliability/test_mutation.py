@@ -6,7 +6,6 @@ import ast
 import io
 import json
 import os
-import os
 import sys
 from pathlib import Path
 
