@@ -182,6 +182,18 @@ EQUIVALENTS = (
         "return Steady(tail - none, none, none)",
         "`none` is 0",
     ),
+    Equivalent(
+        "simulator/fusion/offsets.py",
+        "'0' -> '1'",
+        'start = place * int(args.get("split_size", 1))',
+        "the schema of `split` has no default for `split_size`",
+    ),
+    Equivalent(
+        "simulator/fusion/scheduling/epilogue_fusion.py",
+        "'any' -> 'all'",
+        "if group.library or group.reduces or all(node.alone for node in group.nodes):",
+        "a node that is alone is the only one of its group",
+    ),
 )
 
 

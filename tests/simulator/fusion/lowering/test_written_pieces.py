@@ -129,3 +129,39 @@ def test_an_operand_that_others_read_is_stored_in_its_place() -> None:
     assert len(pieces) == 9
     assert [len(n.writes) for n in pieces] == [2] + [1] * 8
     assert set(pieces[0].writes.values()) == {1024}
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3])
+def test_inputs_beside_computed_operands_are_copied_by_one_launch(inputs: int) -> None:
+    def function(*tensors: Tensor) -> Tensor:
+        return torch.cat([*tensors[:inputs], *[torch.sin(x) for x in tensors[inputs:]]])
+
+    *sines, copy = joined(function, 9)
+    assert len(sines) == 9 - inputs and not any(sine.alone for sine in sines)
+    assert (list(copy.reads.values()), list(copy.writes.values())) == (
+        [1024] * inputs,
+        [1024 * inputs],
+    )
+    assert copy.instructions == copy.rows == 4 * WIDTH * inputs
+    # a launch that copies several inputs fuses with no other
+    assert copy.alone is (inputs > 1)
+
+
+def test_an_input_that_is_joined_nine_times_is_copied_into_nine_places() -> None:
+    (copy,) = joined(lambda x: torch.cat([x] * 9), 1)
+    assert (list(copy.reads.values()), list(copy.writes.values())) == ([9 * 1024], [9 * 1024])
+    assert (copy.rows, copy.alone) == (9 * 4 * WIDTH, False)
+
+
+def test_a_product_and_a_sum_write_their_results_into_their_places() -> None:
+    def function(*tensors: Tensor) -> Tensor:
+        product = (tensors[0] @ tensors[1].mT) @ tensors[2]
+        total = torch.sin(tensors[3]).sum(0, keepdim=True)
+        return torch.cat([product, total, *[torch.sin(x) for x in tensors[4:]], tensors[0]])
+
+    _, product, total, *sines, copy = joined(function, 10)
+    assert (product.kind, total.kind) == ("library", "reduction")
+    assert set(product.writes.values()) == {1024} and set(total.writes.values()) == {256}
+    assert len(sines) == 6 and len(product.writes) == len(total.writes) == 2
+    pieces = {node.piece_of for node in (product, total, *sines, copy)}
+    assert len(pieces) == 1 and None not in pieces
