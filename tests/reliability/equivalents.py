@@ -194,6 +194,12 @@ EQUIVALENTS = (
         "if group.library or group.reduces or all(node.alone for node in group.nodes):",
         "a node that is alone is the only one of its group",
     ),
+    Equivalent(
+        "simulator/fusion/lowering/library/padding.py",
+        "'1' -> '2'",
+        "multiple = max(_BYTES // item, 2)",
+        "16 bytes hold one element only of a dtype of more than 4 bytes, which is not padded",
+    ),
 )
 
 
