@@ -72,6 +72,11 @@ def test_channels_that_leave_a_step_part_empty(
     assert (main.dims.get("variant") == "fwd_uneven") is uneven
 
 
+@pytest.mark.parametrize(("blocks", "whole"), [(0.3, 1), (1.4, 1), (1.6, 2), (4.0, 4)])
+def test_tiles_scaled_to_the_units_are_whole_and_at_least_one(blocks: float, whole: int) -> None:
+    assert one_way(blocks=blocks).kernel().dims["blocks"] == whole
+
+
 FIRST: dict[str, Any] = dict(cin=3, cout=64, kernel=(7, 7), stride=(2, 2))
 
 
