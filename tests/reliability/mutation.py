@@ -157,6 +157,9 @@ def _test(
         del sys.modules[name]
     sys.path[:] = [str(tree), *(p for p in sys.path if Path(p or ".").resolve() != ROOT)]
     os.environ["PYTHONPATH"] = str(tree)
+    # A mutant written within a second of another one would run from that one's bytecode.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     arguments = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     arguments += ["-m", "not slow", *(["-x"] if first_only else []), *tests]
     for name in left_out:

@@ -104,6 +104,21 @@ def test_a_test_kills_a_mutant(tmp_path: Path) -> None:
     assert left_out.state == "broken"  # no test is left
 
 
+def test_a_mutant_is_not_run_from_the_bytecode_of_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Bytecode counts as that of a source of the same size and second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    code, test = tmp_path / "tests" / "code.py", tmp_path / "test_it.py"
+    code.parent.mkdir()
+    test.write_text("from tests.code import x\n\ndef test_it():\n    assert x == 1\n", "utf-8")
+    for number, state in ((1, "passed"), (2, "failed")):
+        code.write_text(f"x = {number}\n", "utf-8")
+        os.utime(code, (1e9, 1e9))
+        assert mutation.run_tests(tmp_path, ("test_it.py",), (), True).state == state
+
+
 TESTS = "tests/simulator/costs"
 
 

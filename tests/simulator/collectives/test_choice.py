@@ -142,6 +142,8 @@ def test_an_interval_is_as_wide_up_as_down() -> None:
     network = profile().network.spread
     over = priced("all_reduce", 2**24, TWO_NODES, "eager")
     assert over.interval_s[1] / over.seconds == pytest.approx(1 + max(network, 0.08))
+    # the constants between nodes are not those of a measured machine
+    assert (large.tier, over.tier) == ("interpolated", "transferred")
 
 
 def test_other_links_take_time_by_their_speed() -> None:

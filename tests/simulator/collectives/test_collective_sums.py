@@ -140,6 +140,9 @@ def test_channels_of_a_send_by_ranks_and_bytes() -> None:
         group = replace(FOUR, ranks=ranks)
         assert [(size, send_channels(size, group)) for size, _ in sizes] == sizes
     assert send_channels(1, replace(FOUR, ranks=64)) == 1  # more peers than channels
+    # 4 · 32 channels at most for all peers: 2 for each of 64, one for each of 65 to 128 and more
+    for ranks, most in ((32, 4), (33, 2), (64, 2), (65, 1), (128, 1), (129, 1)):
+        assert send_channels(2**40, replace(FOUR, ranks=ranks)) == most, ranks
     assert send_channels(1, replace(FOUR, fabric="pcie4")) == 0  # unknown
     assert send_channels(1, TWO_NODES) == 0
 

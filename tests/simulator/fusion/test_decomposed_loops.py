@@ -216,3 +216,9 @@ def test_a_batch_norm_in_training_is_the_moments_of_each_channel_and_a_loop(chan
     sums, last = nests(step, "cudnn_batch_norm_backward")[:2]
     assert (sums.rows, sums.cols, sums.writes) == (channels, 32, [each, each])
     assert (last.rows, last.cols) == (8 * channels * 4, 1)
+    # 8 FLOPs and 18 instructions per element for the moments; half of 11 and 14 in each nest of the
+    # backward pass, and 4 FLOPs for the gradient
+    elements = 8 * channels * 4
+    assert (moments.flops, moments.slots) == (8 * elements, 18 * elements)
+    for nest in (sums, last):
+        assert (nest.flops, nest.slots) == ((5.5 + 4) * elements, 7 * elements)

@@ -58,3 +58,20 @@ def test_each_bandwidth_has_its_own_kernels(times: float) -> None:
 def test_an_image_of_one_pixel(shape: tuple[int, ...], one: bool) -> None:
     image: Tensor = tensor((shape, "float16"))
     assert has_one_pixel(image) is one
+
+
+def test_ops_without_a_cost_are_listed() -> None:
+    network = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.ReLU())
+    known = trace(network, (torch.zeros(2, 4),))
+    assert lower(known, gpu("h200")).unmodelled == []
+    relus = [index for index, op in enumerate(known.ops) if op.name == "aten.relu.default"]
+    assert len(relus) == 2
+    ops = [
+        replace(op, signature=replace(op.signature, name="mine.unknown.default"))
+        if index in relus
+        else op
+        for index, op in enumerate(known.ops)
+    ]
+    lowered = lower(replace(known, ops=ops), gpu("h200"))
+    assert lowered.unmodelled == relus
+    assert not set(lowered.op_of.tolist()) & set(relus)

@@ -25,6 +25,21 @@ def test_each_chunk_reads_the_weights_and_its_rows() -> None:
     assert [k.flops for k in chunks] == [2 * m * 2048 * 512 for m in rows]
 
 
+@pytest.mark.parametrize(("steps", "batch", "chunks"), [
+    (5, 16, 5), (3, 16, 3), (1, 16, 1),  # a quarter of the steps is one step or less
+    (16, 512, 16), (16, 600, 16),  # one step has 512 rows or more
+    (8, 16, 4), (16, 256, 8), (96, 16, 4), (100, 16, 9), (200, 16, 17),
+])  # fmt: skip
+def test_a_chunk_has_at_least_one_step(steps: int, batch: int, chunks: int) -> None:
+    """100 steps in quarters are 25 each, more than 24, so chunks have an eighth: 12 steps, and 4
+    remain; 200 steps make 16 chunks of 12, a sixteenth, and one of 8."""
+    op = rnn("lstm", 512, steps, batch, layers=2)
+    kernels = inputs(op, product(steps * batch, 2048, 512), H200)
+    products = [k for k in kernels if k.family == "gemm"]
+    assert len(products) == chunks
+    assert sum(k.dims["m"] for k in products) == steps * batch
+
+
 @pytest.mark.parametrize("sizes", [False, True])
 def test_packed_and_batch_first_inputs_count_their_own_steps(sizes: bool) -> None:
     """64 steps of 16 rows make chunks of 16 steps, however the steps are stored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from simulator.costs import Work
 from simulator.hardware.gpu import gpu
@@ -17,6 +18,15 @@ OP = sig("aten.cumsum.default")
 )
 def test_threads_of_a_unit(name: str, threads: int) -> None:
     assert threads_of_unit(gpu(name)) == threads
+
+
+@pytest.mark.parametrize(("capability", "threads"), [
+    # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
+    ((5, 0), 2048), ((7, 0), 2048), ((7, 5), 1024), ((8, 0), 2048), ((8, 6), 1536), ((8, 9), 1536),
+    ((9, 0), 2048), ((10, 0), 2048), ((12, 0), 1536),
+])  # fmt: skip
+def test_threads_of_each_generation(capability: tuple[int, int], threads: int) -> None:
+    assert threads_of_unit(replace(gpu("h200"), compute_capability=capability)) == threads
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def test_no_work_of_the_host_is_lost_or_counted_twice(phase: Any) -> None:
     op_s = driver.op_s(plan.counts)
     kernels = plan.lowered.op_of.size
     assert launches.host_s.size == kernels == plan.launches.sum()
+    assert launches.duration_s.size == 0  # unknown, and of no shape that a schedule accepts
     # all ops, all launch calls, and Python after the last op
     total = op_s.sum() + kernels * driver.launch_s + tail_s(step, driver)
     assert launches.host_s.sum() + launches.tail_s == pytest.approx(total, rel=1e-12)

@@ -108,6 +108,19 @@ def test_a_deep_queue_saves_whole_steps_of_the_slower_side(queue_steps: int) -> 
         assert known.alone
 
 
+@pytest.mark.parametrize("queue_steps", [2, 3])
+def test_a_latency_of_exactly_the_whole_steps_is_saved(queue_steps: int) -> None:
+    """In powers of two, so that sums are exact: 8 kernels of 2¹⁷ units are 2²⁰. The host takes one
+    unit more, less than a nudge, so no side is the slower one and no other comparison counts."""
+    unit = 2.0**-40
+    host = np.full(8, 2**17 * unit)
+    host[-1] += unit
+    work = Launches(host, np.full(8, 2**17 * unit), np.zeros(8, np.bool_), 0.0)
+    border = (queue_steps - 1) * (2**20 + 1) * unit
+    for latency, holds in ((border, True), (border + unit, False)):
+        assert bool(bounds(work, Clock(latency, 0.0, 0.0, 8 * queue_steps)).period) is holds
+
+
 @pytest.mark.layered(5)
 @pytest.mark.parametrize(("ratio", "tail_us"), [(5.0, 0), (3.0, 4000)])
 @pytest.mark.parametrize("depth", [64, 100, 300, 400, 640])

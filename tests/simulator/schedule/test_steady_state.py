@@ -85,6 +85,9 @@ def test_a_queue_two_steps_long_does_not_matter_and_a_shorter_one_does() -> None
         # the next step repeats the second
         (1, 9, 5, 2),
         (1, 9, 30, 3),
+        # the sixth step would be the first that repeats, which leaves too few for a mean
+        (1, 9, 70, 5),
+        (1, 9, 74, 8),
         # the host is the slower one: two steps show two states of a queue of 20
         (9, 1, 20, 2),
         (0, 0, 20, 2),  # nothing takes time

@@ -105,3 +105,17 @@ def test_points_without_a_solution_do_not_prolong_the_search() -> None:
     held = made_up(212.5).settle(counted, 0.0, 0.0)
     assert held.clock.tolist() == pytest.approx([0.5, 1.0, 0.1], rel=1e-12)
     assert len(counted.clocks) <= 10
+
+
+def test_a_step_that_draws_exactly_the_limit_runs_at_the_highest_clock() -> None:
+    """400 J in 1 s and 100 W at rest are 500 W; a step of 800 J beside it is slowed."""
+    zero = np.zeros((1, 2))
+    columns = dict.fromkeys(Roofs.__dataclass_fields__, zero) | {
+        "compute_s": np.ones((1, 2)),
+        "chip_j": np.array([[400.0, 800.0]]),
+    }
+    held = made_up(500.0).settle(Load(Roofs(**columns), zero, np.ones(1)), 0.0, 0.0)
+    exact, slowed = held.clock.tolist()
+    assert exact == 1.0
+    # 100 W + 800 W · V² · clock, where V is (1 + clock) / 2
+    assert 800 * ((1 + slowed) / 2) ** 2 * slowed == pytest.approx(400)

@@ -84,6 +84,25 @@ def test_every_point_has_one_cell_and_an_expert_that_knows_it() -> None:
         np.testing.assert_allclose(to_own, away.min(axis=1), atol=1e-9)
 
 
+def test_cells_are_those_of_eight_rounds_from_a_fixed_draw() -> None:
+    """The same measurements have the same experts in each fit: cells begin at 1 of 48 points, drawn
+    by generator 0, and their centres become the points nearest to the final means."""
+    points, _, _ = drawn(700)
+
+    def nearest(to: np.ndarray, of: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(of[:, None] - to[None], axis=2).round(9).argmin(axis=1)
+
+    centres = points[np.random.default_rng(0).permutation(700)[: 700 // 48]]
+    for _ in range(8):
+        own = nearest(centres, points)
+        centres = np.array([points[own == cell].mean(axis=0) for cell in sorted(set(own.tolist()))])
+    middle = np.unique(nearest(points, centres))
+    own = nearest(points[middle], points)
+    expected = [np.flatnonzero(own == cell).tolist() for cell in range(len(middle))]
+    assert [cell.own.tolist() for cell in cells(points)] == expected
+    assert [cell.known[0] for cell in cells(points)] == middle.tolist()
+
+
 def test_a_mean_is_the_same_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
     points, values, noise = drawn(700)
     process = LocalExperts(points.__getitem__, SPREAD, local_experts(points, values, SPREAD, noise))

@@ -57,6 +57,8 @@ GAPS = Tensor((2, 8, 64, 64), "bfloat16", (65536, 8192, 128, 2))
         (all_as(width=60, dtype="float32"), "efficient"),
         (all_as(width=62, dtype="float32"), ""),
         ({"value": qkv(width=128)}, "cudnn efficient"),
+        ({"value": qkv(width=60)}, ""),
+        ({"value": qkv(width=264)}, "efficient"),
         ({"causal": True}, "cudnn flash efficient"),
         ({"causal": True, "query": qkv(length=32)}, "cudnn efficient"),
         ({"query": qkv(length=32)}, "cudnn flash efficient"),

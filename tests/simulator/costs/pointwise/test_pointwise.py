@@ -140,6 +140,16 @@ def test_small_powers_are_multiplies(exponent: float, flops: int, slots: int) ->
     assert (work.flops, work.instructions) == (flops * 24, (slots + 2) * 24)
 
 
+def test_powers_of_a_tensor_take_what_any_power_takes() -> None:
+    # 2 loads and a store; a number to a tensor's power has one load less
+    for overload, inputs, moved in (
+        ("Tensor_Tensor", dict(self=MAT, exponent=MAT), 3),
+        ("Scalar", dict(exponent=MAT), 2),
+    ):
+        work = one(sig(f"aten.pow.{overload}", MAT, **inputs))
+        assert (work.flops, work.instructions) == (24, (40 + moved) * 24)
+
+
 def test_masked_fill_in_place() -> None:
     mask = ((4, 6), "bool")
     work = one(sig("aten.masked_fill_.Scalar", MAT, (0, 1, 0), self=MAT, mask=mask))

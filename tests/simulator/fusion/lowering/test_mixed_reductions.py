@@ -43,6 +43,7 @@ def backward_of_the_norm(rows: int, dtype: torch.dtype) -> list[Op]:
         (4096, 1280, True),  # 4096 · 1280 = 5 · 2²⁰ elements
         (4096, 1279, False),
         (4095, 2047, False),
+        (8192, 4096, True),
         (8192, 4097, False),  # fewer than two rows per element
         (65536, 16385, False),
     ],

@@ -58,6 +58,25 @@ def test_filters_longer_than_32(given: dict[str, Any], long: bool) -> None:
     assert one_way(**given).long is long
 
 
+@pytest.mark.parametrize("dtype", ["float16", "tf32"])
+@pytest.mark.parametrize(("groups", "cin", "cout", "uneven"), [
+    # steps of 32 channels of a group, of both images
+    (1, 128, 128, False), (1, 120, 128, True), (1, 128, 120, True), (1, 32, 32, False),
+    (2, 128, 128, False), (2, 96, 128, True), (2, 128, 96, True), (4, 128, 128, False),
+    (4, 64, 64, True),
+])  # fmt: skip
+def test_channels_that_leave_a_step_part_empty(
+    dtype: str, groups: int, cin: int, cout: int, uneven: bool
+) -> None:
+    main = one_way(groups=groups, cin=cin, cout=cout, dtype=dtype).kernel()
+    assert (main.dims.get("variant") == "fwd_uneven") is uneven
+
+
+@pytest.mark.parametrize(("blocks", "whole"), [(0.3, 1), (1.4, 1), (1.6, 2), (4.0, 4)])
+def test_tiles_scaled_to_the_units_are_whole_and_at_least_one(blocks: float, whole: int) -> None:
+    assert one_way(blocks=blocks).kernel().dims["blocks"] == whole
+
+
 FIRST: dict[str, Any] = dict(cin=3, cout=64, kernel=(7, 7), stride=(2, 2))
 
 

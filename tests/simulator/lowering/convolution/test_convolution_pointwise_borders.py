@@ -11,7 +11,13 @@ from simulator.lowering.convolution_pointwise import (
     _small_images,
     pointwise_convolution,
 )
-from tests.simulator.lowering.convolution.convolution_calls import one_way
+from tests.simulator.costs.conftest import sig
+from tests.simulator.lowering.convolution.convolution_calls import (
+    FORWARD,
+    families,
+    geometry,
+    one_way,
+)
 
 
 @pytest.mark.parametrize(("given", "lanes"), [
@@ -115,3 +121,16 @@ def test_1x1_convolutions_in_tf32(given: dict[str, Any], families: list[str]) ->
     if families[-1] == "reduction":
         # two parts of the target's 2 · 128 · 14 · 14 numbers
         assert works[-1].read_bytes == 2 * 4 * 50_176
+
+
+@pytest.mark.parametrize("stride", [(1, 1), (1, 2), (2, 1), (2, 2)])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_stride_along_one_dimension_skips_pixels(stride: tuple[int, int], dtype: str) -> None:
+    """Without a stride a 1×1 convolution is a matrix product of the images as they are; otherwise
+    its images are converted, and so is the result."""
+    args = geometry(1, 1) | {"stride": list(stride), "padding": [0, 0]}
+    out = (8, 256, 56 // stride[0], 56 // stride[1]), dtype
+    x, weight = ((8, 256, 56, 56), dtype), ((256, 256, 1, 1), dtype)
+    launched = families(sig(FORWARD, out, None, args, input=x, weight=weight))
+    assert launched.count("layout") == (0 if stride == (1, 1) else 2)
+    assert launched.count("conv") == 1
