@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QCoreApplication
 
 from app.examples import FIRST
 from app.explorer.shelf.card_widget import CardWidget
@@ -145,7 +146,9 @@ def test_no_step_is_taken_during_a_drag(new_window: Window, monkeypatch: pytest.
     new_window.inspector.batch.slider.setValue(20)
     steps = len(ahead._steps)
     until(lambda: new_window.answering.up_to_date)
-    QTest.qWait(100)
+    for _ in range(20):  # `qWait` would also delete the objects of earlier windows
+        QCoreApplication.processEvents()
+        time.sleep(0.005)
     assert len(ahead._steps) == steps > 0
     ahead._step()  # as when the time is over
     assert len(ahead._steps) == steps - 1
