@@ -200,6 +200,18 @@ EQUIVALENTS = (
         "multiple = max(_BYTES // item, 2)",
         "16 bytes hold one element only of a dtype of more than 4 bytes, which is not padded",
     ),
+    Equivalent(
+        "simulator/costs/matmul/products.py",
+        "'1' -> '2'",
+        'if addend is not None and op.arg("beta", 2) == 0:',
+        "neither default is 0",
+    ),
+    Equivalent(
+        "simulator/fusion/host/replay_costs.py",
+        "'30' -> '31'",
+        "_ENDLESS = 1 << 31  # launches; a graph of any size counts as one",
+        "both exceed the launches of any graph",
+    ),
 )
 
 
