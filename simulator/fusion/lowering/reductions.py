@@ -7,7 +7,7 @@ from __future__ import annotations
 from simulator.hardware.gpu import GPU
 from simulator.timing.rates import UNITS_SEEN
 
-_WARP, _THREADS = 32, 2048  # threads of a warp, and of a streaming multiprocessor
+_THREADS = 2048  # of a streaming multiprocessor
 _LEAST, _MOST = 32, 512  # elements per thread
 _INNER_UNSPLIT = 8192
 _BUSY_ROWS = 64  # at this many results per multiprocessor, no reduction is split (`num_splits`)
