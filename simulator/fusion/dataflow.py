@@ -21,9 +21,9 @@ Value = tuple[int, int]
 class Dataflow:
     """`reads[i]` and `makes[i]` are the values of op i's inputs and outputs, in their order;
     `users` are the ops that read a value, except views. `computes[i]` is False for views, for ops
-    that do nothing on the GPU, and for ops that a compiler removes.
-    `stored` are the values that must be in memory: results of the step, gradients, buffers, and
-    values of the forward pass that the backward pass reads."""
+    that do nothing on the GPU, and for ops that a compiler removes. `stored` are the values that
+    must be in memory: results of the step, gradients, buffers, and values of the forward pass that
+    the backward pass reads."""
 
     reads: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
     makes: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])

@@ -134,8 +134,8 @@ class LogSlider(QSlider):
 
 
 class _Whole(QIntValidator):
-    """Whole numbers from 1. A text that is none, such as "0" or an empty one, is replaced by the
-    `current` number when the user leaves it."""
+    """Accepts whole numbers from 1. Replaces any other text, such as "0" or an empty field, with
+    the `current` number when the user leaves the field."""
 
     def __init__(self, current: Callable[[], int], parent: QWidget) -> None:
         super().__init__(1, _MOST, parent)

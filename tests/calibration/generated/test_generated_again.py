@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
+import numpy as np
 
 from calibration.fit.gpu import base, errors, fit
 from calibration.generated.kernels import averaged, samples, traced
@@ -45,4 +45,7 @@ def test_a_curve_of_generated_kernels_predicts_the_same_times_again() -> None:
         traffic={**packaged.traffic, CURVE: fitted.traffic[CURVE]},
         residuals={**packaged.residuals, CURVE: fitted.residuals[CURVE]},
     )
-    assert errors(seen, card, again) == pytest.approx(errors(seen, card, packaged), abs=5e-3)
+    fitted_errors, packaged_errors = errors(seen, card, again), errors(seen, card, packaged)
+    differences = np.abs(fitted_errors - packaged_errors)
+    assert differences.mean() < 1e-3 and differences.max() < 5e-3
+    assert np.mean(fitted_errors**2) < 1.01 * np.mean(packaged_errors**2)  # the fit is as good

@@ -219,9 +219,8 @@ class VerdictBar(QWidget):
             or not same
             or self._pictured_search != self.searched
         ):
-            if (
-                picture is None or picture.size() != size
-            ):  # else painted over: a new one costs 0.2 ms
+            # an old picture of this size is painted over: a new one costs 0.2 ms
+            if picture is None or picture.size() != size:
                 picture = QImage(size, QImage.Format.Format_RGB32)
             picture.setDevicePixelRatio(ratio)
             picture.fill(QColor(self.theme.bg1))

@@ -85,22 +85,22 @@ def weight(graph: Drawn, tensor: int) -> int:
     return bytes_and_distance * (2 if fused else 1)
 
 
-def run_again(graph: Drawn, banned: set[int], kept: frozenset[int]) -> set[int] | None:
-    """The tensors that are computed again if these are kept, or None if that is impossible."""
+def run_again(graph: Drawn, banned: set[int], saved: frozenset[int]) -> set[int] | None:
+    """The tensors that are computed again if these are saved, or None if that is impossible."""
     again: set[int] = set()
-    waiting = [tensor for tensor in graph.needed if tensor not in kept]
+    waiting = [tensor for tensor in graph.needed if tensor not in saved]
     while waiting:
         tensor = waiting.pop()
         op = graph.tensors[tensor].op
         if op < 0 or op in banned:
             return None
         again.add(tensor)
-        waiting += [read for read in graph.reads[op] if read not in kept and read not in again]
+        waiting += [read for read in graph.reads[op] if read not in saved and read not in again]
     return again
 
 
 def sets_to_keep(graph: Drawn) -> Iterator[frozenset[int]]:
-    """All sets of tensors that can be kept: not the value that an op overwrites, unless the
+    """All sets of tensors that can be saved: not the value that an op overwrites, unless the
     backward pass reads it."""
     possible = [
         tensor
@@ -117,15 +117,15 @@ def test_a_cut_of_terabytes_is_the_lightest_to_nine_digits(seed: int) -> None:
     for _ in range(20):
         graph = drawn(chance, unit=2**40)
         as_joint: Any = graph
-        kept = tensors_to_keep(as_joint, set())
-        assert run_again(graph, set(), kept) is not None
+        saved = tensors_to_keep(as_joint, set())
+        assert run_again(graph, set(), saved) is not None
         weights = [weight(graph, tensor) for tensor in range(len(graph.tensors))]
         least = min(
             sum(weights[t] for t in other)
             for other in sets_to_keep(graph)
             if run_again(graph, set(), other) is not None
         )
-        assert sum(weights[t] for t in kept) - least <= 1e-8 * sum(weights)
+        assert sum(weights[t] for t in saved) - least <= 1e-8 * sum(weights)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -136,22 +136,22 @@ def test_no_other_set_is_lighter_and_none_as_light_computes_less_again(seed: int
         graph = drawn(chance)
         banned = {op for op in graph.makes if chance.random() < 0.3}
         as_joint: Any = graph
-        kept = tensors_to_keep(as_joint, banned)
+        saved = tensors_to_keep(as_joint, banned)
         weights = [weight(graph, tensor) for tensor in range(len(graph.tensors))]
-        again = run_again(graph, banned, kept)
+        again = run_again(graph, banned, saved)
         assert again is not None, graph
         counts.add(len(again))
         for other in sets_to_keep(graph):
             others = run_again(graph, banned, other)
             if others is None:
                 continue
-            lighter = sum(weights[t] for t in kept) - sum(weights[t] for t in other)
-            assert lighter <= 0, (graph, banned, kept, other)
-            assert lighter < 0 or len(others) >= len(again), (graph, banned, kept, other)
+            lighter = sum(weights[t] for t in saved) - sum(weights[t] for t in other)
+            assert lighter <= 0, (graph, banned, saved, other)
+            assert lighter < 0 or len(others) >= len(again), (graph, banned, saved, other)
     assert len(counts) > 2
 
 
-def test_nothing_is_kept_if_the_backward_pass_reads_nothing() -> None:
+def test_nothing_is_saved_if_the_backward_pass_reads_nothing() -> None:
     graph: Any = drawn(random.Random(0))
     graph.readers = [[] for _ in graph.tensors]
     assert tensors_to_keep(graph, set(graph.makes)) == frozenset()
