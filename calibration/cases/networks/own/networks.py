@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from calibration.cases.networks.own.adapted import ADAPTED
+from calibration.cases.networks.own.agents import AGENTS
+from calibration.cases.networks.own.diffusion import DIFFUSION
 from calibration.cases.networks.own.encoders import ENCODERS
 from calibration.cases.networks.own.generators import GENERATORS
+from calibration.cases.networks.own.matter import MATTER
+from calibration.cases.networks.own.mobile import MOBILE
+from calibration.cases.networks.own.motion import MOTION
 from calibration.cases.networks.own.network import Own
 from calibration.cases.networks.own.pictures import PICTURES
 from calibration.cases.networks.own.scenes import SCENES
 from calibration.cases.networks.own.science import SCIENCE
 from calibration.cases.networks.own.sequences import SEQUENCES
 from calibration.cases.networks.own.sounds import SOUNDS
+from calibration.cases.networks.own.speech import SPEECH
 from calibration.cases.networks.own.tables import TABLES
 from calibration.cases.networks.own.text import TEXT
 
+_GROUPS = (
+    TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS, ADAPTED,
+    AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH,
+)  # fmt: skip
+_GROUPS: tuple[dict[str, type[Own]], ...] = (
+    *(TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS),
+    *(ADAPTED, AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH),
+)
 OWN: dict[str, type[Own]] = {
-    f"own-{name}": network
-    for group in (TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS)
-    for name, network in group.items()
+    f"own-{name}": network for group in _GROUPS for name, network in group.items()
 }
 """The networks by name; each is called without arguments, or with its own sizes."""
