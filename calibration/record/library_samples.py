@@ -85,6 +85,7 @@ LAYERS = (
     "first_layers",
     "dilated_layers",
     "dilated_layers_second",
+    "users_layers",
 )
 """Convolutions and products with the sizes of networks' layers. They come before further points
 where a curve has more samples than its fit uses, since people run these sizes."""

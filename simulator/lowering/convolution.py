@@ -20,13 +20,16 @@ from simulator.lowering.convolution_grouped import (
     are_few_and_thin,
     are_separate,
     has_single_outputs,
+    has_small_groups,
     has_thin_squares,
+    has_wide_gradient,
     join_groups,
     of_long_group,
     one_by_one,
     run_together,
 )
 from simulator.lowering.convolution_nhwc import main_kernel, nhwc
+from simulator.lowering.convolution_on_lanes import has_direct_volume_gradient, runs_on_engine
 from simulator.lowering.convolution_pointwise import pointwise_convolution
 from simulator.lowering.convolution_widened import (
     has_direct_kernel,
@@ -100,13 +103,24 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif groups > 1 and runs_on_lanes(c):
         yield from one_by_one(c, [c.direct_of_group()])
-    elif forward and (has_single_outputs(c) or has_thin_squares(c)):
+    elif forward and (has_single_outputs(c) or (groups > 1 and has_thin_squares(c))):
         yield grouped_direct(c.work, c.sources[1])
+    elif groups > 1 and has_small_groups(c):
+        yield grouped_direct(c.work, c.target if c.direction == "wgrad" else c.sources[1])
     elif c.long and groups == 1:
+        yield c.direct()
+    elif has_direct_volume_gradient(c):
+        yield grouped_direct(c.work, c.sources[1])
+    elif runs_on_engine(c):
+        yield memset(c.target.nbytes)
         yield c.direct()
     elif groups > 1 and c.half and forward and d["cin"] // groups < 4 and not last:
         # these groups are too thin for tensor cores and run one by one
         yield from one_by_one(c, [c.direct_of_group()])
+    elif groups > 1 and forward and c.unit and tf32 and not last:
+        yield from one_by_one(c, [c.direct_of_group()])
+    elif groups > 1 and has_wide_gradient(c):
+        yield from one_by_one(c, [memset(4 * c.target.numel // groups), c.direct_of_group()])
     elif groups > 1 and not (c.planar or c.long) and run_together(c):
         before, joined, after = join_groups(c)
         yield from (*before, *main_kernel(joined), *after)
@@ -121,7 +135,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
     elif c.unit and not c.strided and groups == 1 and not c.sliced:
         yield from pointwise_convolution(c)
     elif c.unit and tf32 and groups > 1:
-        yield c.direct()
+        yield from one_by_one(c, _of_slices(c.of_one_group()))
     elif forward and ((c.few and not _worth_padding(c)) or _is_shallow(c)):
         if prod(d["kernel"]) % 2 == 0 and c.half and c.adds > 1e8:
             yield memset(4 * c.depth)  # computes the offsets of a patch's elements
@@ -175,7 +189,8 @@ def _small_gradient(c: Product) -> bool:
     """Whether a TF32 gradient of NCHW tensors is too small for tensor cores."""
     if c.direction == "wgrad":
         deep = c.depth <= 200 or (c.depth <= 800 and c.adds < 3e7)
-        return (c.few and c.columns <= 128) or (c.adds < 9e7 and deep)
+        first = c.few and c.columns <= 128 and c.work.dims["dims"] < 3
+        return first or (c.adds < 9e7 and deep)
     if c.unit:
         return c.adds < _SMALL
     narrow = c.columns < 32 or (c.columns == 32 and c.depth > 4000)

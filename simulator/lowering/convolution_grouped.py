@@ -30,6 +30,10 @@ _POSITIONS, _POSITIONS_PADDED, _POSITIONS_OF_FEW, _POSITIONS_BACKWARD = 9_000, 1
 """Wide groups run together if the output has at least this many positions: without padding, with
 padding, for 32 channels in few groups, and for gradients of padded groups or of 1×1 kernels."""
 
+_SQUARES = {2, 3, 5}  # sides of thin groups' kernels
+_MANY_UNITS, _FEW_IMAGES = 32, 2
+_SMALL_ADDS, _SMALL_POSITIONS, _SMALL_DEPTH, _TINY_ADDS = 5.6e6, 650, 57, 1.3e5
+_WIDE_GRADIENT, _LARGE_GRADIENT = 256, 1.8e10  # channels of a group, multiply-adds
 _ROWS_OF_LONG, _LONG_PARTS = 256, 3
 
 
@@ -44,6 +48,8 @@ def run_together(c: Product) -> bool:
     d, width, forward = c.work.dims, group_width(c), c.direction == "fwd"
     groups, side = d["groups"], max(d["kernel"])
     positions = d["n"] * prod(d["spatial_out"])
+    if not (c.half or forward or d["channels_last"]):
+        return not c.unit and side < 7 and groups >= _MANY_GROUPS and width <= _TILE
     if c.unit:
         if not forward:
             return width >= _TILE_TF32 and positions >= _POSITIONS_BACKWARD
@@ -83,14 +89,47 @@ def has_single_outputs(c: Product) -> bool:
 
 
 def has_thin_squares(c: Product) -> bool:
-    """Whether each of at least eight groups has two or three channels and as many outputs, in half
-    precision and NCHW, with kernels of 2 × 2 or 3 × 3: one kernel, which supports any groups,
-    computes them (`conv2d_grouped_direct_kernel`, 5 of 5 recorded). With other kernels (5 of 5), or
-    with other numbers of outputs, groups run one by one."""
+    """Whether each group has two or three channels and as many outputs, in half precision and NCHW,
+    with kernels of 2 × 2, 3 × 3 or 5 × 5: one kernel, which supports any groups, computes them
+    (`conv2d_grouped_direct_kernel`, 28 of 28 recorded). With other kernels (14 of 14), or with
+    other numbers of outputs (18 of 18), groups run one by one."""
     d = c.work.dims
     thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
-    square = d["dims"] == 2 and not c.unit and max(d["kernel"]) <= 3
-    return thin and square and d["groups"] >= _MANY_GROUPS and c.half and not d["channels_last"]
+    square = d["dims"] == 2 and set(d["kernel"]) <= _SQUARES
+    return thin and square and c.half and not d["channels_last"]
+
+
+def has_small_groups(c: Product) -> bool:
+    """Whether a kernel that supports any groups computes small groups in NCHW. In TF32, it runs the
+    forward pass of many groups with 1×1 kernels (12 of 13 recorded), and of at least four groups of
+    up to four channels over one or two images (15 of 15), and small gradients of the input (8 of
+    11). In both precisions, it runs small gradients of the weight (25 of 27)."""
+    d = c.work.dims
+    groups = d["groups"]
+    if d["channels_last"] or d["dims"] != 2 or d["cin"] < groups:
+        return False
+    if c.direction == "wgrad":
+        positions = d["n"] * prod(d["spatial_out"])
+        small = c.adds <= _SMALL_ADDS and positions <= _SMALL_POSITIONS
+        return small and not (c.half and (c.unit or groups >= _MANY_UNITS))
+    if c.half:
+        return False
+    if c.direction == "dgrad":
+        thin = d["cout"] < _THIN * groups
+        return c.depth <= _SMALL_DEPTH and (thin or c.adds <= _TINY_ADDS)
+    if c.unit:
+        return groups >= _MANY_UNITS
+    thin = d["cin"] <= _THIN * groups and d["n"] <= _FEW_IMAGES
+    return thin and groups >= _SOME_GROUPS
+
+
+def has_wide_gradient(c: Product) -> bool:
+    """Whether the gradient of the weight of each wide group runs on lanes in half precision
+    (`wgrad_alg1_engine`, 22 of 25 recorded; 7 of 145 others with groups of 64 or more)."""
+    d = c.work.dims
+    widths = sorted((d["cin"] // d["groups"], d["cout"] // d["groups"]))
+    wide = widths[0] >= _WIDE_GRADIENT // 2 and widths[1] >= _WIDE_GRADIENT
+    return c.half and c.direction == "wgrad" and wide and c.adds > _LARGE_GRADIENT
 
 
 def are_separate(c: Product) -> bool:

@@ -85,10 +85,15 @@ class Product:
 
     @property
     def long(self) -> bool:
-        """Whether the forward pass has more taps along a side than were observed in half precision
-        on tensor cores: in float16, wav2vec 2.0's 128 taps ran on vector lanes. In TF32, SEW-D's
-        128 taps ran on tensor cores (`cutlass_tensorop_s1688fprop_analytic_tf32_128x64`)."""
-        return self.half and self.direction == "fwd" and max(self.work.dims["kernel"]) > TAPS
+        """Whether the forward pass has more taps than half precision supports on tensor cores,
+        along a side or, for volumes, in all: in float16, wav2vec 2.0's 128 taps ran on vector
+        lanes, as did (1, 7, 7) taps of volumes without strides in half precision (63 of 63; with
+        fewer taps 14 of 385). In TF32, SEW-D's 128 taps ran on tensor cores
+        (`cutlass_tensorop_s1688fprop_analytic_tf32`)."""
+        d = self.work.dims
+        volume = d["dims"] == 3 and not (self.few or self.strided)
+        taps = prod(d["kernel"]) if volume else max(d["kernel"])
+        return self.half and self.direction == "fwd" and taps > TAPS
 
     @property
     def pixels(self) -> int:

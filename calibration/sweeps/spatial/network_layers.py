@@ -14,6 +14,7 @@ from calibration.sweeps.operands import backward, channels_last, random
 from calibration.sweeps.registry import Call, Params, operation
 
 _CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
 def _layers() -> list[Params]:
@@ -78,3 +79,66 @@ def layer_convolution_backward(
     y = _CONVOLVE[len(image) - 2](x, w, b, stride, padding, dilation, groups)
     parameters = [t for t in (w, b) if t is not None]
     return backward(y, parameters if image[1] <= 3 else [x, *parameters])
+
+
+def _transposed() -> list[Params]:
+    """Three layers that enlarge sounds and images."""
+    sound = {"stride": [8], "padding": [4], "groups": 1, "bias": True}
+    image = {"stride": [2, 2], "padding": [0, 0], "groups": 1, "bias": True}
+    rows = (
+        ([8, 128, 1024], [128, 64, 16], sound),
+        ([4, 256, 16, 16], [256, 128, 2, 2], image),
+        ([4, 64, 32, 32], [64, 32, 4, 4], image | {"padding": [1, 1], "bias": False}),
+    )
+    return [
+        {"dtype": "fp16", "last": False, "image": each, "weight": weight} | rest
+        for each, weight, rest in rows
+    ]
+
+
+@operation(_transposed)
+def layer_transposed(
+    dtype: str,
+    last: bool,
+    image: list[int],
+    weight: list[int],
+    stride: list[int],
+    padding: list[int],
+    groups: int,
+    bias: bool,
+) -> Call:
+    """A transposed convolution of an image [batch, channels, *sides] with a weight [channels,
+    outputs of a group, *taps]."""
+    x, w, b = _transposed_operands(dtype, last, image, weight, groups, bias, False)
+    convolve = _TRANSPOSED[len(image) - 2]
+    return lambda: convolve(x, w, b, stride, padding, groups=groups)
+
+
+@operation(_transposed)
+def layer_transposed_backward(
+    dtype: str,
+    last: bool,
+    image: list[int],
+    weight: list[int],
+    stride: list[int],
+    padding: list[int],
+    groups: int,
+    bias: bool,
+) -> Call:
+    """Gradients of the input, the weight and the bias."""
+    x, w, b = _transposed_operands(dtype, last, image, weight, groups, bias, True)
+    y = _TRANSPOSED[len(image) - 2](x, w, b, stride, padding, groups=groups)
+    return backward(y, [t for t in (x, w, b) if t is not None])
+
+
+def _transposed_operands(
+    dtype: str,
+    last: bool,
+    image: list[int],
+    weight: list[int],
+    groups: int,
+    bias: bool,
+    grad: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    x, w, _ = _operands(dtype, last, image, weight, False, grad)
+    return x, w, random(weight[1] * groups, dtype=dtype, grad=grad) if bias else None
