@@ -139,13 +139,15 @@ def _odd(rng: Random) -> Params:
 
 def _factored(rng: Random) -> Params:
     """A volume or video: a full layer, or one over space or over time."""
-    taps = list(rng.choice(((3, 3, 3), (1, 3, 3), (3, 1, 1), (1, 7, 7), (1, 1, 1), (2, 2, 2))))
+    taps: tuple[int, ...] = rng.choice(
+        ((3, 3, 3), (1, 3, 3), (3, 1, 1), (1, 7, 7), (1, 1, 1), (2, 2, 2))
+    )
     inputs, outputs = (
         rng.choice((1, 3, 16, 32, 45, 64, 128, 256)),
         rng.choice((16, 32, 64, 128, 256)),
     )
     side = rng.choice((8, 14, 16, 28, 32, 56, 64))
-    return _layer(rng, inputs, outputs, [rng.choice((4, 8, 16, 32)), side, side], taps)
+    return _layer(rng, inputs, outputs, [rng.choice((4, 8, 16, 32)), side, side], list(taps))
 
 
 if __name__ == "__main__":

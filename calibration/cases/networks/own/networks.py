@@ -24,11 +24,11 @@ _GROUPS = (
     TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS, ADAPTED,
     AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH,
 )  # fmt: skip
-_GROUPS: tuple[dict[str, type[Own]], ...] = (
+_KINDS: tuple[dict[str, type[Own]], ...] = (
     *(TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS),
     *(ADAPTED, AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH),
 )
 OWN: dict[str, type[Own]] = {
-    f"own-{name}": network for group in _GROUPS for name, network in group.items()
+    f"own-{name}": network for group in _KINDS for name, network in group.items()
 }
 """The networks by name; each is called without arguments, or with its own sizes."""
