@@ -20,10 +20,6 @@ from calibration.cases.networks.own.speech import SPEECH
 from calibration.cases.networks.own.tables import TABLES
 from calibration.cases.networks.own.text import TEXT
 
-_GROUPS = (
-    TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS, ADAPTED,
-    AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH,
-)  # fmt: skip
 _KINDS: tuple[dict[str, type[Own]], ...] = (
     *(TEXT, TABLES, PICTURES, GENERATORS, SOUNDS, SCENES, SCIENCE, SEQUENCES, ENCODERS),
     *(ADAPTED, AGENTS, DIFFUSION, MATTER, MOBILE, MOTION, SPEECH),
