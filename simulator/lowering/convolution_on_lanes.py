@@ -18,12 +18,12 @@ _VOLUME_OUTPUTS, _VOLUME_WORK = 64, 7e11
 """The largest number of outputs, and of multiply-adds times input channels, for which it does: 42
 of 42 recorded, with at most 5.4e11; 0 of 222 others."""
 _WIDE_STRIDE, _LONG_SIDE = 4, 5
-_ENGINE_INPUTS, _ENGINE_OUTPUTS, _ENGINE_ELEMENTS = 64, 64, 3_600_000
+_ENGINE_INPUTS, _ENGINE_OUTPUTS, _ENGINE_ROWS, _ENGINE_ELEMENTS = 64, 64, 2**15, 1_000_000
 """A gradient of the input (a transposed convolution) with a stride of at least 4 and a side of at
 least 5 taps runs on lanes (`dgrad_engine`) if it has at most 64 input channels, at least 64 output
-channels and more elements of the output than this: 15 of 18 recorded, 28 of 601 others. In TF32 and
-three dimensions, a stride of at least 4 suffices (`convolveNd_dgrad`, 15 of 15; 10 of 57 others).
-"""
+channels, and at least so many pixels of the input and elements of the output: 20 of 24 recorded, 23
+of 595 others. In TF32 and three dimensions, a stride of at least 4 suffices (`convolveNd_dgrad`, 15
+of 15; 10 of 57 others)."""
 
 
 def has_direct_volume_gradient(c: Product) -> bool:
@@ -53,4 +53,5 @@ def runs_on_engine(c: Product) -> bool:
         return False
     elements = d["n"] * d["cout"] * prod(d["spatial_out"])
     channels = d["cin"] <= _ENGINE_INPUTS and d["cout"] >= _ENGINE_OUTPUTS
-    return wide and side >= _LONG_SIDE and channels and elements > _ENGINE_ELEMENTS
+    many = c.rows >= _ENGINE_ROWS and elements >= _ENGINE_ELEMENTS
+    return wide and side >= _LONG_SIDE and channels and many
