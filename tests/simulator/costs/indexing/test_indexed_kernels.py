@@ -125,6 +125,17 @@ def test_slices_by_index(
     assert (launched(few)[0].dims["steps"], launched(few)[0].dims["few"]) == (16, True)
 
 
+@pytest.mark.parametrize(("shape", "dim"), [((100,), 0), ((100,), -1), ((), 0)])
+def test_slices_of_a_vector_are_single_elements(shape: tuple[int, ...], dim: int) -> None:
+    x, source = (shape, F32), (ROWS[0], F32)
+    (work,) = launched(
+        sig("aten.index_copy_.default", x, None, {"dim": dim}, self=x, index=ROWS, source=source)
+    )
+    written = min(80, 4 * (shape or (1,))[0])
+    assert sums([work]) == [("scatter", 0, 160 + 80, written, 120)]
+    assert work.dims["width"] == 1
+
+
 def put(values: Spec, *indices: Spec, name: str = "index_put_", **args: Any) -> Any:
     return launched(
         sig(f"aten.{name}.default", TABLE, None, args, self=TABLE, indices=list(indices),

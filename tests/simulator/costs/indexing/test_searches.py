@@ -164,6 +164,9 @@ def test_draws_without_replacement_are_the_largest_quotients() -> None:
         ("reduction", 400, 1600, 32, 800),
     ]
     assert multinomial(1) == multinomial(1, replacement=True) == expected
+    x, out = ((4, 100), F32), ((4, 1), I64)
+    largest = launched(sig("aten.multinomial.default", out, None, {}, self=x))[-1]
+    assert largest.dims == {"rows": 4, "cols": 100, "inner": 1}
     assert multinomial(5)[-1] == ("reduction", 400, 1600, 160, 800)
 
 

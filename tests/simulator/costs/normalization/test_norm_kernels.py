@@ -57,6 +57,21 @@ def test_other_rows_take_two_kernels() -> None:
     assert (copied.write_bytes, work.dims["variant"]) == (120000, "fused")
 
 
+@pytest.mark.parametrize(
+    ("cols", "moments", "scaling"), [(255, 1, 1), (257, 1, 2), (511, 1, 2), (513, 2, 3)]
+)
+def test_threads_of_the_two_kernels(cols: int, moments: int, scaling: int) -> None:
+    first, second = forward(((50, cols), F32), ((cols,), F32))
+    assert (first.dims["steps"], second.dims["steps"]) == (moments, scaling)
+
+
+@pytest.mark.parametrize(("cols", "steps"), [(512, 1), (516, 2)])
+def test_threads_that_load_vectors(cols: int, steps: int) -> None:
+    (fused,) = forward(((50, cols), F32), ((cols,), F32))
+    (gradient,) = backward(50, cols, [True, False, False])
+    assert fused.dims["steps"] == gradient.dims["steps"] == steps
+
+
 def backward(
     rows: int, cols: int, mask: list[bool], name: str = "native_layer_norm", dtype: str = F32
 ) -> tuple[Work, ...]:

@@ -86,6 +86,44 @@ def test_softmax_backward_reads_gradient_and_output() -> None:
     assert (work.flops, work.read_bytes, work.write_bytes) == (3 * 48, 384, 192)
 
 
+@pytest.mark.parametrize("name", ["_softmax", "_log_softmax"])
+def test_both_gradients_have_the_same_kernels(name: str) -> None:
+    def kernel(cols: int) -> dict[str, Any]:
+        x = ((64, cols), "float16")
+        op = sig(
+            f"aten.{name}_backward_data.default", x, None, {"dim": -1}, grad_output=x, output=x
+        )
+        return launched(op)[-1].dims
+
+    # 32 lanes of a warp visit a row of 1,024 in 32 steps; a row of 4,096 is one load of 16 bytes
+    # for each of 512 threads
+    assert (kernel(1024)["variant"], kernel(1024)["steps"]) == ("warp_backward", 32)
+    assert (kernel(4096)["variant"], kernel(4096)["steps"]) == ("block_backward", 1)
+    assert kernel(4104)["steps"] == 2
+    assert kernel(1024)["log"] is kernel(4096)["log"] is ("log" in name)
+
+
+@pytest.mark.parametrize(
+    ("name", "flops", "slots", "per_row"),
+    [
+        ("_softmax", 5, 22, (0, 0)),
+        ("_log_softmax", 5, 15, (1, 10)),
+        ("_log_softmax_backward_data", 4, 13, (0, 0)),
+    ],
+)
+def test_the_instructions_of_rows_that_blocks_compute(
+    name: str, flops: int, slots: int, per_row: tuple[int, int]
+) -> None:
+    for shape, dim in (((3, 5000), -1), ((2, 40, 5), 1)):
+        x, rows = (shape, "float32"), 3 if dim < 0 else 10
+        n = 15000 if dim < 0 else 400
+        back = {"grad_output": x, "output": x}
+        inputs: dict[str, Any] = back if "backward" in name else {"self": x}
+        (work,) = launched(sig(f"aten.{name}.default", x, None, {"dim": dim}, **inputs))
+        assert work.flops == flops * n + per_row[0] * rows
+        assert work.instructions == slots * n + per_row[1] * rows
+
+
 def test_zeros_divide_slowly_in_a_warps_kernel_alone() -> None:
     for cols, slots in ((64, 30 * 100), (8192, 0)):
         x = ((64, cols), "bfloat16")

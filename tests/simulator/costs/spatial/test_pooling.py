@@ -93,6 +93,10 @@ def test_upsampling() -> None:
 def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
     (near,) = run("upsample_nearest2d_backward", SMALL, {}, grad_output=BIG)
     assert (near.read_bytes, near.write_bytes) == (BIG_BYTES, SMALL_BYTES)
+    # each of 2·8·8·8 results sums four gradients; of a reduction, each has at most one
+    assert (near.flops, near.dims["taps"]) == (4096, 4)
+    (near,) = run("upsample_nearest2d_backward", BIG, {}, grad_output=SMALL)
+    assert (near.flops, near.dims["taps"], near.dims["steps"]) == (4096, 1, 2)
     clear, work = run("upsample_bilinear2d_backward", SMALL, {}, grad_output=BIG)
     assert clear.family == "fill"
     assert work.read_bytes == BIG_BYTES + SMALL_BYTES
