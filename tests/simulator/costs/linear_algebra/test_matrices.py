@@ -22,8 +22,10 @@ def test_a_matrix_exponential_is_eight_products_after_norms() -> None:
     ]
     # each product of two matrices has 2·2·6³ FLOPs; then the sum of two products
     assert sums(products) == [("gemm", 864, 576, 288, 0), ("pointwise", 72, 576, 288, 288)] * 8
-    assert {k: products[0].dims[k] for k in "bmnk"} == {"b": 2, "m": 6, "n": 6, "k": 6}
-    assert products[0].dims["align_bytes"] == 4
+    assert products[0].dims == {
+        "b": 2, "m": 6, "n": 6, "k": 6, "transa": False, "transb": False, "align_bytes": 4,
+        "epilogue": None,
+    }  # fmt: skip
     assert norms.dims == {"rows": 12, "cols": 6, "inner": 1}
     none = ((0, 6, 6), F32)
     assert launched(sig("aten.linalg_matrix_exp.default", none, self=none)) == ()
@@ -85,7 +87,10 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
         ("pointwise", 16, 128, 64, 64),
     ] * 5  # fmt: skip
     assert slices[1].dims == {"rows": 16, "cols": 7, "inner": 1}
-    assert {k: slices[0].dims[k] for k in "bmnk"} == {"b": 1, "m": 16, "n": 7, "k": 8}
+    assert slices[0].dims == {
+        "b": 1, "m": 16, "n": 7, "k": 8, "transa": False, "transb": False, "align_bytes": 4,
+        "epilogue": None,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,29 @@ def test_the_alignment_of_runs_is_at_most_16_bytes() -> None:
 
     # rows of 2 bytes per element
     assert (align(8, 24), align(8, 12), align(8, 6), align(8, 5)) == (16, 8, 4, 2)
+
+
+def test_all_runs_of_a_vectorized_concatenation_are_whole_words() -> None:
+    def is_vectorized(*widths: int, dim: int = 1) -> bool:
+        parts = [Tensor((4, n), "float32", (n, 1)) for n in widths]
+        shape = (4, sum(widths)) if dim == 1 else (4 * len(widths), widths[0])
+        (work,) = launched(
+            sig("aten.cat.default", (shape, "float32"), args={"dim": dim}, tensors=parts)
+        )
+        return work.dims["vectorized"]
+
+    # words of 16 bytes are 4 numbers; along the first dimension a run is a whole part
+    assert is_vectorized(4, 8)
+    assert not is_vectorized(4, 6) and not is_vectorized(6, 4)
+    assert is_vectorized(3, 3, dim=0)
+
+
+@pytest.mark.parametrize("args", [{}, {"dim": 0}])
+def test_vectors_are_stacked_as_rows_by_default(args: dict[str, int]) -> None:
+    rows = [Tensor((8,), "float32", (1,))] * 2
+    (work,) = launched(sig("aten.stack.default", ((2, 8), "float32"), args=args, tensors=rows))
+    # one dimension has no division; a run is a whole vector of 32 bytes
+    assert (work.dims["run_bytes"], work.dims["vectorized"]) == (32, True)
+    last = sig("aten.stack.default", ((8, 2), "float32"), args={"dim": 1}, tensors=rows)
+    (work,) = launched(last)
+    assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (4, 16 * (17 + 18))

@@ -213,3 +213,23 @@ def test_threads_along_a_plane(plane: int, images: int, steps: int, threads: int
     assert work.dims["steps"] == steps
     (apply,) = launched(sig("aten.batch_norm_elemt.default", x, None, {}, input=x, weight=c))
     assert apply.dims["threads"] == threads
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "inner"),
+    [
+        ((2, 4, 1, 3), (12, 1, 12, 4), 4),
+        ((2, 4, 3), (12, 1, 4), 4),
+        ((2, 4, 3), (12, 3, 1), 1),
+        ((2, 1, 3, 3), (9, 1, 3, 1), 1),  # with one channel the strides do not tell
+        ((2, 4), (4, 1), 4),  # one pixel per image
+        ((2, 4, 3, 3), (36, 9, 3, 1), 1),
+    ],
+)
+def test_channels_whose_elements_lie_apart(
+    shape: tuple[int, ...], stride: tuple[int, ...], inner: int
+) -> None:
+    x, c = Tensor(shape, F32, stride), ((shape[1],), F32)
+    *_, work = launched(sig("aten.batch_norm_stats.default", [c, c], None, {}, input=x))
+    assert work.dims["inner"] == inner
+    assert work.dims["runs"] == (1 if inner > 1 else shape[0] * shape[1])

@@ -203,8 +203,17 @@ def test_gradients_of_a_group_norm() -> None:
         ("norm", 4 * 24, 192 + 96, 48, 6 * 24),
     ]
     assert kernels[0].dims["variant"] == "gradient"
-    assert (kernels[2].dims["variant"], kernels[2].dims["cols"]) == ("factors", 2)
-    assert kernels[3].dims["backward"]
+    # a block of 32 threads for each of 12 groups of two channels
+    assert kernels[2].dims == {
+        "variant": "factors", "rows": 12, "cols": 2, "inner": 1, "itemsize": 4, "runs": 12,
+        "steps": 1, "blocks": 12, "threads": 32,
+    }  # fmt: skip
+    # 24 channels of 600
+    assert kernels[3].dims == {
+        "variant": "groups", "rows": 24, "cols": 600, "itemsize": 4, "elements": 14400,
+        "backward": True,
+    }  # fmt: skip
+    assert kernels[1].dims == {"variant": "statistics", "elements": 24}
     assert kernels[4].dims == {
         "variant": "channel_gradient", "cols": 4, "channels": 6, "groups": 3, "itemsize": 4,
         "since": 115200, "columnwise": True, "steps": 4,

@@ -58,10 +58,20 @@ def test_a_row_across_memory_has_as_many_threads_as_elements() -> None:
 def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
     x = ((8, 6), "float32")
     works = launched(sig("aten._safe_softmax.default", x, args={"dim": -1}, self=x))
-    # 5 FLOPs for each of 48 numbers, as for a softmax; then a test and a selection for each
-    assert works[0].family == "softmax" and works[0].flops == 5 * 48
-    (every,) = (w for w in works if w.dims.get("kind") == "truth")
-    assert (every.read_bytes, every.write_bytes, every.instructions) == (48, 8, 3 * 48)
+    # 5 FLOPs for each of 48 numbers, as for a softmax; a test of each, whether all numbers of a row
+    # pass, a zero, and a selection without arithmetic
+    assert [(w.family, w.flops, w.read_bytes, w.write_bytes) for w in works] == [
+        ("softmax", 240, 192, 192),
+        ("pointwise", 48, 192, 48),
+        ("reduction", 48, 48, 8),
+        ("fill", 0, 0, 4),
+        ("pointwise", 0, 8 + 192, 192),
+    ]
+    # offsets along two axes of three operands take 20 + 2·(4 + 3) instructions
+    assert [w.instructions for w in works[1:]] == [48 * (1 + 2), 3 * 48, 2, 48 * (34 + 1 + 3)]
+    every = works[2].dims
+    assert (every["rows"], every["cols"], every["kind"], every["again"]) == (8, 6, "truth", True)
+    assert works[3].dims == {"elements": 1}
 
 
 def test_softmax_from_half_to_float() -> None:
@@ -167,6 +177,8 @@ def chosen(cols: int, dtype: str, backward: bool = False) -> dict[str, Any]:
     [
         (1116, "float16", "warp_forward"),
         (2048, "float32", "warp_forward"),
+        (1024, "float64", "warp_forward"),  # 8 KiB
+        (1025, "float64", "registers"),
         (2240, "bfloat16", "registers"),
         (5760, "float32", "registers"),
         (9792, "float32", "block_forward"),  # more than 9 elements for each of 1,024 threads
