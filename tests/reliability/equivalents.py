@@ -212,6 +212,30 @@ EQUIVALENTS = (
         "_ENDLESS = 1 << 31  # launches; a graph of any size counts as one",
         "both exceed the launches of any graph",
     ),
+    Equivalent(
+        "simulator/costs/matmul/routing.py",
+        "'30' -> '31'",
+        "z = np.maximum((mean - 0.5 - tile * height) / deviation, -31)",
+        "31 terms of e^−51 or of e^−53 vanish in the rounding of the groups with a row, at least 1",
+    ),
+    Equivalent(
+        "simulator/costs/tensor_bytes.py",
+        "'>=' -> '>'",
+        'if tensor.device != "cpu" and size > largest.get(region, 0):',
+        "an equal size replaces itself, and a size of 0 adds nothing to the sum",
+    ),
+    Equivalent(
+        "simulator/schedule/steady_state.py",
+        "'1' -> '2'",
+        "run = Run(selected, own, 2)",
+        "room for the times of a second step, which is not run",
+    ),
+    Equivalent(
+        "simulator/analysis/regimes.py",
+        "'>' -> '>='",
+        "up = self.first is not None and self.first >= self.last",
+        "the first value of the next regime differs from the last one of this regime",
+    ),
 )
 
 

@@ -28,6 +28,8 @@ def test_flash_forward() -> None:
     # q, k and v have 2·4·128·64·2 = 131,072 bytes each, and so has the output; the log-sum-exp has
     # 2·4·128·4 = 4,096
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
+    # ten instructions for each pair
+    assert work.instructions == 10 * 2 * 4 * 128 * 128
     assert work.dims == {
         "b": 2,
         "h": 4,

@@ -185,6 +185,19 @@ def test_accumulated_values_are_sorted_first() -> None:
     assert two[:6] == [*[scaled] * 4, ("pointwise", 20, 320, 160, 80), scaled]
 
 
+@pytest.mark.parametrize(
+    ("shape", "bits"), [((255,), 8), ((256,), 9), ((65535,), 16), ((65536,), 17), ((100, 6), 7)]
+)
+def test_indices_are_sorted_by_the_bits_of_the_largest(shape: tuple[int, ...], bits: int) -> None:
+    x, index, values = (shape, F32), ((5000,), I64), ((5000, *shape[1:]), F32)
+    args = {"accumulate": True, "unsafe": True}
+    op = sig("aten.index_put_.default", x, None, args, self=x, indices=[index], values=values)
+    sorts = [w for w in launched(op) if w.family == "sort"]
+    assert sorts == [w for w in radix_sort(5000, 8, 8, bits) if w.family == "sort"]
+    # a pass for each 8 bits
+    assert sum(w.dims.get("variant") == "pass" for w in sorts) == -(-bits // 8)
+
+
 def test_a_masked_scatter_is_a_scan_and_a_check() -> None:
     mask = ((100, 6), "bool")
     inputs: dict[str, Any] = {"self": TABLE, "mask": mask, "source": ((600,), F32)}

@@ -140,6 +140,7 @@ def test_membership_of_many_is_tested_by_one_sort() -> None:
         ("scatter", 0, 13500, 1500, 9000),
         ("gather", 0, 8000, 1000, 6000),
     ]
+    assert [w.dims["width"] for w in isin(elements=values, test_elements=tests)[-2:]] == [1, 1]
     wide = isin(elements=((1000,), I64), test_elements=((500,), I64))
     assert wide[0].bytes == 2 * 12000
 

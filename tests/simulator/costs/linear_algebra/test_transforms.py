@@ -126,6 +126,16 @@ def test_real_transforms_along_several_dimensions(
     assert [work.bytes for work in back[:-1]] == [2 * n]
 
 
+def test_three_dimensions_behind_a_batch_are_one_call() -> None:
+    real, half = ((2, 4, 6, 8), "float32"), ((2, 4, 6, 5), "complex64")
+    for dims, lengths in (([1, 2, 3], [(4, 6, 8)]), ([0, 2, 3], [(2, 6, 8)]),
+                          ([0, 1, 2, 3], [(8,), (2, 4, 6)])):  # fmt: skip
+        forward = fft("r2c", real, half, dims)
+        assert [work.dims["lengths"] for work in forward] == lengths
+        back = fft("c2r", half, real, dims)
+        assert [work.dims["lengths"] for work in back if work.family == "fft"] == lengths[::-1]
+
+
 def test_transforms_without_dimensions_or_numbers() -> None:
     x = ((4, 6), "complex64")
     (copied,) = fft("c2c", x, x, [])

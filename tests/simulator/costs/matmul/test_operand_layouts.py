@@ -89,3 +89,42 @@ def test_the_alignment_of_a_product(m: int, n: int, k: int, align: int) -> None:
     a, b, out = ((m, k), "float16"), ((k, n), "float16"), ((m, n), "float16")
     (work,) = launched(sig("aten.mm.default", out, self=a, mat2=b))
     assert work.dims["align_bytes"] == align
+
+
+def test_equal_groups_are_a_batch() -> None:
+    left, right, out = (
+        ((4, 100, 16), "bfloat16"),
+        ((4, 16, 8), "bfloat16"),
+        ((4, 100, 8), "bfloat16"),
+    )
+    (product,) = launched(sig("aten._grouped_mm.default", out, self=left, mat2=right))
+    assert {side: product.dims[side] for side in "bmnk"} == {"b": 4, "m": 100, "n": 8, "k": 16}
+    assert product.flops == 2 * 4 * 100 * 8 * 16
+    assert "groups" not in product.dims
+
+
+def test_the_weights_of_groups_of_rows_or_of_columns_are_read_if_they_have_any() -> None:
+    ends = ((32,), "int32")
+    few, weights = ((4, 16), "bfloat16"), ((32, 16, 8), "bfloat16")
+    rows = sig("aten._grouped_mm.default", ((4, 8), "bfloat16"), self=few, mat2=weights, offs=ends)
+    turned, tall = ((16, 4), "bfloat16"), ((32, 8, 16), "bfloat16")
+    columns = sig(
+        "aten._grouped_mm.default", ((8, 4), "bfloat16"), self=tall, mat2=turned, offs=ends
+    )
+    deep = sig(
+        "aten._grouped_mm.default", ((32, 4, 8), "bfloat16"), self=((4, 100), "bfloat16"),
+        mat2=((100, 8), "bfloat16"), offs=ends,
+    )  # fmt: skip
+    splits = {"rows": rows, "columns": columns, "depth": deep}
+    for split, op in splits.items():
+        setup, product = launched(op)
+        assert (product.dims["split"], product.dims["groups"]) == (split, 32)
+        # for each of 32 groups: its end of 4 bytes, and 3 pointers, a problem and 3 strides
+        assert (setup.read_bytes, setup.write_bytes) == (128, 32 * (3 * 8 + 3 * 4 + 3 * 8))
+        assert setup.dims["elements"] == 32
+        # 4 rows fall into 3.8165 of 32 groups, each of 256 bytes: 7,215 of 8,192 are not read
+        assert product.read_bytes == (800 + 1600 + 128 if split == "depth" else 128 + 128 + 977)
+    fused = sig("aten._grouped_mm.default", ((4, 8), "bfloat16"), None, {"fused": True}, self=few,
+                mat2=weights, offs=ends)  # fmt: skip
+    (product,) = launched(fused)
+    assert product.dims["fused"] is True

@@ -98,6 +98,8 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
         # columns are the outer dimension, rows the inner
         ((2, 16, 8, 8), (1024, 1, 16, 128), False),
         ((2, 16, 8, 8), (0, 0, 0, 0), False),
+        ((2, 16, 8, 8), (1024, 0, 128, 16), False),  # one channel, expanded
+        ((2, 16, 8, 8), (1024, 1, 0, 16), False),  # one row, expanded
         ((2, 16, 0, 8), (0, 1, 128, 16), False),
         ((1, 1, 1, 2), (1, 1, 1, 2), False),
         ((16, 8, 8), (1, 128, 16), False),
@@ -144,3 +146,7 @@ def test_vectors_are_stacked_as_rows_by_default(args: dict[str, int]) -> None:
     last = sig("aten.stack.default", ((8, 2), "float32"), args={"dim": 1}, tensors=rows)
     (work,) = launched(last)
     assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (4, 16 * (17 + 18))
+    # rows of 12 bytes are no whole words; their index is not divided
+    thirds = [Tensor((3,), "float32", (1,))] * 2
+    (work,) = launched(sig("aten.stack.default", ((2, 3), "float32"), args=args, tensors=thirds))
+    assert work.dims["offset_slots"] == 6 * 17

@@ -134,6 +134,35 @@ def test_the_instructions_of_rows_that_blocks_compute(
         assert work.instructions == slots * n + per_row[1] * rows
 
 
+@pytest.mark.parametrize(
+    ("cols", "dtype", "backward", "shared"),
+    [
+        # 48 KiB less 4 bytes for each warp: 49,024 bytes for 1,024 threads, and a row has fewer
+        (12252, "float32", False, True), (12256, "float32", False, False),
+        (12253, "float32", False, False),  # no whole number of 16-byte words
+        (12252, "float32", True, True), (12256, "float32", True, False),
+        (24504, "float16", True, True), (24512, "float16", True, False),
+    ],
+)  # fmt: skip
+def test_rows_in_shared_memory(cols: int, dtype: str, backward: bool, shared: bool) -> None:
+    dims = chosen(cols, dtype, backward)
+    assert dims["variant"] == ("block_backward" if backward else "block_forward")
+    assert dims["shared"] is shared
+
+
+def test_gradients_across_memory_have_a_kernel_of_their_own() -> None:
+    x = ((5, 292, 573), "bfloat16")
+    for name, inputs, variant in (
+        ("_softmax", {"self": x}, "across"),
+        ("_softmax_backward_data", {"grad_output": x, "output": x}, "across_backward"),
+    ):
+        work = launched(sig(f"aten.{name}.default", x, None, {"dim": 1}, **inputs))[-1]
+        # 573 columns, each counted as two threads
+        expected = {"variant": variant, "blocks": 5, "threads": 1146, "steps": 876}
+        assert work.dims.items() >= expected.items()
+        assert (work.dims["outputs"], work.dims["cols"]) == (5 * 573, 292)
+
+
 def test_zeros_divide_slowly_in_a_warps_kernel_alone() -> None:
     for cols, slots in ((64, 30 * 100), (8192, 0)):
         x = ((64, cols), "bfloat16")

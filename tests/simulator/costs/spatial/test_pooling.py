@@ -117,6 +117,10 @@ def test_antialiasing_looks_at_more_when_it_shrinks() -> None:
     (work,) = run("_upsample_bilinear2d_aa", SMALL, {"output_size": [8, 8]}, self=BIG)
     # four times the area: 16 neighbours, with a multiply-add each
     assert work.dims["taps"] == 32
+    assert work.dims["variant"] == "antialiased" and "steps" not in work.dims
+    # the gradient visits 2·8 planes one after another
+    *_, back = run("_upsample_bilinear2d_aa_backward", BIG, {}, grad_output=SMALL)
+    assert (back.dims["variant"], back.dims["steps"]) == ("scatter_antialiased", 16)
 
 
 def test_grid_sampler_reads_its_grid() -> None:
