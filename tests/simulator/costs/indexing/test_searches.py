@@ -172,6 +172,12 @@ def test_draws_without_replacement_are_the_largest_quotients() -> None:
 
 
 def test_draws_with_replacement_search_a_scan() -> None:
+    x, out = ((4, 100), F32), ((4, 5), I64)
+    args = {"num_samples": 5, "replacement": True}
+    works = launched(sig("aten.multinomial.default", out, None, args, self=x))
+    assert [(w.dims["rows"], w.dims["cols"], w.dims["inner"]) for w in works[:2]] == [
+        (4, 100, 1)
+    ] * 2
     kernels = multinomial(5, replacement=True)
     assert kernels[0] == ("reduction", 400, 1600, 1600, 800)
     assert kernels[1] == ("scan", 400, 1600, 1600, 400 * SCAN)

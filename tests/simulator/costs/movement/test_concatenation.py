@@ -63,6 +63,9 @@ def test_pictures_with_channels_last_are_contiguous_but_never_vectorized() -> No
     # CatArrayBatchedCopy_alignedK_contig; the 16 channels of 2 bytes are adjacent
     assert (work.dims["contiguous"], work.dims["vectorized"]) == (True, False)
     assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (32, 4096 * (17 + 3 * 18))
+    # without vectors, the blocks are those of the GPU
+    names = ("widest_blocks", "others", "other_blocks")
+    assert [work.dims[name] for name in names] == [0, 0, 0]
 
 
 def test_pictures_with_gaps_are_copied_one_by_one() -> None:

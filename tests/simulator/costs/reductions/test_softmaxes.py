@@ -180,6 +180,26 @@ def test_zeros_wait_once_for_each_element_of_a_lane() -> None:
     assert more(33) == pytest.approx(2 * more(32), abs=1) and more(32) > 0
 
 
+@pytest.mark.parametrize(
+    ("cols", "softmax", "log_softmax"),
+    [
+        # A warp takes two rows of up to 128. Each of the padded elements of a lane takes 22 slots,
+        # each written one 66, or 9 without a division.
+        (20, 2 * (22 + 66), 2 * (22 + 9)),
+        (32, 2 * (22 + 66), 2 * (22 + 9)),
+        (33, 2 * (2 * 22 + 2 * 66), 2 * (2 * 22 + 2 * 9)),
+        (128, 2 * (4 * 22 + 4 * 66), 2 * (4 * 22 + 4 * 9)),
+        (129, 8 * 22 + 5 * 66, 8 * 22 + 5 * 9),
+        (1024, 32 * (22 + 66), 32 * (22 + 9)),
+    ],
+)
+def test_the_slots_of_a_lane(cols: int, softmax: int, log_softmax: int) -> None:
+    assert chosen(cols, "float32")["steps"] == softmax
+    x = ((64, cols), "float32")
+    (log,) = launched(sig("aten._log_softmax.default", x, None, {"dim": -1}, self=x))
+    assert log.dims["steps"] == log_softmax
+
+
 def test_a_row_that_fills_more_of_its_lanes_takes_longer() -> None:
     # a lane has room for 4 elements of rows of 65 to 128, and 3 or 4 are divided
     assert chosen(65, "float16")["steps"] == chosen(96, "float16")["steps"]
