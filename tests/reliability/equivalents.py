@@ -236,6 +236,18 @@ EQUIVALENTS = (
         "up = self.first is not None and self.first >= self.last",
         "the first value of the next regime differs from the last one of this regime",
     ),
+    Equivalent(
+        "simulator/lowering/convolution_grouped.py",
+        "'8' -> '9'",
+        "return groups >= (_SOME_GROUPS if width <= 9 else _MANY_GROUPS)",
+        "the width of a group is a power of 2",
+    ),
+    Equivalent(
+        "simulator/costs/reductions/losses.py",
+        "'1' -> '2'",
+        "inputs = max(1, read // max(write, 2))",
+        "terms of 2 bytes or more are written, or none: then nothing is read either",
+    ),
 )
 
 

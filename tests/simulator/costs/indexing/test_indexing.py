@@ -57,6 +57,9 @@ def test_which_kernel_gathers() -> None:
     assert picked(8, 2, "aten.index.Tensor")["variant"] == "rows"
     assert picked(6, 2, "aten.index.Tensor")["variant"] == "index"
     assert picked(8, 1, "aten.index.Tensor")["variant"] == "index"
+    x, out, i = ((1000, 8), F32), ((20, 8), F32), ((20,), I64)
+    (rows,) = launched(sig("aten.index_select.default", out, None, {}, self=x, index=i))
+    assert rows.dims == picked(8, 20)
 
 
 def test_a_small_table_bounds_its_read_bytes() -> None:

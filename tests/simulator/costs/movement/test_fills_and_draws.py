@@ -184,6 +184,9 @@ def test_a_collective_moves_its_operands() -> None:
     assert sums(launched(gathered)) == [copied]
     split = sig("fsdp.split_with_sizes_copy.default", X, None, {}, all_gather_output=X, out=X)
     assert sums(launched(split)) == [copied]
+    parts = sig("fsdp.split_with_sizes_copy.default", (), None, {}, all_gather_output=X,
+                out=[((16, 6), F32), ((16, 2), F32)])  # fmt: skip
+    assert sums(launched(parts)) == [copied]
     joined = sig("fsdp.chunk_cat.default", X, None, {}, tensors=[X, X], out=((32, 8), F32))
     (work,) = launched(joined)
     assert sums([work]) == [("pointwise", 0, 1024, 1024, 512)]

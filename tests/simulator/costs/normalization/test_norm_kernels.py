@@ -233,6 +233,20 @@ def test_gradients_of_a_group_norm() -> None:
         assert [kernel.write_bytes for kernel in one] == [192, 24]
 
 
+def test_the_sums_of_a_group_norm_of_doubles_are_doubles() -> None:
+    x, c, saved = ((4, 6, 10, 60), F64), ((6,), F64), ((4, 3), F64)
+    forward = sig("aten.native_group_norm.default", [x, saved, saved], None, GROUPS, input=x,
+                  weight=c, bias=c)  # fmt: skip
+    # 24 channels of 8 bytes: a scale and a shift for each
+    assert [w.write_bytes for w in launched(forward)] == [192, 384, 115200]
+    gradient = sig(
+        "aten.native_group_norm_backward.default", [x, c, c], None, GROUPS, grad_out=x, input=x,
+        mean=saved, rstd=saved, weight=c,
+    )  # fmt: skip
+    # two sums per channel; a factor for each; two for each of 12 groups; two of 6 channels
+    assert [w.write_bytes for w in launched(gradient)] == [384, 192, 192, 115200, 96]
+
+
 @pytest.mark.parametrize(("n", "columnwise", "steps"), [(128, True, 128), (129, False, 5)])
 def test_tiles_sum_more_than_128_samples(n: int, columnwise: bool, steps: int) -> None:
     work = group_gradient([False, True, True], n, weight=CHANNELS)[-1]

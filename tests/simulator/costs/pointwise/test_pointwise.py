@@ -160,6 +160,8 @@ def test_masked_fill_clones_first() -> None:
     kernels = launched(sig("aten.masked_fill.Scalar", MAT, self=MAT, mask=((4, 6), "bool")))
     assert [(w.family, w.bytes) for w in kernels] == [("memcpy", 192), ("pointwise", 96 + 24 + 96)]
     assert [w.flops for w in kernels] == [0, 0]
+    # a selection, two loads and a store
+    assert kernels[1].instructions == 24 * (1 + 3)
 
 
 def test_dropout_backward_is_a_product() -> None:

@@ -1,4 +1,4 @@
-"""Sums of tensors that the kernel before has written, and waits for a value on the GPU."""
+"""Sums of tensors that the kernel before has written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import pytest
 
 from simulator.costs import Work
 from simulator.costs.reductions.dimensions import sum_over_rows, total
-from simulator.hardware.waits import syncs
-from simulator.records import Tensor
-from tests.simulator.costs.conftest import sig
 
 
 @pytest.mark.parametrize(
@@ -31,12 +28,3 @@ def test_the_sum_of_packed_elements(dtype: str, item: int, lanes: str, vector: i
         "reduction", 3600, 3600 * item, 12 * item, dtype=lanes, instructions=7200,
         dims=columns | loads,
     )  # fmt: skip
-
-
-def test_the_host_waits_for_the_value_of_a_masked_fill_on_the_gpu() -> None:
-    x, mask = ((4, 6), "float32"), ((4, 6), "bool")
-    on_gpu, on_host = Tensor((), "float32", ()), Tensor((), "float32", (), "cpu")
-    for name in ("masked_fill", "masked_fill_"):
-        for more, waits in (({"value": on_gpu}, True), ({"value": on_host}, False), ({}, False)):
-            op = sig(f"aten.{name}.Tensor", x, None, {}, self=x, mask=mask, **more)
-            assert syncs(op) is waits
