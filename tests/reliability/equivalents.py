@@ -248,6 +248,30 @@ EQUIVALENTS = (
         "inputs = max(1, read // max(write, 2))",
         "terms of 2 bytes or more are written, or none: then nothing is read either",
     ),
+    Equivalent(
+        "simulator/schedule/memory.py",
+        "'1' -> '2'",
+        "steps = np.zeros(lives.count + 2, np.int64)",
+        "the sums up to `count` are used",
+    ),
+    Equivalent(
+        "simulator/timing/local_experts.py",
+        "'len(numbers) <= _FEW' -> 'not (len(numbers) <= _FEW)'",
+        "if not (len(numbers) <= _FEW):",
+        "a dictionary and sorting find the same places",
+    ),
+    Equivalent(
+        "simulator/timing/power.py",
+        "'80' -> '81'",
+        "_TURNS = 81",
+        "Illinois' method converges in about ten turns, to a power whose rounding is below _CLOSE",
+    ),
+    Equivalent(
+        "simulator/timing/power.py",
+        "'<' -> '<='",
+        "solvable = limited & (below <= 0)",
+        "a step that draws exactly the limit at the lowest clock has this clock in both cases, up to rounding",
+    ),
 )
 
 

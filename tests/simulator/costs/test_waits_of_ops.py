@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs.indexing.host_reads import indexes_by_data
+from simulator.costs.registry import WAITS, describe
 from simulator.hardware.waits import syncs
 from simulator.records import Tensor
 from tests.simulator.costs.conftest import sig
@@ -43,6 +44,16 @@ def test_the_host_counts_masks_and_copies_its_indices(
     more: dict[str, Any] = {} if values is None else {"values": values}
     name = "aten.index.Tensor" if values is None else "aten.index_put_.default"
     assert indexes_by_data(sig(name, X, None, {}, self=X, indices=indices, **more)) is waits
+
+
+@pytest.mark.parametrize("name", ["add.Tensor", "mm.default", "zeros_like.default"])
+def test_the_host_waits_for_no_op_that_does_not_say_so(name: str) -> None:
+    assert not syncs(sig(f"aten.{name}", X, None, {}, self=X, other=X))
+
+
+def test_an_op_that_is_described_does_not_wait_by_default() -> None:
+    describe("aten.of_this_test.default")
+    assert "aten.of_this_test.default" not in WAITS
 
 
 def test_the_host_waits_for_the_value_of_a_masked_fill_on_the_gpu() -> None:

@@ -74,6 +74,12 @@ def test_the_host_of_an_older_gpu_is_as_old() -> None:
     assert ends("v100", OWN, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(12e-3)
 
 
+def test_a_gpu_of_unknown_capability_counts_as_new() -> None:
+    unknown = msgspec.structs.replace(gpu("h100"), compute_capability=None)
+    bounds = interval(profile(), unknown, DRIVER, "eager", 10e-3, 2e-3, 10e-3)
+    assert [float(end) for end in bounds] == ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)
+
+
 def test_an_empty_step_has_an_empty_interval() -> None:
     assert ends("h200", DRIVER, 0.0, 0.0, 0.0) == [0.0, 0.0]
 

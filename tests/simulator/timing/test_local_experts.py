@@ -88,6 +88,8 @@ def test_cells_are_those_of_eight_rounds_from_a_fixed_draw() -> None:
     """The same measurements have the same experts in each fit: cells begin at 1 of 48 points, drawn
     by generator 0, and their centres become the points nearest to the final means."""
     points, _, _ = drawn(700)
+    # two centres are far from all other points, and from each other
+    points[np.random.default_rng(0).permutation(700)[[3, 8]]] = [[500.0, 500.0], [500.0, 600.0]]
 
     def nearest(to: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.linalg.norm(of[:, None] - to[None], axis=2).round(9).argmin(axis=1)

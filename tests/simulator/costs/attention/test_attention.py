@@ -148,6 +148,10 @@ def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
     kernels = backward("efficient", dtype="float32")
     families = [w.family for w in kernels]
     assert families == ["pointwise", "reduction", "copy", "fill", "attention"]
+    # a product of two tensors of 262,144 bytes, sums of rows of 64, and their transposition
+    moved = [(w.read_bytes, w.write_bytes) for w in kernels[:3]]
+    assert moved == [(2 * 262144, 262144), (262144, 4096), (4096, 4096)]
+    assert (kernels[1].dims["rows"], kernels[1].dims["cols"]) == (1024, 64)
     # in float32 it reads the sums of the three kernels too, 2·4·128·4 bytes
     assert kernels[-1].read_bytes == 5 * 262144 + 4096 + 4096
 

@@ -102,3 +102,11 @@ def test_the_columns_of_an_algorithm_are_those_of_the_right_hand_side() -> None:
     vector = ((4, 60), "float32")
     assert columns("_linalg_solve_ex.default", [vector, A], A=A, B=vector) == [1]
     assert columns("linalg_pinv.atol_rtol_tensor", A, self=A) == [60]
+
+
+def test_matrices_of_several_batches_are_copied_to_columns() -> None:
+    x = ((2, 3, 60, 40), "float32")
+    copied, _ = launched(sig("aten._linalg_svd.default", [x], None, {}, A=x))
+    # the batches stay adjacent: two axes of a matrix and one of 6 matrices
+    assert (copied.dims["axes"], copied.dims["transposed"]) == (3, True)
+    assert (copied.read_bytes, copied.write_bytes) == (57600, 57600)

@@ -103,6 +103,9 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
         ((2, 16, 8, 8), (0, 0, 0, 0), False),
         ((2, 16, 8, 8), (1024, 0, 128, 16), False),  # one channel, expanded
         ((2, 16, 8, 8), (1024, 1, 0, 16), False),  # one row, expanded
+        ((2, 16, 8, 8), (1024, 1, 64, 8), False),  # pixels overlap
+        ((2, 16, 8, 8), (1024, 1, 64, 16), False),  # rows overlap
+        ((2, 16, 8, 8), (512, 1, 128, 16), False),  # images overlap
         ((2, 16, 0, 8), (0, 1, 128, 16), False),
         ((1, 1, 1, 2), (1, 1, 1, 2), False),
         ((16, 8, 8), (1, 128, 16), False),

@@ -230,6 +230,7 @@ def test_parts_are_copied_one_by_one() -> None:
     outs = [((16, 3), F32), ((16, 5), F32), ((16, 0), F32)]
     kernels = launched(sig("aten.split_with_sizes_copy.default", outs, None, {}, self=X))
     assert sums(kernels) == [("copy", 0, 192, 192, 1440), ("copy", 0, 320, 320, 2400)]
+    assert kernels[0].dims == {"elements": 48, "transposed": False}
 
 
 def test_scales_of_gradients() -> None:

@@ -72,6 +72,11 @@ def test_a_safe_softmax_looks_for_rows_of_minus_infinity() -> None:
     every = works[2].dims
     assert (every["rows"], every["cols"], every["kind"], every["again"]) == (8, 6, "truth", True)
     assert works[3].dims == {"elements": 1}
+    # a mask of one byte per row, read by each of its numbers
+    assert (works[4].dims["axes"], works[4].dims["inputs"]) == (2, 2)
+    across = launched(sig("aten._safe_softmax.default", CUBE, args={"dim": 1}, self=CUBE))
+    # 2 · 6 rows across memory; two axes are not adjacent in the mask
+    assert (across[4].read_bytes, across[4].dims["axes"]) == (12 + 192, 3)
 
 
 def test_softmax_from_half_to_float() -> None:

@@ -236,3 +236,38 @@ def test_nearest_interpolation_copies_a_slice_of_channels_first() -> None:
     assert len(run("upsample_nearest2d", BIG, {}, self=sliced)) == 2
     last = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
     assert len(run("upsample_nearest2d_backward", SMALL, {}, grad_output=last)) == 1
+
+
+def test_the_instructions_of_windows() -> None:
+    """Four to find a place and two to load each tap; four where places are computed."""
+    grid, rois = ((2, 8, 8, 2), F32), ((5, 5), F32)
+    (pool,) = run("avg_pool2d", SMALL, {"kernel_size": [2]}, self=BIG)
+    assert pool.instructions == 1024 * (4 * 2 + 4)
+    (sampled,) = run("grid_sampler_2d", SMALL, {}, input=BIG, grid=grid)
+    # four corners and a multiply-add for each of 1,024 outputs
+    assert (sampled.flops, sampled.instructions) == (8192, 1024 * (8 * 4 + 4))
+    *_, back = run("grid_sampler_2d_backward", [BIG, grid], {}, grad_output=SMALL, input=BIG,
+                   grid=grid)  # fmt: skip
+    assert (back.flops, back.instructions) == (2 * 8192, 1024 * (16 * 4 + 4))
+    out = ((5, 8, 7, 7), F32)
+    for name, taps in (("roi_align", 32), ("roi_pool", 4)):
+        op = sig(f"torchvision.{name}.default", out, None, {}, input=BIG, rois=rois)
+        (region,) = launched(op)
+        assert (region.flops, region.instructions) == (1960 * taps, 1960 * (taps * 4 + 4))
+        # at most the whole input, and 5 regions of 5 numbers
+        assert (region.read_bytes, region.write_bytes) == (BIG_BYTES + 100, 7840)
+    for size, sides in (((3, 10, 20, 2), 2), ((3, 5, 10, 20, 3), 3)):
+        theta, places = ((3, sides, sides + 1), F32), (size, F32)
+        (affine,) = run("affine_grid_generator", places, {}, theta=theta)
+        n = 3 * 200 * (2 if sides == 2 else 15)
+        # a row of the matrix for each number of a place
+        assert affine.flops == n * 2 * (sides + 1)
+        assert affine.instructions == n * (2 * (sides + 1) * 2 + 4)
+        assert (affine.read_bytes, affine.write_bytes) == (12 * sides * (sides + 1), 4 * n)
+
+
+def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
+    grid = ((2, 8, 8, 2), F32)
+    (work,) = run("grid_sampler_2d_backward", [grid], {"output_mask": [False, True]},
+                  grad_output=SMALL, input=BIG, grid=grid)  # fmt: skip
+    assert work.dims["variant"] == "scatter"
