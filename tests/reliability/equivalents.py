@@ -270,7 +270,7 @@ EQUIVALENTS = (
         "simulator/timing/power.py",
         "'<' -> '<='",
         "solvable = limited & (below <= 0)",
-        "a step that draws exactly the limit at the lowest clock runs at this clock, up to rounding",
+        "a step that draws exactly the limit at the lowest clock has that clock, up to rounding",
     ),
 )
 

@@ -73,8 +73,8 @@ def test_a_scalar_a_tensor_takes_room() -> None:
 )
 def test_the_tensors_of_a_launch_by_its_lists(depth: int, tensors: int, with_scalars: int) -> None:
     for scalar_list, most in ((False, tensors), (True, with_scalars)):
-        planned = multi_tensor_launches([4] * (most + 1), depth, scalar_list=scalar_list)
-        assert [launch.elements for launch in planned] == [4 * most, 4]
+        planned = multi_tensor_launches([4] * (2 * most + 1), depth, scalar_list=scalar_list)
+        assert [launch.elements for launch in planned] == [4 * most, 4 * most, 4]
 
 
 def test_addcdiv_in_place() -> None:

@@ -87,6 +87,7 @@ def test_operands_that_are_converted_while_they_are_read() -> None:
     assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
     assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
+    assert one(sig("aten.eq.Tensor", flags, self=MAT, other=half)).dims["widens"]
     # masks and results of comparisons have the kernel's own dtype
     chosen = sig("aten.where.self", MAT, condition=flags, self=MAT, other=MAT)
     for op in (chosen, sig("aten.lt.Tensor", flags, self=half, other=half)):
