@@ -79,7 +79,8 @@ def lu_unpack(op: Signature) -> tuple[Work, ...]:
 def renorm(op: Signature) -> tuple[Work, ...]:
     """The norm of each slice, its factor, and the product."""
     x = op["self"]
-    slices: int = x.shape[op.arg("dim", 0)]
+    dim: int = op.arg("dim", 0)
+    slices = x.shape[dim]
     norms = 4 * slices
     return (
         reduction(slices, x.numel // max(slices, 1), x.nbytes, norms, flops=2, dtype=x.dtype),

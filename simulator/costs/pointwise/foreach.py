@@ -112,7 +112,7 @@ def _lists(op: Signature) -> list[list[Tensor]]:
     """The tensor lists of a call; a single tensor among its arguments is a scalar."""
     names = list(dict.fromkeys(op.names))
     lists = [op.tensors(name) for name in names]
-    longest = max(lists, key=len, default=[])
+    longest = max(lists, key=len, default=list[Tensor]())
     pairs = zip(lists, names, strict=True)
     return [
         tensors for tensors, name in pairs if name not in _SCALARS and len(tensors) == len(longest)

@@ -51,6 +51,12 @@ def test_the_host_waits_for_no_op_that_does_not_say_so(name: str) -> None:
     assert not syncs(sig(f"aten.{name}", X, None, {}, self=X, other=X))
 
 
+def test_the_host_waits_for_a_count_of_elements_on_the_gpu() -> None:
+    for device, waits in (("cuda", True), ("cpu", False)):
+        x = Tensor((100,), "float32", (1,), device)
+        assert syncs(sig("aten.nonzero.default", ROWS, None, {}, self=x)) is waits
+
+
 def test_an_op_that_is_described_does_not_wait_by_default() -> None:
     describe("aten.of_this_test.default")
     assert "aten.of_this_test.default" not in WAITS

@@ -99,6 +99,8 @@ def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None
     *first, before, main, after = backward(backend)
     # operands stored head by head are copied, because flash attention reads token by token
     assert [w.family for w in first] == (["fill"] if backend == "cudnn" else ["copy", "copy"])
+    # a counter, or dO and O
+    assert [w.write_bytes for w in first] == ([4] if backend == "cudnn" else [131072] * 2)
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
     # reads dO and O, 131,072 bytes each; writes 4,096 bytes of sums and clears dQ in float32,

@@ -88,6 +88,8 @@ def test_channels_last_are_reduced_in_tiles() -> None:
         (64, 1792, 2, 28, 0),
         # 8 channels: 64 threads along the pixels; 8,192 pixels are 8 tiles of 1,024
         (8, 8192, 8, 4, 1),
+        # 250 pixels are 16 threads of up to 16
+        (64, 250, 2, 4, 0),
         # at most 128 tiles along the pixels
         (64, 10**6, 256, 123, 2),
     ],

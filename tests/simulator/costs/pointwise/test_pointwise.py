@@ -204,3 +204,29 @@ def test_the_modulus_of_complex_numbers_is_a_complex_result_and_its_real_part() 
     assert (modulus.read_bytes, modulus.write_bytes) == (192, 192)
     assert (part.family, part.write_bytes) == ("copy", 96)
     assert len(launched(sig("aten.abs.default", MAT, self=MAT))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "flops", "slots"),
+    [
+        # a division of 8 instructions, and its rounding
+        ("div.Tensor_mode", ("self", "other"), 2, 10),
+        ("div_.Scalar_mode", ("self",), 2, 10),
+        ("bitwise_left_shift.Tensor", ("self", "other"), 1, 1),
+        ("bitwise_right_shift.Tensor", ("self", "other"), 1, 1),
+        ("lerp.Scalar", ("self", "end"), 3, 3),
+        ("lerp.Tensor", ("self", "end", "weight"), 3, 3),
+        ("xlogy.Tensor", ("self", "other"), 2, 12),
+        ("clamp.default", ("self",), 2, 2),
+        ("clamp.Tensor", ("self", "min", "max"), 2, 2),
+        ("clamp_min.default", ("self",), 1, 1),
+        ("clamp_max.default", ("self",), 1, 1),
+    ],
+)
+def test_ops_with_overloads_of_their_own(
+    name: str, inputs: tuple[str, ...], flops: int, slots: int
+) -> None:
+    work = one(sig(f"aten.{name}", MAT, None, {}, **dict.fromkeys(inputs, MAT)))
+    assert work.flops == flops * 24
+    # a load of each operand and a store
+    assert work.instructions == (slots + len(inputs) + 1) * 24

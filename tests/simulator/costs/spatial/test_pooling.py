@@ -271,3 +271,24 @@ def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
     (work,) = run("grid_sampler_2d_backward", [grid], {"output_mask": [False, True]},
                   grad_output=SMALL, input=BIG, grid=grid)  # fmt: skip
     assert work.dims["variant"] == "scatter"
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_an_adaptive_pool_has_a_block_for_each_plane(dims: int) -> None:
+    """2 · 8 images or volumes."""
+    big, small = ((2, 8, *[8] * dims), F32), ((2, 8, *[4] * dims), F32)
+    (work,) = run(f"_adaptive_avg_pool{dims}d", small, {"output_size": [4] * dims}, self=big)
+    assert (work.dims["variant"], work.dims["runs"]) == ("adaptive", 16)
+    assert (work.dims["taps"], work.dims["elements"]) == (2**dims, 16 * 4**dims)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_the_taps_of_an_interpolation_by_its_dimensions(dims: int) -> None:
+    """Two neighbours along each dimension; a thread visits 2 · 8 planes in turn."""
+    name = f"upsample_{('linear', 'bilinear', 'trilinear')[dims - 1]}{dims}d"
+    small, big = ((2, 8, *[4] * dims), F32), ((2, 8, *[8] * dims), F32)
+    (work,) = run(name, big, {"output_size": [8] * dims}, self=small)
+    assert work.dims["taps"] == 2 * 2**dims
+    assert (work.dims["steps"], work.dims["places"]) == (16, 8**dims)
+    (near,) = run(f"upsample_nearest{dims}d", big, {"output_size": [8] * dims}, self=small)
+    assert near.dims["taps"] == 1 and "steps" not in near.dims
