@@ -183,3 +183,10 @@ def test_few_and_many_points_find_their_experts(count: int) -> None:
     places = {number: each.tolist() for number, each in _places(numbers)}
     expected = {int(n): np.flatnonzero(numbers == n).tolist() for n in np.unique(numbers)}
     assert places == expected
+
+
+@pytest.mark.parametrize(("nearer", "nearest"), [(0.4e-9, 0), (0.6e-9, 1), (1.6e-9, 1), (-1e-9, 0)])
+def test_distances_that_differ_by_rounding_count_as_equal(nearer: float, nearest: int) -> None:
+    """The second centre is nearer by less than a thousand-millionth: half of it is rounded up."""
+    centres = module._Points(np.array([[1.0], [-np.sqrt(1.0 - nearer)]]))
+    assert module._nearest(np.zeros((1, 1)), centres).tolist() == [nearest]
