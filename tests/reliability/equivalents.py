@@ -272,6 +272,18 @@ EQUIVALENTS = (
         "solvable = limited & (below <= 0)",
         "a step that draws exactly the limit at the lowest clock has that clock, up to rounding",
     ),
+    Equivalent(
+        "simulator/timing/local_experts.py",
+        "'<' -> '<='",
+        "if squares.min() <= _CLOSE:  # differences of large numbers: compute them directly",
+        "none is below the limit if the smallest equals it",
+    ),
+    Equivalent(
+        "simulator/schedule/steady_state.py",
+        "'0' -> '1'",
+        "if looked_at and _settled(run, ends, hosts, 1 if never_full else clock.depth):",
+        "the last kernel ends in every step at the same time after its start",
+    ),
 )
 
 

@@ -105,3 +105,20 @@ def test_a_latency_of_exactly_the_spare_time_is_sure(tail: int, depth: int, spar
         clock = Clock(latency, 0.0, 0.0, depth)
         points = straight(launched, clock, np.zeros(640, np.int64), np.array([[4 * unit]]))
         assert points.exact.item() is holds
+
+
+@pytest.mark.parametrize("queue_steps", [2, 3])
+def test_whole_steps_of_the_queue_save_a_latency_as_long(queue_steps: int) -> None:
+    """The host works before the first kernel only, and the GPU half as long in it and in a later
+    one, so that a detour through the queue saves nothing but whole steps."""
+    step_s = 2.0**-10
+    host_s, class_of = np.zeros(640), np.ones(640, np.int64)
+    host_s[0], class_of[[0, 400]] = step_s, 0
+    times = np.array([[step_s / 2], [0.0]])
+    launched = Launches(host_s, np.zeros(0), NO_SYNC[:640], 0.0)
+    border = (queue_steps - 1) * step_s
+    for latency, holds in ((border, True), (border * (1 + 2.0**-40), False)):
+        clock = Clock(latency, 0.0, 0.0, 640 * queue_steps)
+        sure, alone_s = straight(launched, clock, class_of, times)
+        assert sure.item() is holds
+        assert alone_s.item() == latency + 2 * step_s

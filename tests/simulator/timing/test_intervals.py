@@ -57,6 +57,13 @@ def test_a_faster_host_leaves_the_gpu() -> None:
     assert ends("h200", DRIVER, 10e-3, 9.5e-3, 10e-3)[0] == pytest.approx(9.5e-3 * low)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1.5e-10])
+def test_an_interval_is_in_proportion_to_the_step(scale: float) -> None:
+    whole = ends("h200", DRIVER, 10e-3, 10e-3, 2e-3)
+    part = ends("h200", DRIVER, 10e-3 * scale, 10e-3 * scale, 2e-3 * scale)
+    assert part == pytest.approx([end * scale for end in whole], rel=1e-12, abs=0)
+
+
 def test_neither_end_crosses_the_prediction() -> None:
     # with a sync, the step is bound by both the GPU and the host
     low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
