@@ -89,4 +89,16 @@ COSTS = (
         "_LARGEST_FACTOR = {True: 4096, False: 1025}",
         "1,025 is no power of a prime",
     ),
+    Equivalent(
+        "simulator/lowering/product.py",
+        "'0' -> '1'",
+        "hopper = (gpu.compute_capability or (0, 1)) >= (9, 0)",
+        "an unknown capability is below 9.0 in both cases",
+    ),
+    Equivalent(
+        "simulator/lowering/product.py",
+        "'0' -> '1'",
+        "hopper = (gpu.compute_capability or (1, 0)) >= (9, 0)",
+        "an unknown capability is below 9.0 in both cases",
+    ),
 )

@@ -72,6 +72,17 @@ def test_neither_end_crosses_the_prediction() -> None:
     assert high == pytest.approx(12e-3 * 1.5)
 
 
+@pytest.mark.parametrize(
+    ("spread", "low_ms", "high_ms"), [((1.1, 1.5), 10.0, 15.0), ((0.5, 0.9), 5.0, 10.0)]
+)
+def test_machines_that_are_all_slower_or_all_faster_leave_one_end_at_the_prediction(
+    spread: tuple[float, float], low_ms: float, high_ms: float
+) -> None:
+    driver = msgspec.structs.replace(DRIVER, spread=spread)
+    bounds = ends("h200", driver, 10e-3, 2e-3, 10e-3)
+    assert bounds == pytest.approx([low_ms * 1e-3, high_ms * 1e-3])
+
+
 def test_the_host_of_an_older_gpu_is_as_old() -> None:
     # an A100's host takes up to 2.3 / 1.5 times as long, a V100's up to 3.2 / 1.5; an RTX 5090's no
     # longer
