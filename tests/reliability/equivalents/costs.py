@@ -101,4 +101,10 @@ COSTS = (
         "hopper = (gpu.compute_capability or (1, 0)) >= (9, 0)",
         "an unknown capability is below 9.0 in both cases",
     ),
+    Equivalent(
+        "simulator/lowering/attention.py",
+        "'192' -> '193'",
+        "return _Tile(64 if width > 193 else 128, 128 if width <= 64 else 64, width)",
+        "a width above 128 is padded to 192 or 256, or exceeds 256",
+    ),
 )
