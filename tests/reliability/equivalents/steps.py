@@ -108,4 +108,10 @@ STEPS = (
         "solvable = limited & (below <= 0)",
         "a step that draws exactly the limit at the lowest clock has that clock, up to rounding",
     ),
+    Equivalent(
+        "simulator/timing/residuals.py",
+        "'0' -> '1'",
+        'unit_count = units if any(name.startswith("waves of") for name in self.features) else 1',
+        "a part of a key that is the same for all works of a residual",
+    ),
 )

@@ -41,6 +41,11 @@ def test_a_gather_reads_sectors_that_neighbours_share() -> None:
     )
     assert sums([rows]) == [("gather", 0, 480 + 160, 480, 720)]
     assert (rows.dims["runs"], rows.dims["variant"]) == (20, "index")
+    ragged = ((100, 18), F32)  # 72 bytes: no whole words; 8 numbers in a sector
+    (rows,) = launched(
+        sig("aten.index.Tensor", ((20, 18), F32), None, {}, self=ragged, indices=[ROWS])
+    )
+    assert (rows.dims["variant"], rows.dims["runs"]) == ("index", 45)
     wide = ((100, 20), F32)  # 80 bytes: whole words, blocks of 4 KiB
     (rows,) = launched(
         sig("aten.index.Tensor", ((20, 20), F32), None, {}, self=wide, indices=[ROWS])

@@ -76,6 +76,7 @@ def test_a_copy_of_a_part_reads_the_part() -> None:
     (part,) = launched(sig("aten.slice_copy.Tensor", ((4, 2), "float32"), self=MAT))
     # 8 elements are written and read, each by about 30 instructions
     assert (part.read_bytes, part.write_bytes, part.instructions) == (32, 32, 240)
+    assert part.flops == 0
     (turned,) = launched(sig("aten.t_copy.default", ((6, 4), "float32"), self=MAT))
     assert (turned.read_bytes, turned.write_bytes) == (96, 96)
 

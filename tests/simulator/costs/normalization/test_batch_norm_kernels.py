@@ -157,6 +157,10 @@ def test_cudnn_reads_a_channel_once_if_it_fits() -> None:
         "rows": 40, "cols": 800, "inner": 1, "runs": 320, "itemsize": 4,
         "variant": "cudnn_planes", "blocks": 40, "threads": 512, "steps": 2, "once": True,
     }  # fmt: skip
+    # cuDNN's reserved space does not count
+    reserved = sig("aten.cudnn_batch_norm.default", [X, C, C, ((640,), "uint8")], None,
+                   {"training": True}, input=X)  # fmt: skip
+    assert launched(reserved)[0].write_bytes == 128000 + 320
     clear, last = cudnn(LAST, True)
     assert sums([clear]) == [("fill", 0, 0, 4, 2)] and last.dims["variant"] == "cudnn_last"
     (apply,) = cudnn(X, False)
