@@ -55,7 +55,8 @@ class _Pattern:
     first     the first access of each of `ops`
     row       the index among `ops` of each access
     is_read   whether each access reads
-    previous  the index among `ops` of the storage's last access before each access, or −1
+    is_again  whether the storage of each access was accessed before
+    previous  the index among `ops` of the storage's last access before each access; 0 without one
     """
 
     ops: Ints
@@ -63,6 +64,7 @@ class _Pattern:
     first: Ints
     row: Ints
     is_read: NDArray[np.bool_]
+    is_again: NDArray[np.bool_]
     previous: Ints
 
 
@@ -87,10 +89,11 @@ def _pattern(trace: Trace, launching: NDArray[np.bool_]) -> _Pattern:
     storage = np.array(list(chain.from_iterable(accessed)), np.int64)
     by_storage = np.argsort(storage, kind="stable")
     repeated = np.flatnonzero(np.diff(storage[by_storage]) == 0) + 1
-    previous = np.full(storage.size, -1)
+    is_again, previous = np.zeros(storage.size, np.bool_), np.zeros(storage.size, np.int64)
+    is_again[by_storage[repeated]] = True
     previous[by_storage[repeated]] = row[by_storage[repeated - 1]]
     is_read = np.arange(storage.size) - first[row] < reads_of[kind][row]
-    return _Pattern(ops, counts, first, row, is_read, previous)
+    return _Pattern(ops, counts, first, row, is_read, is_again, previous)
 
 
 def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) -> Accesses:
@@ -106,11 +109,9 @@ def accesses(trace: Trace, launching: NDArray[np.bool_], steady: bool = True) ->
     sizes = each[np.arange(at.row.size) + (begin - at.first)[at.row]]
     traffic = np.concatenate([[0], np.cumsum(sizes)])
     before, after = traffic[at.first], traffic[at.first + at.counts]
-    again = at.previous >= 0
-    last_touched = np.full(sizes.size, -1)  # traffic when the storage was last touched
-    last_touched[again] = after[at.previous[again]]
+    last_touched = after[at.previous]  # traffic when the storage was last touched
     distance = np.where(at.is_read, before[at.row] - last_touched + sizes, sizes)
-    distance[at.is_read & ~again] = memory(trace).peak_bytes if steady else NEVER
+    distance[at.is_read & ~at.is_again] = memory(trace).peak_bytes if steady else NEVER
     return Accesses(at.ops[at.row], sizes, distance, len(trace.ops))
 
 

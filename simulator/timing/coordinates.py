@@ -61,7 +61,7 @@ def coordinates(
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, _ARRAY) and value.ndim > 0
+    return isinstance(value, _ARRAY)
 
 
 def features(work: Work, units: int) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from simulator.hardware.host import DEFAULT, Host
 from simulator.timing.profile import Profile
 from simulator.timing.software import widened
 
-_SLOWER = (((9, 0), 1.0), ((8, 0), 2.3 / 1.5), ((0, 0), 3.2 / 1.5))
+_SLOWER, _SLOWEST = (((9, 0), 1.0), ((8, 0), 2.3 / 1.5)), 3.2 / 1.5
 """The largest slowdown of a machine's host relative to the default host, by the lowest compute
-capability of its GPU. For an A100 and a V100 it is the largest factor of the module's docstring,
-divided by the 1.5 of the fastest host."""
+capability of its GPU, and of a GPU with a lower one. For an A100 and a V100 it is the largest
+factor of the module's docstring, divided by the 1.5 of the fastest host."""
 
 
 def interval(
@@ -33,12 +33,16 @@ def interval(
     low, high = widened(profile.interval_on(gpu.id, mode), gpu, profile)
     faster, slower = widened(driver.spread_on(gpu.id), gpu, profile)
     if driver.id == DEFAULT and gpu.id != profile.of:
-        slower = max(slower, next(n for since, n in _SLOWER if _capability(gpu) >= since))
+        slower = max(slower, _slowdown(gpu))
     bound_s = np.maximum(np.maximum(busy_s, host_s), 1e-12)
     least = np.maximum(busy_s * low, host_s * faster)
     most = np.maximum(busy_s * high, host_s * slower)
     return period_s * np.minimum(1.0, least / bound_s), period_s * np.maximum(1.0, most / bound_s)
 
 
-def _capability(gpu: GPU) -> tuple[int, int]:
-    return gpu.compute_capability or (9, 0)
+def _slowdown(gpu: GPU) -> float:
+    """The largest slowdown of the host of a GPU; 1 if its compute capability is unknown."""
+    capability = gpu.compute_capability
+    if capability is None:
+        return 1.0
+    return next((slower for since, slower in _SLOWER if capability >= since), _SLOWEST)

@@ -154,7 +154,7 @@ def cells(points: Floats) -> list[Cell]:
 def _nearest_to_cell(points: Floats, own: Ints, centre: int) -> Ints:
     """Indices of the points nearest to any point of the cell, beginning with its centre."""
     away = np.min(_squares(points[[centre, *own]], _Points(points)), axis=0)
-    away[centre] = -1.0
+    away[centre] = -np.inf
     return np.argsort(away, kind="stable")[:_KNOWN]
 
 
@@ -218,16 +218,14 @@ def _correlation(points: Floats, others: _Points) -> Floats:
 
 
 def _squares(points: Floats, others: _Points) -> Floats:
-    """Squares of distances [points, others]."""
+    """Squares of distances [points, others], of at least one point to at least one other."""
     away = points - others.middle
     factors = np.empty((len(away), others.terms.shape[0]))
     factors[:, -1] = 1.0
     np.multiply(away, -2, out=factors[:, :-2])
     np.einsum("pa,pa->p", away, away, out=factors[:, -2])
     squares = product(factors, others.terms)
-    if (
-        squares.size and squares.min() < _CLOSE
-    ):  # these are differences of large numbers: compute them directly
+    if squares.min() < _CLOSE:  # differences of large numbers: compute them directly
         close = np.flatnonzero(squares < _CLOSE)
         of, other = np.divmod(close, len(others.beside))
         apart = away[of] - others.beside.take(other, axis=0)

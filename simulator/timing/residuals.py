@@ -96,12 +96,17 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
     @property
     def measured_points(self) -> Floats:
         """Coordinates of the measured kernels [kernels, features]."""
-        return np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features)) / _POINT_PARTS
+        return self._stored_points / _POINT_PARTS
 
     def _scaled(self, kernels: slice | NDArray[np.uint16]) -> Floats:
         """`scaled_points` of some kernels."""
-        parts = np.frombuffer(self.points, _PACKED).reshape(-1, len(self.features))
-        return parts[kernels] / _POINT_PARTS / np.array(self.lengths)
+        return self._stored_points[kernels] / _POINT_PARTS / np.array(self.lengths)
+
+    @property
+    def _stored_points(self) -> NDArray[np.int16]:
+        """Hundredths of the coordinates of the measured kernels [kernels, features]."""
+        kernels = len(self.values) // _WIDTH
+        return np.frombuffer(self.points, _PACKED).reshape(kernels, len(self.features))
 
     @property
     def logs(self) -> Floats:

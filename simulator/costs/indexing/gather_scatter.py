@@ -117,7 +117,7 @@ def index(op: Signature) -> tuple[Work, ...]:
         return _masks(op)
     indices, table = op.tensors("indices"), op["self"]
     index_dims = [max(1, len(i.shape)) if i.dtype in MASKS else 1 for i in indices]
-    has_indices: list[bool] = op.arg("indices_given", [True] * len(index_dims))
+    has_indices: list[bool] = op.arg("indices_given", [])
     first = all(has_indices[: sum(has_indices)])
     width = prod(table.shape[sum(index_dims) :]) if first else 1
     places = op.out.numel // max(width, 1)

@@ -138,8 +138,7 @@ def isin(op: Signature) -> tuple[Work, ...]:
     values, tests = op.get("elements"), op.get("test_elements")
     n = values.numel if values is not None else 1
     m = tests.numel if tests is not None else 1
-    operand = values or tests
-    size = operand.itemsize if operand is not None else 8
+    size = (values or op["test_elements"]).itemsize
     if m < 10 * n**0.145:
         pairs = n * m
         return (

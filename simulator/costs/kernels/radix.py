@@ -19,7 +19,7 @@ def _single_tile(key_bytes: int, value_bytes: int) -> int:
     """Number of pairs that CUB sorts in one block of 256 threads: 19 per thread for keys and values
     of up to 4 bytes. It sorts fewer pairs if they are wider, such as 2,304 pairs per block for 8
     bytes (cub's SingleTilePolicy, RegBoundScaling)."""
-    return 256 * max(1, 19 * 4 // max(4, key_bytes, value_bytes))
+    return 256 * (19 * 4 // max(4, key_bytes, value_bytes))
 
 
 def _pass(variant: str, n: int, key_bytes: int, value_bytes: int, slots: int) -> Work:

@@ -80,7 +80,7 @@ def renorm(op: Signature) -> tuple[Work, ...]:
     """The norm of each slice, its factor, and the product."""
     x = op["self"]
     dim: int = op.arg("dim", 0)
-    slices = x.shape[dim % max(len(x.shape), 1)] if x.shape else 1
+    slices = x.shape[dim]
     norms = 4 * slices
     return (
         reduction(slices, x.numel // max(slices, 1), x.nbytes, norms, flops=2, dtype=x.dtype),

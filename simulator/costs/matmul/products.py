@@ -7,6 +7,8 @@ column. Any other addend is first copied into the result, which the product read
 
 from __future__ import annotations
 
+from math import inf
+
 from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
@@ -72,9 +74,10 @@ def by_dot_products(work: Work) -> bool:
     d = work.dims
     if d["m"] > 1 and d["n"] > 1:
         return False
+    align_bytes = d.get("align_bytes", inf)
     if work.dtype in ("float16", "bfloat16"):
-        return d["k"] > 1 and d.get("align_bytes", 16) < 16
-    return work.dtype in ("float32", "float64", "tf32") or d.get("align_bytes", 16) < 8
+        return d["k"] > 1 and align_bytes < 16
+    return work.dtype in ("float32", "float64", "tf32") or align_bytes < 8
 
 
 @curve_rule("gemm")
@@ -89,7 +92,7 @@ def product_curve(work: Work) -> str:
     if "item_bytes" in work.dims:  # separate kernels, with tiles of 8 and 16 rows
         return "gemm_tensor_packed"
     if work.dtype in ("float16", "bfloat16"):
-        align_bytes = work.dims.get("align_bytes", 16)
+        align_bytes = work.dims.get("align_bytes", inf)
         if align_bytes < 16:
             return "gemm_tensor_half_4" if align_bytes >= 4 else "gemm_tensor_half_2"
         return "gemm_tensor_half"

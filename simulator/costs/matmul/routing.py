@@ -38,7 +38,7 @@ def row_tiles(rows: Any, groups: Any, height: int) -> Any:
     deviation = np.sqrt(np.maximum(mean * (1 - 1 / np.asarray(groups, np.float64)), 1e-9))
     further = np.zeros_like(mean)
     for tile in range(1, 2 * _FULL):
-        z = np.clip((mean - 0.5 - tile * height) / deviation, -30, 30)
+        z = np.maximum((mean - 0.5 - tile * height) / deviation, -30)
         further = further + 1 / (1 + np.exp(-_LOGISTIC * z))
     few = groups_with_rows(rows, groups) + groups * further
     return cast(

@@ -170,7 +170,7 @@ def _is_channels_last(t: Tensor) -> bool:
     for d in _channels_inside(t):
         if not t.shape[d] or t.stride[d] < least or (d == 0 and least == t.stride[1]):
             return False
-        least = t.stride[d] * max(t.shape[d], 1)
+        least = t.stride[d] * t.shape[d]
     return True
 
 

@@ -70,10 +70,10 @@ COPIES = ("aten._to_copy.default", "aten.copy_.default")
 
 
 def crosses(op: Signature) -> bool:
-    """Whether an op moves data between host and GPU. An empty tensor has no data: CUDA graphs of
+    """Whether a copy moves data between host and GPU. An empty tensor has no data: CUDA graphs of
     steps that copy one were captured on an H200."""
     tensors = (*op.inputs, *op.outputs)
-    return len({t.device for t in tensors}) > 1 and any(t.numel for t in op.outputs)
+    return len({t.device for t in tensors}) > 1 and op.out.numel > 0
 
 
 def _blocks(op: Signature) -> bool:

@@ -62,7 +62,7 @@ def into_zeros(op: Signature) -> tuple[Work, ...]:
     steps = row_major(op.out.shape)
     parts: list[Work] = []
     for x in op.inputs:
-        wide = (*steps[: len(x.shape) - 1], sum(steps[-2:])) if "embed" in op.name else steps[-2:]
+        wide = (*steps[: len(x.shape) - 1], sum(steps[-2:])) if "embed" in op.name else steps
         parts += move(x, replace(x, stride=tuple(wide[-len(x.shape) :]) if x.shape else ()))
     return (*fill_of(op.out), *parts)
 

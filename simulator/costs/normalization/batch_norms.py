@@ -72,10 +72,8 @@ def _tall(source: Tensor, shares: bool) -> tuple[int, int, int]:
     along the pixels, or 1 (`flexible_launch_configs`)."""
     channels = source.shape[1]
     pixels = source.numel // channels
-    wide = min(_power(channels), 32)
-    high = min(_power(-(-pixels // 16)), _THREADS // wide)
-    if wide * high != _THREADS:
-        wide = min(_power(channels), _THREADS // high)
+    high = min(_power(-(-pixels // 16)), _THREADS // min(_power(channels), 32))
+    wide = min(_power(channels), _THREADS // high)
     down = min(-(-pixels // (16 * high)), 128)
     return -(-channels // wide), 1 if shares and down < 8 else down, high
 

@@ -213,7 +213,8 @@ def safe_softmax(op: Signature) -> tuple[Work, ...]:
     over = reduced_dims(op, source)
     dims = {**shape_of(mask, over), **loads(mask, over), "kind": "truth", "again": True}
     every = Work("reduction", mask.numel, mask.numel, rows, instructions=3 * mask.numel, dims=dims)
-    row_mask = Tensor((rows,), "bool", (1,))
+    sizes = tuple(1 if dim in over else size for dim, size in enumerate(source.shape))
+    row_mask = Tensor(sizes, "bool", row_major(sizes))
     choose = replace(
         op, inputs=(row_mask, out), outputs=(out,), names=("condition", "other"), aliases=()
     )

@@ -141,12 +141,11 @@ def _result(op: Signature) -> Tensor:
 
 
 def _groups(op: Signature) -> int:
-    """The `groups` argument; for depthwise overloads without this argument, the ratio of the
-    shapes."""
-    x, weight = _input(op), op["weight"]
+    """The `groups` argument; for depthwise overloads without this argument, one for each input
+    channel."""
     if "groups" in op.args:
         return op.args["groups"]
-    return x.shape[1] // weight.shape[1] if "depthwise" in op.name else 1
+    return _input(op).shape[1] if "depthwise" in op.name else 1
 
 
 def _flops(op: Signature) -> int:

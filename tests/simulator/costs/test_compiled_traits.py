@@ -44,6 +44,11 @@ def test_the_traits_of_three_ops() -> None:
     assert traits_of("sort") == Traits()
 
 
+def test_the_ops_whose_argument_must_be_positive() -> None:
+    positive = {name for name, traits in TRAITS.items() if traits.positive}
+    assert positive == {"sqrt", "rsqrt", "log", "log2"}
+
+
 def test_the_overloads_that_autocast_casts() -> None:
     lists = autocast_lists()
     assert len(lists) == 111

@@ -189,6 +189,12 @@ def test_sums_of_another_dtype_are_cast_first() -> None:
         )
 
     assert kinds("bool", I64) == ["pointwise", "reduction"]
+    cast, added = launched(
+        sig("aten.sum.dim_IntList", ((10,), I64), None, {"dim": 1}, self=((10, 200), "bool"))
+    )
+    # a switch over the dtypes of two operands, a load and a store; no arithmetic
+    assert sums([cast]) == [("pointwise", 0, 2000, 16000, 2000 * (20 + 2 * 20 + 2))]
+    assert sums([added]) == [("reduction", 2000, 16000, 80, 4000)]
     assert kinds(F32, "float64") == ["pointwise", "reduction"]
     assert kinds(F16, "float64") == ["pointwise", "reduction"]
     assert kinds(F16, F32) == kinds("bfloat16", F32) == kinds(F32, F32) == ["reduction"]

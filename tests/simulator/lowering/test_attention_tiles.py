@@ -114,3 +114,24 @@ def test_a_window_of_flash_goes_through_its_tiles() -> None:
     assert (work.dims["blocks"], work.dims["tiles"]) == (8 * 32, 8 * (1 + 31 * 2))
     assert work.dims["longest"] == 2
     assert band(op) == (100, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "groups"),
+    [
+        (-1, -1, True),
+        (-1, 0, True),  # the last query attends to all keys
+        (100, 0, False),
+        (100, -1, True),
+    ],
+)
+def test_a_single_query_of_grouped_heads_is_several_of_one_head(
+    left: int, right: int, groups: bool
+) -> None:
+    """64 sequences, 8 heads of queries and 2 of keys: 512 blocks, or 128 with 4 queries each."""
+    q, k = ((64, 1, 8, 64), "bfloat16"), ((64, 4096, 2, 64), "bfloat16")
+    args = {"window_size_left": left, "window_size_right": right}
+    name = "aten._flash_attention_forward.default"
+    main, *_ = launches(sig(name, q, None, args, query=q, key=k, value=k), H200) or ()
+    heads = 2 if groups else 8
+    assert main.dims["blocks"] == 64 * heads * main.dims.get("splits", 1)

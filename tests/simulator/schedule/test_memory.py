@@ -257,3 +257,17 @@ def test_storages_without_bytes_and_on_the_cpu_have_no_role_at_the_peak() -> Non
     used = memory(step)
     assert used.at_peak == {"weight": 1024, "activation": 512}
     assert (used.bytes_at.tolist(), used.peak_op, used.peak_bytes) == ([1536, 1024], 0, 1536)
+
+
+def test_a_storage_that_is_freed_before_the_peak_is_not_alive_at_it() -> None:
+    storages = [
+        Storage(512, 0, 1, "activation"),  # freed when the second op begins
+        Storage(2048, 1, 2, "gradient"),
+        Storage(1024, 0, 2, "optimizer"),
+        Storage(1536, 2, None, "buffer"),
+    ]
+    op = Op(Signature("aten.exp.default", (), (), (), {}), "", "forward", ())
+    step = Trace([op] * 3, storages, "inference", None, 1, None, 0, 0, [], "", "")
+    used = memory(step)
+    assert (used.bytes_at.tolist(), used.peak_op) == ([1536, 3072, 1536], 1)
+    assert used.at_peak == {"gradient": 2048, "optimizer": 1024}

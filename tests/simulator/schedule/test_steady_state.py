@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.schedule.steady_state import Steady, _run, alone, bounds, steady
-from simulator.schedule.timeline import Clock, Launches, Run, schedule
+from simulator.schedule.steady_state import Steady, _run, _settled, alone, bounds, steady
+from simulator.schedule.timeline import Clock, Floats, Launches, Run, schedule
 
 US = 1e-6
 STEPS, SETTLED = 8, 4  # eight steps run; the last four are the steady state
@@ -148,3 +148,26 @@ def test_no_step_with_a_sync_has_bounds() -> None:
     # launch 1 + 5, kernel 9, gap 1, kernel 9, sync 3; then launch 1 + 5, kernel 9, gap 1, kernel 9
     end_s = alone(work, Clock(5 * US, US, 3 * US, 100), known).item()
     assert end_s == pytest.approx((1 + 5 + 9 + 1 + 9 + 3 + 1 + 5 + 9 + 1 + 9) * US)
+
+
+@pytest.mark.parametrize(("late", "settled"), [(0.0, True), (3.8e-13, True), (4.2e-13, False)])
+@pytest.mark.parametrize("part", ["host", "kernel", "early host"])
+def test_steps_are_equal_up_to_the_rounding_of_the_time_so_far(
+    part: str, late: float, settled: bool
+) -> None:
+    """The second step ends after 2 s; 2e-13 of this is the rounding of its times."""
+    work = Launches(np.full(4, 0.25), np.full(4, 0.125), np.zeros(4, np.bool_), 0.0)
+    run = Run(work, Clock(0.0, 0.0, 0.0, 2), 2)
+    ends, hosts = list[Floats](), list[Floats]()
+    for _ in range(2):
+        run.step()
+        ends.append(run.gpu_s[..., 0])
+        hosts.append(run.host_s[..., 0])
+    assert ends[1] == 2.125 and hosts[1] == 2.0
+    if part == "kernel":
+        run.start[7] += late * 2.125 / 2
+    else:
+        hosts[1] = hosts[1] + (late if part == "host" else -late) * 2.125 / 2
+    assert _settled(run, ends, hosts, 2) is settled
+    # of a queue of 5, the first step has not all starts
+    assert not _settled(run, ends, hosts, 5)

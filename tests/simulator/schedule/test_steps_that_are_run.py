@@ -36,6 +36,25 @@ def test_a_step_of_equal_kernels_needs_no_run(
     assert not steps_run
 
 
+@pytest.mark.parametrize("queue_steps", [2, 3])
+def test_a_latency_that_whole_steps_of_the_queue_save_needs_no_run(
+    queue_steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host works before the third of 8 kernels only, and the GPU in the sixth one only, so that
+    a detour through the queue saves nothing but whole steps."""
+    host, kernel = np.zeros((3, 8)), np.zeros((3, 8))
+    host[:, 2] = kernel[:, 5] = 2.0**-10
+    border = (queue_steps - 1) * 2.0**-10
+    latency = np.array([border, border * (1 + 2.0**-30), 100 * border])
+    rows: list[int] = []
+    step = Run.step
+    monkeypatch.setattr(Run, "step", lambda run: (rows.append(len(run.host_s)), step(run))[1])
+    work = Launches(host, kernel, np.zeros(8, np.bool_), 0.0)
+    settled = steady(work, Clock(latency, 0.0, 0.0, 8 * queue_steps))
+    assert settled.period_s[0] == 2.0**-10
+    assert set(rows) == {2}  # the machines with a longer latency
+
+
 def test_only_machines_whose_queue_matters_are_run(steps_run: list[int]) -> None:
     """20 kernels of 9 µs with a queue of 5: a launch that arrives after 5 µs never delays the GPU,
     and one that arrives after 100 µs does, each time that the queue has room for 5 more."""

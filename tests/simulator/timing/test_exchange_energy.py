@@ -34,4 +34,9 @@ def test_a_card_is_busy_while_only_a_collective_runs() -> None:
     card = Supply(msgspec.structs.replace(MADE_UP, busy_w=8), 500.0, 500.0, 1e9, True)
     exposed_j = card.exchange_j(Exchange(exposed_s=3.0), np.array(0.5))
     assert float(exposed_j) == pytest.approx(0.5625 * 12)
-    assert float(card.exchange_j(NO_EXCHANGE, np.array(0.5))) == 0.0
+    costly = msgspec.structs.replace(
+        MADE_UP, busy_w=8, collective_w=10, l2_j_per_byte=7e-9, link_j_per_byte=4e-9
+    )
+    card = Supply(costly, 500.0, 500.0, 1e9, True)
+    for none in (NO_EXCHANGE, Exchange()):
+        assert float(card.exchange_j(none, np.array(0.5))) == 0.0

@@ -70,3 +70,26 @@ def test_means_are_computed_96_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "_AT_ONCE", 2)
     process.means(queries[:3])
     assert calls == [(1, 300)] * 3
+
+
+def test_cells_do_not_depend_on_where_zero_is() -> None:
+    """Of several centres at the same point, the first one keeps its cell, and the others vanish."""
+    rng = np.random.default_rng(4)
+    points = np.concatenate([np.full((300, 2), 64.0), rng.integers(0, 512, (300, 2)) / 4])
+    first, shifted = cells(points), cells(points + 4096.0)
+    assert [cell.own.tolist() for cell in first] == [cell.own.tolist() for cell in shifted]
+    assert [cell.known[0] for cell in first] == [cell.known[0] for cell in shifted]
+
+
+def test_an_expert_begins_with_its_centre_even_among_equal_points() -> None:
+    rng = np.random.default_rng(5)
+    points = np.repeat(rng.uniform(0, 8, (200, 2)).round(2), 2, axis=0)
+    for own, known in cells(points):
+        mean = points[own].mean(axis=0)
+        away = np.linalg.norm(points[own] - mean, axis=1)
+        assert len(set(known.tolist())) == 320
+        # the points of an expert are the nearest to any point of the cell
+        nearest = np.linalg.norm(points[:, None] - points[own][None], axis=2).min(axis=1)
+        left_out = np.setdiff1d(np.arange(400), known)
+        assert nearest[known].max() <= nearest[left_out].min() + 1e-12
+        assert np.linalg.norm(points[known[0]] - mean) <= np.median(away)

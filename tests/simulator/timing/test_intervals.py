@@ -57,12 +57,30 @@ def test_a_faster_host_leaves_the_gpu() -> None:
     assert ends("h200", DRIVER, 10e-3, 9.5e-3, 10e-3)[0] == pytest.approx(9.5e-3 * low)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1.5e-10])
+def test_an_interval_is_in_proportion_to_the_step(scale: float) -> None:
+    whole = ends("h200", DRIVER, 10e-3, 10e-3, 2e-3)
+    part = ends("h200", DRIVER, 10e-3 * scale, 10e-3 * scale, 2e-3 * scale)
+    assert part == pytest.approx([end * scale for end in whole], rel=1e-12, abs=0)
+
+
 def test_neither_end_crosses_the_prediction() -> None:
     # with a sync, the step is bound by both the GPU and the host
     low, high = ends("h200", DRIVER, 12e-3, 8e-3, 9e-3)
     assert low < 12e-3 < high
     # the upper end is 1.5 times the host's 9 ms
     assert high == pytest.approx(12e-3 * 1.5)
+
+
+@pytest.mark.parametrize(
+    ("spread", "low_ms", "high_ms"), [((1.1, 1.5), 10.0, 15.0), ((0.5, 0.9), 5.0, 10.0)]
+)
+def test_machines_that_are_all_slower_or_all_faster_leave_one_end_at_the_prediction(
+    spread: tuple[float, float], low_ms: float, high_ms: float
+) -> None:
+    driver = msgspec.structs.replace(DRIVER, spread=spread)
+    bounds = ends("h200", driver, 10e-3, 2e-3, 10e-3)
+    assert bounds == pytest.approx([low_ms * 1e-3, high_ms * 1e-3])
 
 
 def test_the_host_of_an_older_gpu_is_as_old() -> None:
@@ -72,6 +90,12 @@ def test_the_host_of_an_older_gpu_is_as_old() -> None:
     assert ends("v100", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(10e-3 * 3.2 / 1.5)
     assert ends("rtx5090", DRIVER, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(15e-3)
     assert ends("v100", OWN, 10e-3, 2e-3, 10e-3)[1] == pytest.approx(12e-3)
+
+
+def test_a_gpu_of_unknown_capability_counts_as_new() -> None:
+    unknown = msgspec.structs.replace(gpu("h100"), compute_capability=None)
+    bounds = interval(profile(), unknown, DRIVER, "eager", 10e-3, 2e-3, 10e-3)
+    assert [float(end) for end in bounds] == ends("h100", DRIVER, 10e-3, 2e-3, 10e-3)
 
 
 def test_an_empty_step_has_an_empty_interval() -> None:

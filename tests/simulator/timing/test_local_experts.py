@@ -88,6 +88,8 @@ def test_cells_are_those_of_eight_rounds_from_a_fixed_draw() -> None:
     """The same measurements have the same experts in each fit: cells begin at 1 of 48 points, drawn
     by generator 0, and their centres become the points nearest to the final means."""
     points, _, _ = drawn(700)
+    # two centres are far from all other points, and from each other
+    points[np.random.default_rng(0).permutation(700)[[3, 8]]] = [[500.0, 500.0], [500.0, 600.0]]
 
     def nearest(to: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.linalg.norm(of[:, None] - to[None], axis=2).round(9).argmin(axis=1)
@@ -181,3 +183,10 @@ def test_few_and_many_points_find_their_experts(count: int) -> None:
     places = {number: each.tolist() for number, each in _places(numbers)}
     expected = {int(n): np.flatnonzero(numbers == n).tolist() for n in np.unique(numbers)}
     assert places == expected
+
+
+@pytest.mark.parametrize(("nearer", "nearest"), [(0.4e-9, 0), (0.6e-9, 1), (1.6e-9, 1), (-1e-9, 0)])
+def test_distances_that_differ_by_rounding_count_as_equal(nearer: float, nearest: int) -> None:
+    """The second centre is nearer by less than a thousand-millionth: half of it is rounded up."""
+    centres = module._Points(np.array([[1.0], [-np.sqrt(1.0 - nearer)]]))
+    assert module._nearest(np.zeros((1, 1)), centres).tolist() == [nearest]

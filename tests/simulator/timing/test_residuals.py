@@ -21,6 +21,7 @@ def test_numbers_are_stored_in_hundredths_and_ten_thousandths() -> None:
     assert np.frombuffer(residual.points, "<i2").tolist() == [1994, -300, 7, 32767]
     assert np.frombuffer(residual.values, "<i2").tolist() == [1234, -12000]
     assert residual.scaled_points.tolist() == points  # the same floats, bit by bit
+    assert residual.measured_points.tolist() == points
     assert residual.logs.tolist() == values
     with pytest.raises(ValueError, match=r"^a measured number that is not between ±327\.67$"):
         Residual.measured(["bytes"], [1.0], [[327.68]], [0.1], 0.4, 0.001)

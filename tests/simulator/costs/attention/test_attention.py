@@ -28,6 +28,8 @@ def test_flash_forward() -> None:
     # q, k and v have 2·4·128·64·2 = 131,072 bytes each, and so has the output; the log-sum-exp has
     # 2·4·128·4 = 4,096
     assert (work.read_bytes, work.write_bytes) == (393216, 135168)
+    # ten instructions for each pair
+    assert work.instructions == 10 * 2 * 4 * 128 * 128
     assert work.dims == {
         "b": 2,
         "h": 4,
@@ -97,6 +99,8 @@ def test_backward_is_three_kernels_after_a_clear_of_cudnns(backend: str) -> None
     *first, before, main, after = backward(backend)
     # operands stored head by head are copied, because flash attention reads token by token
     assert [w.family for w in first] == (["fill"] if backend == "cudnn" else ["copy", "copy"])
+    # a counter, or dO and O
+    assert [w.write_bytes for w in first] == ([4] if backend == "cudnn" else [131072] * 2)
     # 2·2·4·128·128·(3·64 + 2·64) = 83,886,080
     assert main.flops == 83886080
     # reads dO and O, 131,072 bytes each; writes 4,096 bytes of sums and clears dQ in float32,
@@ -146,6 +150,10 @@ def test_efficient_backward_computes_delta_itself_in_16_bits() -> None:
     kernels = backward("efficient", dtype="float32")
     families = [w.family for w in kernels]
     assert families == ["pointwise", "reduction", "copy", "fill", "attention"]
+    # a product of two tensors of 262,144 bytes, sums of rows of 64, and their transposition
+    moved = [(w.read_bytes, w.write_bytes) for w in kernels[:3]]
+    assert moved == [(2 * 262144, 262144), (262144, 4096), (4096, 4096)]
+    assert (kernels[1].dims["rows"], kernels[1].dims["cols"]) == (1024, 64)
     # in float32 it reads the sums of the three kernels too, 2·4·128·4 bytes
     assert kernels[-1].read_bytes == 5 * 262144 + 4096 + 4096
 

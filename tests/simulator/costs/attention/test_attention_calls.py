@@ -34,7 +34,7 @@ def seen(queries: int, keys: int, left: int, right: int, shift: int) -> list[tup
 @pytest.mark.parametrize(
     ("queries", "keys", "left", "right"),
     [(5, 7, 2, 0), (5, 7, -1, 2), (7, 5, 1, 1), (7, 5, 0, 0), (4, 4, 3, 0), (3, 9, 0, 4),
-     (3, 9, 1, 0), (1, 6, 2, 0), (9, 2, 4, 0)],
+     (3, 9, 1, 0), (1, 6, 2, 0), (9, 2, 4, 0), (5, 7, 0, -1), (7, 9, 3, -1)],
 )  # fmt: skip
 def test_pairs_and_read_keys_of_a_window_are_those_counted(
     queries: int, keys: int, left: int, right: int

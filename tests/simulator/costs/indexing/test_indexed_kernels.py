@@ -41,6 +41,11 @@ def test_a_gather_reads_sectors_that_neighbours_share() -> None:
     )
     assert sums([rows]) == [("gather", 0, 480 + 160, 480, 720)]
     assert (rows.dims["runs"], rows.dims["variant"]) == (20, "index")
+    ragged = ((100, 18), F32)  # 72 bytes: no whole words; 8 numbers in a sector
+    (rows,) = launched(
+        sig("aten.index.Tensor", ((20, 18), F32), None, {}, self=ragged, indices=[ROWS])
+    )
+    assert (rows.dims["variant"], rows.dims["runs"]) == ("index", 45)
     wide = ((100, 20), F32)  # 80 bytes: whole words, blocks of 4 KiB
     (rows,) = launched(
         sig("aten.index.Tensor", ((20, 20), F32), None, {}, self=wide, indices=[ROWS])
@@ -125,6 +130,17 @@ def test_slices_by_index(
     assert (launched(few)[0].dims["steps"], launched(few)[0].dims["few"]) == (16, True)
 
 
+@pytest.mark.parametrize(("shape", "dim"), [((100,), 0), ((100,), -1), ((), 0)])
+def test_slices_of_a_vector_are_single_elements(shape: tuple[int, ...], dim: int) -> None:
+    x, source = (shape, F32), (ROWS[0], F32)
+    (work,) = launched(
+        sig("aten.index_copy_.default", x, None, {"dim": dim}, self=x, index=ROWS, source=source)
+    )
+    written = min(80, 4 * (shape or (1,))[0])
+    assert sums([work]) == [("scatter", 0, 160 + 80, written, 120)]
+    assert work.dims["width"] == 1
+
+
 def put(values: Spec, *indices: Spec, name: str = "index_put_", **args: Any) -> Any:
     return launched(
         sig(f"aten.{name}.default", TABLE, None, args, self=TABLE, indices=list(indices),
@@ -172,6 +188,19 @@ def test_accumulated_values_are_sorted_first() -> None:
     assert checked == [*extreme * 2, *kernels]
     two = sums(put(((20,), F32), ROWS, ROWS, accumulate=True, unsafe=True))
     assert two[:6] == [*[scaled] * 4, ("pointwise", 20, 320, 160, 80), scaled]
+
+
+@pytest.mark.parametrize(
+    ("shape", "bits"), [((255,), 8), ((256,), 9), ((65535,), 16), ((65536,), 17), ((100, 6), 7)]
+)
+def test_indices_are_sorted_by_the_bits_of_the_largest(shape: tuple[int, ...], bits: int) -> None:
+    x, index, values = (shape, F32), ((5000,), I64), ((5000, *shape[1:]), F32)
+    args = {"accumulate": True, "unsafe": True}
+    op = sig("aten.index_put_.default", x, None, args, self=x, indices=[index], values=values)
+    sorts = [w for w in launched(op) if w.family == "sort"]
+    assert sorts == [w for w in radix_sort(5000, 8, 8, bits) if w.family == "sort"]
+    # a pass for each 8 bits
+    assert sum(w.dims.get("variant") == "pass" for w in sorts) == -(-bits // 8)
 
 
 def test_a_masked_scatter_is_a_scan_and_a_check() -> None:

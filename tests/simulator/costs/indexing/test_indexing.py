@@ -57,6 +57,9 @@ def test_which_kernel_gathers() -> None:
     assert picked(8, 2, "aten.index.Tensor")["variant"] == "rows"
     assert picked(6, 2, "aten.index.Tensor")["variant"] == "index"
     assert picked(8, 1, "aten.index.Tensor")["variant"] == "index"
+    x, out, i = ((1000, 8), F32), ((20, 8), F32), ((20,), I64)
+    (rows,) = launched(sig("aten.index_select.default", out, None, {}, self=x, index=i))
+    assert rows.dims == picked(8, 20)
 
 
 def test_a_small_table_bounds_its_read_bytes() -> None:
@@ -85,6 +88,19 @@ def test_a_mask_is_turned_into_indices_first() -> None:
     assert families(works) == ["reduction", "memcpy", "fill", "scan", "pointwise", "gather"]
     # the indices of 256 rows, and the rows: 256·8 + 256·64·4 bytes
     assert works[-1].read_bytes == 67584
+
+
+def test_a_mask_of_two_dimensions_selects_rows_of_the_third() -> None:
+    x, mask, rows = ((8, 64, 20), F32), ((8, 64), "bool"), ((256, 20), F32)
+    (*_, gather) = index(x, rows, mask)
+    assert (gather.dims["width"], gather.dims["variant"]) == (20, "index")
+    # two coordinates of 8 bytes for each of 256 rows of 80 bytes
+    assert gather.read_bytes == 256 * 16 + 256 * 80
+    (grid,) = index(x, ((3, 5, 64, 20), F32), ((3, 5), I64))
+    # a single index of two dimensions: 15 slices
+    assert (grid.dims["width"], grid.dims["variant"]) == (1280, "rows")
+    # two blocks of 4 KiB for a slice of 5,120 bytes
+    assert grid.dims["runs"] == 30
 
 
 def test_nonzero_waits_for_its_count() -> None:

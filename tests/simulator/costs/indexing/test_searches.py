@@ -140,6 +140,7 @@ def test_membership_of_many_is_tested_by_one_sort() -> None:
         ("scatter", 0, 13500, 1500, 9000),
         ("gather", 0, 8000, 1000, 6000),
     ]
+    assert [w.dims["width"] for w in isin(elements=values, test_elements=tests)[-2:]] == [1, 1]
     wide = isin(elements=((1000,), I64), test_elements=((500,), I64))
     assert wide[0].bytes == 2 * 12000
 
@@ -164,10 +165,19 @@ def test_draws_without_replacement_are_the_largest_quotients() -> None:
         ("reduction", 400, 1600, 32, 800),
     ]
     assert multinomial(1) == multinomial(1, replacement=True) == expected
+    x, out = ((4, 100), F32), ((4, 1), I64)
+    largest = launched(sig("aten.multinomial.default", out, None, {}, self=x))[-1]
+    assert largest.dims == {"rows": 4, "cols": 100, "inner": 1}
     assert multinomial(5)[-1] == ("reduction", 400, 1600, 160, 800)
 
 
 def test_draws_with_replacement_search_a_scan() -> None:
+    x, out = ((4, 100), F32), ((4, 5), I64)
+    args = {"num_samples": 5, "replacement": True}
+    works = launched(sig("aten.multinomial.default", out, None, args, self=x))
+    assert [(w.dims["rows"], w.dims["cols"], w.dims["inner"]) for w in works[:2]] == [
+        (4, 100, 1)
+    ] * 2
     kernels = multinomial(5, replacement=True)
     assert kernels[0] == ("reduction", 400, 1600, 1600, 800)
     assert kernels[1] == ("scan", 400, 1600, 1600, 400 * SCAN)

@@ -255,3 +255,16 @@ def test_a_kth_value_is_selected_by_a_block_a_row() -> None:
     assert (across.dims["rows"], across.dims["cols"]) == (50, 6)
     order, pick = launched(sig("aten.median.default", ((), F32), None, {}, self=x))
     assert sums([order, pick]) == [("sort_tile", 0, 3600, 3600, 24000), ("gather", 0, 4, 4, 6)]
+
+
+def test_rows_that_are_sorted_together_are_parted_at_the_end() -> None:
+    clone, number, *sorts, part = sort(16, 5000)
+    assert sums([clone, number]) == [
+        ("memcpy", 0, 320000, 320000, 0),
+        ("pointwise", 80000, 0, 640000, 160000),
+    ]
+    # by value, then by the 4 bits of the row
+    assert sorts == [*radix_sort(80000, 4, 8), *radix_sort(80000, 4, 8, 4)]
+    # 80,000 pairs of 12 bytes
+    assert sums([part]) == [("sort", 0, 960000, 960000, 480000)]
+    assert part.dims == {"elements": 80000, "width": 1, "variant": "parted"}

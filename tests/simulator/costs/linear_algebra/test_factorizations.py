@@ -72,3 +72,41 @@ def test_an_empty_batch_launches_no_algorithm() -> None:
         sig("aten._linalg_eigh.default", [((0, 60), "float32"), none], None, {}, A=none)
     )
     assert algorithms(kernels) == []
+
+
+@pytest.mark.parametrize("shape", [(50, 10, 6), (50, 6, 10), (7, 50, 10, 6)])
+def test_the_sides_of_a_matrix_are_those_of_its_last_two_dimensions(shape: tuple[int, ...]) -> None:
+    x, batch = (shape, "float32"), shape[0] if len(shape) == 3 else 350
+    # 4·10·6² + 8·6³ = 3,168 FLOPs for singular values and vectors, 4·10·6² − 4/3·6³ = 1,152 for
+    # values; 2·10·6² = 720 for a product
+    (svd,) = algorithms(launched(sig("aten._linalg_svd.default", [x], None, {}, A=x)))
+    assert svd == ("svd", batch * 3168, 6)
+    values = sig("aten._linalg_svd.default", [x], None, {"compute_uv": False}, A=x)
+    assert algorithms(launched(values)) == [("singular_values", batch * 1152, 6)]
+    inverse = sig("aten.linalg_pinv.atol_rtol_tensor", x, None, {}, self=x)
+    assert algorithms(launched(inverse)) == [("pseudoinverse", batch * (3168 + 720), 6)]
+    symmetric = sig("aten.linalg_pinv.atol_rtol_tensor", x, None, {"hermitian": True}, self=x)
+    # 9·6³ = 1,944 for eigenvalues and vectors
+    assert algorithms(launched(symmetric)) == [("pseudoinverse", batch * (1944 + 720), 6)]
+
+
+def test_the_columns_of_an_algorithm_are_those_of_the_right_hand_side() -> None:
+    def columns(name: str, out: object, **inputs: object) -> list[int]:
+        works = launched(sig(f"aten.{name}", out, None, {}, **inputs))  # pyright: ignore
+        return [w.dims["columns"] for w in works if w.family == "factorization"]
+
+    assert columns("linalg_cholesky_ex.default", [A, CODES], self=A) == [1]
+    assert columns("_linalg_eigh.default", [A], A=A) == [1]
+    assert columns("linalg_solve_triangular.default", B, self=A, B=B) == [5]
+    assert columns("_linalg_solve_ex.default", [B, A], A=A, B=B) == [5]
+    vector = ((4, 60), "float32")
+    assert columns("_linalg_solve_ex.default", [vector, A], A=A, B=vector) == [1]
+    assert columns("linalg_pinv.atol_rtol_tensor", A, self=A) == [60]
+
+
+def test_matrices_of_several_batches_are_copied_to_columns() -> None:
+    x = ((2, 3, 5, 60, 40), "float32")
+    copied, _ = launched(sig("aten._linalg_svd.default", [x], None, {}, A=x))
+    # the batches stay adjacent: two axes of a matrix and one of 30 matrices
+    assert (copied.dims["axes"], copied.dims["transposed"]) == (3, True)
+    assert (copied.read_bytes, copied.write_bytes) == (288000, 288000)

@@ -22,8 +22,10 @@ def test_a_matrix_exponential_is_eight_products_after_norms() -> None:
     ]
     # each product of two matrices has 2·2·6³ FLOPs; then the sum of two products
     assert sums(products) == [("gemm", 864, 576, 288, 0), ("pointwise", 72, 576, 288, 288)] * 8
-    assert {k: products[0].dims[k] for k in "bmnk"} == {"b": 2, "m": 6, "n": 6, "k": 6}
-    assert products[0].dims["align_bytes"] == 4
+    assert products[0].dims == {
+        "b": 2, "m": 6, "n": 6, "k": 6, "transa": False, "transb": False, "align_bytes": 4,
+        "epilogue": None,
+    }  # fmt: skip
     assert norms.dims == {"rows": 12, "cols": 6, "inner": 1}
     none = ((0, 6, 6), F32)
     assert launched(sig("aten.linalg_matrix_exp.default", none, self=none)) == ()
@@ -48,8 +50,10 @@ def test_factors_are_unpacked_triangle_by_triangle() -> None:
 
 def test_renormed_slices() -> None:
     x = ((4, 8, 5), F32)  # 160 elements, 640 bytes
-    for dim, slices, cols in ((1, 8, 20), (-1, 5, 32), (0, 4, 40)):
-        kernels = launched(sig("aten.renorm.default", x, None, {"dim": dim}, self=x))
+    for args, slices, cols in (
+        ({"dim": 1}, 8, 20), ({"dim": -1}, 5, 32), ({"dim": 0}, 4, 40), ({}, 4, 40)
+    ):  # fmt: skip
+        kernels = launched(sig("aten.renorm.default", x, None, args, self=x))
         assert sums(kernels) == [
             ("reduction", 320, 640, 4 * slices, 480),
             (
@@ -85,7 +89,14 @@ def test_a_bilinear_layer_by_its_unrolled_dimension() -> None:
         ("pointwise", 16, 128, 64, 64),
     ] * 5  # fmt: skip
     assert slices[1].dims == {"rows": 16, "cols": 7, "inner": 1}
-    assert {k: slices[0].dims[k] for k in "bmnk"} == {"b": 1, "m": 16, "n": 7, "k": 8}
+    # unrolled along a dimension that W lacks: a single slice
+    for unrolled in ({"unroll_dim": 0}, {"unroll_dim": 1, "expand2": [1]}):
+        alone = sig("aten._trilinear.default", out, None, args | unrolled, i1=x, i2=w, i3=y)
+        assert len(launched(alone)) == 1 + 3
+    assert slices[0].dims == {
+        "b": 1, "m": 16, "n": 7, "k": 8, "transa": False, "transb": False, "align_bytes": 4,
+        "epilogue": None,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

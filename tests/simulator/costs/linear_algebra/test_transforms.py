@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulator.costs import Work
-from tests.simulator.costs.conftest import launched, sig
+from simulator.records import Tensor
+from tests.simulator.costs.conftest import launched, sig, sums
 
 REAL = ((4, 8, 1024), "float32")
 HALF = ((4, 8, 513), "complex64")
@@ -60,3 +63,96 @@ def test_three_dimensions_at_most_are_taken_at_once() -> None:
         )
     )
     assert kinds(real) == ["r2c", "c2c"]
+
+
+def fft(kind: str, x: object, out: object, dim: list[int], **args: object) -> tuple[Work, ...]:
+    return launched(sig(f"aten._fft_{kind}.default", out, None, {"dim": dim, **args}, self=x))  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("dtype", "item", "lanes"),
+    [("complex64", 8, "float32"), ("complex128", 16, "float64"), ("complex32", 4, "float32")],
+)
+def test_a_call_by_hand(dtype: str, item: int, lanes: str) -> None:
+    x = ((6, 8, 16), dtype)
+    for dims, lengths, batch, flops, apart in (
+        ([2], (16,), 48, 5 * 16 * 4 * 48, False),
+        ([-1], (16,), 48, 5 * 16 * 4 * 48, False),
+        # rows of 8 numbers that lie 16 apart
+        ([1], (8,), 96, 5 * 8 * 3 * 96, True),
+        ([1, 2], (8, 16), 6, 5 * 128 * 7 * 6, False),
+    ):
+        (work,) = fft("c2c", x, x, dims)
+        size = 768 * item
+        assert sums([work]) == [("fft", flops, size, size, flops)]
+        assert work.dtype == lanes
+        assert work.dims == {
+            "kind": "c2c", "lengths": lengths, "batch": batch, "item_bytes": item, "apart": apart,
+        }  # fmt: skip
+
+
+def test_a_single_number_counts_as_two() -> None:
+    x = ((6, 1), "complex64")
+    (work,) = fft("c2c", x, x, [1])
+    # log2 of 1 is 0; 5·1·log2(2) for each of six numbers
+    assert (work.flops, work.dims["batch"]) == (30, 6)
+
+
+@pytest.mark.parametrize(
+    ("dims", "lengths"),
+    [
+        ([2], [(8,)]), ([1, 2], [(6, 8)]), ([0, 2], [(4, 8)]), ([1], [(6,)]),
+        # the first two dimensions are transformed one by one
+        ([0, 1], [(6,), (4,)]), ([0, 1, 2], [(8,), (4, 6)]),
+    ],
+)  # fmt: skip
+def test_real_transforms_along_several_dimensions(
+    dims: list[int], lengths: list[tuple[int, ...]]
+) -> None:
+    shape = [4, 6, 8]
+    half = list(shape)
+    half[dims[-1]] = half[dims[-1]] // 2 + 1
+    real, whole = (tuple(shape), "float32"), (tuple(half), "complex64")
+    n = 8 * half[0] * half[1] * half[2]
+    forward = fft("r2c", real, whole, dims)
+    assert [work.dims["lengths"] for work in forward] == lengths
+    assert (forward[0].read_bytes, forward[0].write_bytes) == (768, n)
+    assert all(work.bytes == 2 * n for work in forward[1:])
+    back = fft("c2r", whole, real, dims)
+    assert [work.dims["lengths"] for work in back if work.family == "fft"] == lengths[::-1]
+    assert (back[-1].read_bytes, back[-1].write_bytes) == (n, 768)
+    # cuFFT may overwrite its input: a copy, unless the complex transforms write a new tensor
+    assert (back[0].family == "memcpy") is (len(lengths) == 1)
+    assert [work.bytes for work in back[:-1]] == [2 * n]
+
+
+def test_three_dimensions_behind_a_batch_are_one_call() -> None:
+    real, half = ((2, 4, 6, 8), "float32"), ((2, 4, 6, 5), "complex64")
+    for dims, lengths in (([1, 2, 3], [(4, 6, 8)]), ([0, 2, 3], [(2, 6, 8)]),
+                          ([0, 1, 2, 3], [(8,), (2, 4, 6)])):  # fmt: skip
+        forward = fft("r2c", real, half, dims)
+        assert [work.dims["lengths"] for work in forward] == lengths
+        back = fft("c2r", half, real, dims)
+        assert [work.dims["lengths"] for work in back if work.family == "fft"] == lengths[::-1]
+
+
+def test_transforms_without_dimensions_or_numbers() -> None:
+    x = ((4, 6), "complex64")
+    (copied,) = fft("c2c", x, x, [])
+    assert (copied.family, copied.bytes) == ("memcpy", 2 * 192)
+    none = ((0, 6), "complex64")
+    assert fft("c2c", none, none, [1]) == ()
+    turned = Tensor((4, 6), "complex64", (1, 4))
+    packed, _ = fft("c2r", turned, ((4, 10), "float32"), [1])
+    assert packed.family == "copy"
+
+
+@pytest.mark.parametrize("name", ["normalization", "normalization_mode"])
+def test_a_normalized_transform_scales_its_result(name: str) -> None:
+    real, half = ((4, 6, 8), "float32"), ((4, 6, 5), "complex64")
+    (call, scale) = fft("r2c", real, half, [2], **{name: 1})
+    assert sums([scale]) == [("pointwise", 120, 960, 960, 360)]
+    assert call.dims["kind"] == "r2c"
+    *_, scale = fft("c2r", half, real, [2], **{name: 1})
+    assert sums([scale]) == [("pointwise", 192, 768, 768, 576)]
+    assert len(fft("r2c", real, half, [2], **{name: 0})) == 1

@@ -106,8 +106,15 @@ def test_packed_weights_are_read_as_they_lie() -> None:
 def test_a_matrix_meets_a_vector() -> None:
     matrix, vector, out = ((300, 200), F32), ((200,), F32), ((300,), F32)
     (work,) = launched(sig("aten.mv.default", out, None, {}, self=matrix, vec=vector))
-    assert (work.flops, work.read_bytes, work.write_bytes) == (120000, 240800, 1200)
-    assert {k: work.dims[k] for k in "bmnk"} == {"b": 1, "m": 300, "n": 1, "k": 200}
+    assert sums([work]) == [("gemv", 120000, 240800, 1200, 60000)]
+    # a dot product for each of 300 rows, in two steps of 128
+    assert work.dims == {
+        "b": 1, "m": 300, "n": 1, "k": 200, "transa": False, "transb": False, "epilogue": None,
+        "align_bytes": 16, "runs": 300, "steps": 2,
+    }  # fmt: skip
+    turned = Tensor((300, 200), F32, (1, 300))
+    (work,) = launched(sig("aten.mv.default", out, None, {}, self=turned, vec=vector))
+    assert work.dims["transa"]
     name = "aten.addmv.default"
     inputs: dict[str, Any] = {"self": out, "mat": matrix, "vec": vector}
     copied, work = launched(sig(name, out, None, {}, **inputs))

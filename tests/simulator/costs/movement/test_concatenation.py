@@ -63,6 +63,9 @@ def test_pictures_with_channels_last_are_contiguous_but_never_vectorized() -> No
     # CatArrayBatchedCopy_alignedK_contig; the 16 channels of 2 bytes are adjacent
     assert (work.dims["contiguous"], work.dims["vectorized"]) == (True, False)
     assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (32, 4096 * (17 + 3 * 18))
+    # without vectors, the blocks are those of the GPU
+    names = ("widest_blocks", "others", "other_blocks")
+    assert [work.dims[name] for name in names] == [0, 0, 0]
 
 
 def test_pictures_with_gaps_are_copied_one_by_one() -> None:
@@ -98,6 +101,11 @@ def test_small_tensors_have_as_many_blocks_as_the_largest() -> None:
         # columns are the outer dimension, rows the inner
         ((2, 16, 8, 8), (1024, 1, 16, 128), False),
         ((2, 16, 8, 8), (0, 0, 0, 0), False),
+        ((2, 16, 8, 8), (1024, 0, 128, 16), False),  # one channel, expanded
+        ((2, 16, 8, 8), (1024, 1, 0, 16), False),  # one row, expanded
+        ((2, 16, 8, 8), (1024, 1, 64, 8), False),  # pixels overlap
+        ((2, 16, 8, 8), (1024, 1, 64, 16), False),  # rows overlap
+        ((2, 16, 8, 8), (512, 1, 128, 16), False),  # images overlap
         ((2, 16, 0, 8), (0, 1, 128, 16), False),
         ((1, 1, 1, 2), (1, 1, 1, 2), False),
         ((16, 8, 8), (1, 128, 16), False),
@@ -118,3 +126,33 @@ def test_the_alignment_of_runs_is_at_most_16_bytes() -> None:
 
     # rows of 2 bytes per element
     assert (align(8, 24), align(8, 12), align(8, 6), align(8, 5)) == (16, 8, 4, 2)
+
+
+def test_all_runs_of_a_vectorized_concatenation_are_whole_words() -> None:
+    def is_vectorized(*widths: int, dim: int = 1) -> bool:
+        parts = [Tensor((4, n), "float32", (n, 1)) for n in widths]
+        shape = (4, sum(widths)) if dim == 1 else (4 * len(widths), widths[0])
+        (work,) = launched(
+            sig("aten.cat.default", (shape, "float32"), args={"dim": dim}, tensors=parts)
+        )
+        return work.dims["vectorized"]
+
+    # words of 16 bytes are 4 numbers; along the first dimension a run is a whole part
+    assert is_vectorized(4, 8)
+    assert not is_vectorized(4, 6) and not is_vectorized(6, 4)
+    assert is_vectorized(3, 3, dim=0)
+
+
+@pytest.mark.parametrize("args", [{}, {"dim": 0}])
+def test_vectors_are_stacked_as_rows_by_default(args: dict[str, int]) -> None:
+    rows = [Tensor((8,), "float32", (1,))] * 2
+    (work,) = launched(sig("aten.stack.default", ((2, 8), "float32"), args=args, tensors=rows))
+    # one dimension has no division; a run is a whole vector of 32 bytes
+    assert (work.dims["run_bytes"], work.dims["vectorized"]) == (32, True)
+    last = sig("aten.stack.default", ((8, 2), "float32"), args={"dim": 1}, tensors=rows)
+    (work,) = launched(last)
+    assert (work.dims["run_bytes"], work.dims["offset_slots"]) == (4, 16 * (17 + 18))
+    # rows of 12 bytes are no whole words; their index is not divided
+    thirds = [Tensor((3,), "float32", (1,))] * 2
+    (work,) = launched(sig("aten.stack.default", ((2, 3), "float32"), args=args, tensors=thirds))
+    assert work.dims["offset_slots"] == 6 * 17

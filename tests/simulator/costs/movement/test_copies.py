@@ -65,7 +65,7 @@ def test_a_cast_is_pointwise() -> None:
     assert (work.family, work.read_bytes, work.write_bytes) == ("pointwise", 96, 48)
     # from float32 to a half type, a kernel uses vector loads; the reverse converts one element at a
     # time
-    assert not work.dims["widens"]
+    assert work.dims == {"elements": 24, "inputs": 1, "contiguous": True, "widens": False}
     back = one(sig("aten._to_copy.default", MAT, args={"dtype": "float32"}, self=half))
     assert back.dims["widens"]
     # 2 instructions for each of 24 elements, and 20 + 2 · 20 more where each is converted by a

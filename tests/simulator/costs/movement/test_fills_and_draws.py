@@ -184,6 +184,9 @@ def test_a_collective_moves_its_operands() -> None:
     assert sums(launched(gathered)) == [copied]
     split = sig("fsdp.split_with_sizes_copy.default", X, None, {}, all_gather_output=X, out=X)
     assert sums(launched(split)) == [copied]
+    parts = sig("fsdp.split_with_sizes_copy.default", (), None, {}, all_gather_output=X,
+                out=[((16, 6), F32), ((16, 2), F32)])  # fmt: skip
+    assert sums(launched(parts)) == [copied]
     joined = sig("fsdp.chunk_cat.default", X, None, {}, tensors=[X, X], out=((32, 8), F32))
     (work,) = launched(joined)
     assert sums([work]) == [("pointwise", 0, 1024, 1024, 512)]
@@ -227,6 +230,7 @@ def test_parts_are_copied_one_by_one() -> None:
     outs = [((16, 3), F32), ((16, 5), F32), ((16, 0), F32)]
     kernels = launched(sig("aten.split_with_sizes_copy.default", outs, None, {}, self=X))
     assert sums(kernels) == [("copy", 0, 192, 192, 1440), ("copy", 0, 320, 320, 2400)]
+    assert kernels[0].dims == {"elements": 48, "transposed": False}
 
 
 def test_scales_of_gradients() -> None:

@@ -76,6 +76,7 @@ def test_a_copy_of_a_part_reads_the_part() -> None:
     (part,) = launched(sig("aten.slice_copy.Tensor", ((4, 2), "float32"), self=MAT))
     # 8 elements are written and read, each by about 30 instructions
     assert (part.read_bytes, part.write_bytes, part.instructions) == (32, 32, 240)
+    assert part.flops == 0
     (turned,) = launched(sig("aten.t_copy.default", ((6, 4), "float32"), self=MAT))
     assert (turned.read_bytes, turned.write_bytes) == (96, 96)
 
@@ -122,3 +123,23 @@ def test_blocks_are_copied_to_the_diagonal_of_zeros() -> None:
     works = launched(sig("aten.block_diag.default", ((6, 9), "float32"),
                          tensors=[((4, 6), "float32"), ((2, 3), "float32")]))  # fmt: skip
     assert [w.write_bytes for w in works] == [216, 96, 24]
+
+
+@pytest.mark.parametrize(
+    ("args", "size", "sectors"),
+    [
+        # a row of 60 numbers, 4 sectors of 32 bytes for each 32 lanes on both sides
+        ({}, 60, 15), ({"dim": 0}, 60, 15), ({"dim": -2}, 60, 15),
+        # a column of 40 numbers, each in a sector of its own
+        ({"dim": 1}, 40, 5 + 40), ({"dim": -1}, 40, 5 + 40),
+    ],
+)  # fmt: skip
+def test_a_row_or_a_column_is_copied_to_its_place(
+    args: dict[str, int], size: int, sectors: int
+) -> None:
+    whole: Spec = ((40, 60), "float32")
+    call = {**args, "index": 1}
+    name = "aten.select_backward.default"
+    clear, part = launched(sig(name, whole, None, call, grad_output=((size,), "float32")))
+    assert (clear.write_bytes, part.write_bytes) == (9600, 4 * size)
+    assert (part.dims["elements"], part.dims["warp_sectors"]) == (size, sectors)

@@ -88,6 +88,8 @@ def test_channels_last_are_reduced_in_tiles() -> None:
         (64, 1792, 2, 28, 0),
         # 8 channels: 64 threads along the pixels; 8,192 pixels are 8 tiles of 1,024
         (8, 8192, 8, 4, 1),
+        # 250 pixels are 16 threads of up to 16
+        (64, 250, 2, 4, 0),
         # at most 128 tiles along the pixels
         (64, 10**6, 256, 123, 2),
     ],
@@ -155,6 +157,10 @@ def test_cudnn_reads_a_channel_once_if_it_fits() -> None:
         "rows": 40, "cols": 800, "inner": 1, "runs": 320, "itemsize": 4,
         "variant": "cudnn_planes", "blocks": 40, "threads": 512, "steps": 2, "once": True,
     }  # fmt: skip
+    # cuDNN's reserved space does not count
+    reserved = sig("aten.cudnn_batch_norm.default", [X, C, C, ((640,), "uint8")], None,
+                   {"training": True}, input=X)  # fmt: skip
+    assert launched(reserved)[0].write_bytes == 128000 + 320
     clear, last = cudnn(LAST, True)
     assert sums([clear]) == [("fill", 0, 0, 4, 2)] and last.dims["variant"] == "cudnn_last"
     (apply,) = cudnn(X, False)
@@ -213,3 +219,23 @@ def test_threads_along_a_plane(plane: int, images: int, steps: int, threads: int
     assert work.dims["steps"] == steps
     (apply,) = launched(sig("aten.batch_norm_elemt.default", x, None, {}, input=x, weight=c))
     assert apply.dims["threads"] == threads
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "inner"),
+    [
+        ((2, 4, 1, 3), (12, 1, 12, 4), 4),
+        ((2, 4, 3), (12, 1, 4), 4),
+        ((2, 4, 3), (12, 3, 1), 1),
+        ((2, 1, 3, 3), (9, 1, 3, 1), 1),  # with one channel the strides do not tell
+        ((2, 4), (4, 1), 4),  # one pixel per image
+        ((2, 4, 3, 3), (36, 9, 3, 1), 1),
+    ],
+)
+def test_channels_whose_elements_lie_apart(
+    shape: tuple[int, ...], stride: tuple[int, ...], inner: int
+) -> None:
+    x, c = Tensor(shape, F32, stride), ((shape[1],), F32)
+    *_, work = launched(sig("aten.batch_norm_stats.default", [c, c], None, {}, input=x))
+    assert work.dims["inner"] == inner
+    assert work.dims["runs"] == (1 if inner > 1 else shape[0] * shape[1])

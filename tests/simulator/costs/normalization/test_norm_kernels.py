@@ -57,6 +57,21 @@ def test_other_rows_take_two_kernels() -> None:
     assert (copied.write_bytes, work.dims["variant"]) == (120000, "fused")
 
 
+@pytest.mark.parametrize(
+    ("cols", "moments", "scaling"), [(255, 1, 1), (257, 1, 2), (511, 1, 2), (513, 2, 3)]
+)
+def test_threads_of_the_two_kernels(cols: int, moments: int, scaling: int) -> None:
+    first, second = forward(((50, cols), F32), ((cols,), F32))
+    assert (first.dims["steps"], second.dims["steps"]) == (moments, scaling)
+
+
+@pytest.mark.parametrize(("cols", "steps"), [(512, 1), (516, 2)])
+def test_threads_that_load_vectors(cols: int, steps: int) -> None:
+    (fused,) = forward(((50, cols), F32), ((cols,), F32))
+    (gradient,) = backward(50, cols, [True, False, False])
+    assert fused.dims["steps"] == gradient.dims["steps"] == steps
+
+
 def backward(
     rows: int, cols: int, mask: list[bool], name: str = "native_layer_norm", dtype: str = F32
 ) -> tuple[Work, ...]:
@@ -188,8 +203,17 @@ def test_gradients_of_a_group_norm() -> None:
         ("norm", 4 * 24, 192 + 96, 48, 6 * 24),
     ]
     assert kernels[0].dims["variant"] == "gradient"
-    assert (kernels[2].dims["variant"], kernels[2].dims["cols"]) == ("factors", 2)
-    assert kernels[3].dims["backward"]
+    # a block of 32 threads for each of 12 groups of two channels
+    assert kernels[2].dims == {
+        "variant": "factors", "rows": 12, "cols": 2, "inner": 1, "itemsize": 4, "runs": 12,
+        "steps": 1, "blocks": 12, "threads": 32,
+    }  # fmt: skip
+    # 24 channels of 600
+    assert kernels[3].dims == {
+        "variant": "groups", "rows": 24, "cols": 600, "itemsize": 4, "elements": 14400,
+        "backward": True,
+    }  # fmt: skip
+    assert kernels[1].dims == {"variant": "statistics", "elements": 24}
     assert kernels[4].dims == {
         "variant": "channel_gradient", "cols": 4, "channels": 6, "groups": 3, "itemsize": 4,
         "since": 115200, "columnwise": True, "steps": 4,
@@ -207,6 +231,20 @@ def test_gradients_of_a_group_norm() -> None:
         one = group_gradient(wanted, weight=CHANNELS)
         # two sums; 6 channels of 4 bytes
         assert [kernel.write_bytes for kernel in one] == [192, 24]
+
+
+def test_the_sums_of_a_group_norm_of_doubles_are_doubles() -> None:
+    x, c, saved = ((4, 6, 10, 60), F64), ((6,), F64), ((4, 3), F64)
+    forward = sig("aten.native_group_norm.default", [x, saved, saved], None, GROUPS, input=x,
+                  weight=c, bias=c)  # fmt: skip
+    # 24 channels of 8 bytes: a scale and a shift for each
+    assert [w.write_bytes for w in launched(forward)] == [192, 384, 115200]
+    gradient = sig(
+        "aten.native_group_norm_backward.default", [x, c, c], None, GROUPS, grad_out=x, input=x,
+        mean=saved, rstd=saved, weight=c,
+    )  # fmt: skip
+    # two sums per channel; a factor for each; two for each of 12 groups; two of 6 channels
+    assert [w.write_bytes for w in launched(gradient)] == [384, 192, 192, 115200, 96]
 
 
 @pytest.mark.parametrize(("n", "columnwise", "steps"), [(128, True, 128), (129, False, 5)])

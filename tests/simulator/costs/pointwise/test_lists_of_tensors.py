@@ -148,8 +148,11 @@ def test_a_random_leaky_relu_saves_its_slopes() -> None:
     name = "aten.rrelu_with_noise.default"
     (plain,) = launched(sig(name, MAT, None, {}, self=MAT, noise=MAT))
     assert (plain.read_bytes, plain.write_bytes, plain.flops) == (96, 96, 2 * 24)
+    # a comparison and a product, a load and a store
+    assert plain.instructions == (2 + 2) * 24
     (random,) = launched(sig(name, MAT, None, {"training": True}, self=MAT, noise=MAT))
     assert (random.read_bytes, random.write_bytes, random.flops) == (96, 192, 4 * 24)
+    assert (random.family, random.instructions) == ("random", (24 + 3) * 24)
 
 
 def test_a_product_of_a_decomposition_is_a_product() -> None:

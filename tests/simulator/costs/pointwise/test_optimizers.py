@@ -67,6 +67,16 @@ def test_a_scalar_a_tensor_takes_room() -> None:
     assert multi_tensor_launches([1] * 100, 1) == [(100, 100, 1, 100)]
 
 
+@pytest.mark.parametrize(
+    ("depth", "tensors", "with_scalars"),
+    [(1, 110, 96), (2, 64, 64), (3, 48, 48), (4, 36, 36), (5, 30, 30)],
+)
+def test_the_tensors_of_a_launch_by_its_lists(depth: int, tensors: int, with_scalars: int) -> None:
+    for scalar_list, most in ((False, tensors), (True, with_scalars)):
+        planned = multi_tensor_launches([4] * (2 * most + 1), depth, scalar_list=scalar_list)
+        assert [launch.elements for launch in planned] == [4 * most, 4 * most, 4]
+
+
 def test_addcdiv_in_place() -> None:
     (work,) = launched(
         sig(
@@ -127,24 +137,56 @@ def test_norm_zeroes_reduces_and_cleans_up() -> None:
     assert (work.flops, work.read_bytes, final.write_bytes) == (68, 136, 8)
 
 
-def test_fused_adamw_is_one_pass() -> None:
-    step = ((), "float32")
-    (work,) = launched(
-        sig(
-            "aten._fused_adamw_.default",
-            (),
-            args={"amsgrad": False},
-            self=[A, B],
-            grads=[A, B],
-            exp_avgs=[A, B],
-            exp_avg_sqs=[A, B],
-            state_steps=[step, step],
-        )
-    )
-    # reads 4·136 bytes and two step counters of 4; writes parameters and two moments; 15 FLOPs for
-    # each of 34
-    assert (work.read_bytes, work.write_bytes, work.flops) == (552, 408, 510)
-    assert (work.dims["lists"], work.dims["elements"]) == (4, 34)
+ADAM: dict[str, Any] = {name: [A, B] for name in ("self", "grads", "exp_avgs", "exp_avg_sqs")}
+ADAM["state_steps"] = [((), "float32")] * 2
+
+
+@pytest.mark.parametrize(
+    ("args", "more", "figures"),
+    [
+        # reads 4·136 bytes and two step counters of 4; writes parameters and two moments; 15 FLOPs
+        # in 36 instructions for each of 34 elements, four loads, and a store for each result
+        ({}, {}, (552, 408, 15 * 34, (36 + 4) * 34, 4)),
+        ({"amsgrad": False}, {}, (552, 408, 15 * 34, (36 + 4) * 34, 4)),
+        # the maximum of the second moment is compared, read and written
+        ({"amsgrad": True}, {"max_exp_avg_sqs": [A, B]},
+         (552 + 136, 408 + 136, 16 * 34, (37 + 5) * 34, 5)),
+        # unscaled gradients are written back
+        ({}, {"grad_scale": [((), "float32")]}, (556, 408 + 136, 15 * 34, (36 + 4) * 34, 4)),
+    ],
+)  # fmt: skip
+def test_fused_adam_is_one_pass(
+    args: dict[str, Any], more: dict[str, Any], figures: tuple[int, ...]
+) -> None:
+    for name in ("adam", "adamw"):
+        (work,) = launched(sig(f"aten._fused_{name}_.default", (), None, args, **ADAM, **more))
+        moved = (work.read_bytes, work.write_bytes, work.flops, work.instructions)
+        assert (*moved, work.dims["lists"]) == figures
+        assert (work.dims["elements"], work.dims["variant"]) == (34, "fused")
+
+
+def test_a_scaler_unscales_its_gradients_in_one_list() -> None:
+    scalar = ((), "float32")
+    name = "aten._amp_foreach_non_finite_check_and_unscale_.default"
+    (work,) = launched(sig(name, (), None, {}, self=[A, B], found_inf=scalar, inv_scale=scalar))
+    # a check and a product for 34 elements: 4 instructions and a load
+    assert (work.flops, work.instructions, work.write_bytes) == (68, 34 * (4 + 1), 136)
+    assert (work.dims["lists"], work.dims["tensors"]) == (1, 2)
+    (update,) = launched(
+        sig("aten._amp_update_scale_.default", scalar, None, {}, self=scalar,
+            growth_tracker=((), "int32"), found_inf=scalar)
+    )  # fmt: skip
+    # one thread reads three numbers of 4 bytes and writes two
+    assert (update.flops, update.read_bytes, update.write_bytes) == (2, 12, 8)
+    assert update.instructions == 10
+    assert update.dims == {"elements": 1, "inputs": 3, "contiguous": True}
+
+
+def test_fused_adagrad_is_one_pass_over_three_lists() -> None:
+    inputs: dict[str, Any] = {"self": [A, B], "grads": [A, B], "state_sums": [A, B]}
+    (work,) = launched(sig("aten._fused_adagrad_.default", (), None, {}, **inputs))
+    assert (work.flops, work.instructions) == (9 * 34, (30 + 3) * 34)
+    assert (work.read_bytes, work.write_bytes, work.dims["lists"]) == (3 * 136, 2 * 136, 3)
 
 
 def test_fused_sgd_first_step_only_writes_momentum() -> None:
@@ -154,8 +196,33 @@ def test_fused_sgd_first_step_only_writes_momentum() -> None:
         (work,) = launched(sig("aten._fused_sgd_.default", (), args=args, **inputs))
         assert (work.read_bytes, work.write_bytes, work.flops) == (read, 192, 24 * flops)
         assert work.dims["lists"] == 3
-    plain = sig("aten._fused_sgd_.default", (), args={"weight_decay": 0.0}, self=[A], grads=[A])
-    assert launched(plain)[0].dims["lists"] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "momentum", "flops"),
+    [
+        ({}, False, 2),
+        ({"weight_decay": 0.0}, False, 2),
+        ({"weight_decay": 0.1}, False, 4),
+        ({}, True, 5),
+        ({"nesterov": True}, True, 7),
+        ({"nesterov": True, "weight_decay": 0.1}, True, 9),
+    ],
+)
+def test_the_flops_of_fused_sgd(args: dict[str, Any], momentum: bool, flops: int) -> None:
+    buffers: dict[str, Any] = {"momentum_buffer_list": [A]} if momentum else {}
+    (work,) = launched(
+        sig("aten._fused_sgd_.default", (), None, args, self=[A], grads=[A], **buffers)
+    )
+    lists = 2 + momentum
+    assert (work.flops, work.instructions) == (24 * flops, 24 * (flops + lists))
+    assert (work.read_bytes, work.write_bytes) == (96 * lists, 96 * (1 + momentum))
+    assert work.dims["lists"] == lists
+    scaled = sig(
+        "aten._fused_sgd_.default", (), None, args, self=[A], grads=[A], **buffers,
+        grad_scale=((), "float32"),
+    )  # fmt: skip
+    assert launched(scaled)[0].write_bytes == 96 * (2 + momentum)
 
 
 def test_lists_of_one_dtype_and_layout_run_in_one_launch() -> None:

@@ -87,6 +87,7 @@ def test_operands_that_are_converted_while_they_are_read() -> None:
     assert (added.dims["widens"], added.instructions) == (True, 24 * (4 + 80))
     assert one(sig("aten.mul.Tensor", MAT, self=MAT, other=flags)).dims["widens"]
     assert one(sig("aten.div.Tensor", MAT, self=((4, 6), "int64"))).dims["widens"]
+    assert one(sig("aten.eq.Tensor", flags, self=MAT, other=half)).dims["widens"]
     # masks and results of comparisons have the kernel's own dtype
     chosen = sig("aten.where.self", MAT, condition=flags, self=MAT, other=MAT)
     for op in (chosen, sig("aten.lt.Tensor", flags, self=half, other=half)):
@@ -160,6 +161,8 @@ def test_masked_fill_clones_first() -> None:
     kernels = launched(sig("aten.masked_fill.Scalar", MAT, self=MAT, mask=((4, 6), "bool")))
     assert [(w.family, w.bytes) for w in kernels] == [("memcpy", 192), ("pointwise", 96 + 24 + 96)]
     assert [w.flops for w in kernels] == [0, 0]
+    # a selection, two loads and a store
+    assert kernels[1].instructions == 24 * (1 + 3)
 
 
 def test_dropout_backward_is_a_product() -> None:
@@ -201,3 +204,29 @@ def test_the_modulus_of_complex_numbers_is_a_complex_result_and_its_real_part() 
     assert (modulus.read_bytes, modulus.write_bytes) == (192, 192)
     assert (part.family, part.write_bytes) == ("copy", 96)
     assert len(launched(sig("aten.abs.default", MAT, self=MAT))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "flops", "slots"),
+    [
+        # a division of 8 instructions, and its rounding
+        ("div.Tensor_mode", ("self", "other"), 2, 10),
+        ("div_.Scalar_mode", ("self",), 2, 10),
+        ("bitwise_left_shift.Tensor", ("self", "other"), 1, 1),
+        ("bitwise_right_shift.Tensor", ("self", "other"), 1, 1),
+        ("lerp.Scalar", ("self", "end"), 3, 3),
+        ("lerp.Tensor", ("self", "end", "weight"), 3, 3),
+        ("xlogy.Tensor", ("self", "other"), 2, 12),
+        ("clamp.default", ("self",), 2, 2),
+        ("clamp.Tensor", ("self", "min", "max"), 2, 2),
+        ("clamp_min.default", ("self",), 1, 1),
+        ("clamp_max.default", ("self",), 1, 1),
+    ],
+)
+def test_ops_with_overloads_of_their_own(
+    name: str, inputs: tuple[str, ...], flops: int, slots: int
+) -> None:
+    work = one(sig(f"aten.{name}", MAT, None, {}, **dict.fromkeys(inputs, MAT)))
+    assert work.flops == flops * 24
+    # a load of each operand and a store
+    assert work.instructions == (slots + len(inputs) + 1) * 24

@@ -177,3 +177,47 @@ def test_weights_that_are_not_views_of_a_buffer_are_copied_into_one() -> None:
     assert fill.write_bytes == 2 * (192 * 32 + 192 * 48)
     assert [w.write_bytes for w in (first, second)] == [2 * 192 * 32, 2 * 192 * 48]
     assert [w.family for w in products] == ["rnn_input", "rnn"]
+
+
+def test_the_instructions_of_cells() -> None:
+    """A state takes its FLOPs, nine more instructions for each exponential, a load of each input
+    and a store."""
+    wide, state, bias = ((16, 192), "float32"), ((16, 48), "float32"), ((192,), "float32")
+    cells: dict[str, tuple[dict[str, Any], int, int]] = {
+        "lstm_cell": ({"input_gates": wide, "hidden_gates": wide, "cx": state}, 13, 5),
+        "gru_cell": ({"input_gates": wide, "hidden_gates": wide, "hx": state}, 10, 3),
+    }
+    for name, (inputs, flops, exponentials) in cells.items():
+        for biases, more in (
+            ({}, 0),
+            ({"input_bias": bias, "hidden_bias": bias}, 8 if "l" in name[:1] else 6),
+        ):
+            op = sig(
+                f"aten._thnn_fused_{name}.default", [state, wide], None, {}, **inputs, **biases
+            )
+            (work,) = launched(op)
+            each = flops + more
+            assert work.flops == 768 * each
+            assert work.instructions == 768 * (each + 9 * exponentials + 3 + len(biases) + 1)
+            assert (work.write_bytes, work.dims["inputs"]) == (3072 + 12288, 3 + len(biases))
+
+
+def test_the_gradients_of_cells() -> None:
+    gates, state = ((16, 144), "float32"), ((16, 48), "float32")
+    name = "aten._thnn_fused_gru_cell_backward.default"
+    results = [gates, gates, state, ((144,), "float32"), ((144,), "float32")]
+    for args, sums in (({}, 0), ({"has_bias": False}, 0), ({"has_bias": True}, 2)):
+        op = sig(name, results, None, args, grad_hy=state, workspace=((16, 240), "float32"))
+        main, *biases = launched(op)
+        # 18 FLOPs without exponentials for each of 768 states, two loads and a store
+        assert (main.flops, main.instructions) == (768 * 18, 768 * (18 + 2 + 1))
+        # both sets of gates and the state
+        assert main.write_bytes == 2 * 9216 + 3072
+        assert [(w.dims["rows"], w.dims["cols"], w.dims["inner"]) for w in biases] == [
+            (144, 16, 144)
+        ] * sums
+    wide = ((16, 192), "float32")
+    op = sig("aten._thnn_fused_lstm_cell_backward_impl.default", [wide, state], None, {},
+             grad_hy=state, cx=state, workspace=wide)  # fmt: skip
+    (main,) = launched(op)
+    assert (main.flops, main.instructions) == (768 * 23, 768 * (23 + 9 + 3 + 1))

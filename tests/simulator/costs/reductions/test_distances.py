@@ -28,6 +28,10 @@ def test_distances_of_few_points_are_a_block_each() -> None:
 def test_distances_of_many_points_are_one_product() -> None:
     x, y, out = ((3, 30, 6), F32), ((3, 20, 6), F32), ((3, 30, 20), F32)
     kernels = launched(sig("aten._cdist_forward.default", out, None, {"p": 2.0}, x1=x, x2=y))
+    # rows of 6 coordinates and two more numbers, written side by side
+    for widened, rows in ((kernels[3], 90), (kernels[7], 60)):
+        assert (widened.family, widened.dims["elements"]) == ("copy", 8 * rows)
+        assert (widened.dims["transposed"], widened.dims["axes"]) == (False, 1)
     launches = sums(kernels)
     # 540 coordinates of 90 points are squared and summed; a one is appended for each point
     assert launches[:3] == [

@@ -81,6 +81,9 @@ def test_the_bias_is_a_separate_kernel() -> None:
         1024,
     )
     assert product.read_bytes == 984
+    # an addition, two loads and a store for each of 512 results
+    assert add.instructions == 512 * 4
+    assert add.dims == {"elements": 512, "inputs": 2, "contiguous": True}
 
 
 def test_strided() -> None:

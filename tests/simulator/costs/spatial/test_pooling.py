@@ -93,6 +93,10 @@ def test_upsampling() -> None:
 def test_linear_upsampling_adds_its_gradients_to_zeros() -> None:
     (near,) = run("upsample_nearest2d_backward", SMALL, {}, grad_output=BIG)
     assert (near.read_bytes, near.write_bytes) == (BIG_BYTES, SMALL_BYTES)
+    # each of 2·8·8·8 results sums four gradients; of a reduction, each has at most one
+    assert (near.flops, near.dims["taps"]) == (4096, 4)
+    (near,) = run("upsample_nearest2d_backward", BIG, {}, grad_output=SMALL)
+    assert (near.flops, near.dims["taps"], near.dims["steps"]) == (4096, 1, 2)
     clear, work = run("upsample_bilinear2d_backward", SMALL, {}, grad_output=BIG)
     assert clear.family == "fill"
     assert work.read_bytes == BIG_BYTES + SMALL_BYTES
@@ -113,6 +117,10 @@ def test_antialiasing_looks_at_more_when_it_shrinks() -> None:
     (work,) = run("_upsample_bilinear2d_aa", SMALL, {"output_size": [8, 8]}, self=BIG)
     # four times the area: 16 neighbours, with a multiply-add each
     assert work.dims["taps"] == 32
+    assert work.dims["variant"] == "antialiased" and "steps" not in work.dims
+    # the gradient visits 2·8 planes one after another
+    *_, back = run("_upsample_bilinear2d_aa_backward", BIG, {}, grad_output=SMALL)
+    assert (back.dims["variant"], back.dims["steps"]) == ("scatter_antialiased", 16)
 
 
 def test_grid_sampler_reads_its_grid() -> None:
@@ -227,4 +235,61 @@ def test_nearest_interpolation_copies_a_slice_of_channels_first() -> None:
     assert (copied.family, copied.write_bytes) == ("copy", 4096)
     assert len(run("upsample_nearest2d", BIG, {}, self=sliced)) == 2
     last = Tensor((2, 8, 8, 8), "float32", (512, 1, 64, 8))
-    assert len(run("upsample_nearest2d_backward", SMALL, {}, grad_output=last)) == 1
+    (gathered,) = run("upsample_nearest2d_backward", SMALL, {}, grad_output=last)
+    assert "steps" not in gathered.dims  # all images at once
+
+
+def test_the_instructions_of_windows() -> None:
+    """Four to find a place and two to load each tap; four where places are computed."""
+    grid, rois = ((2, 8, 8, 2), F32), ((5, 5), F32)
+    (pool,) = run("avg_pool2d", SMALL, {"kernel_size": [2]}, self=BIG)
+    assert pool.instructions == 1024 * (4 * 2 + 4)
+    (sampled,) = run("grid_sampler_2d", SMALL, {}, input=BIG, grid=grid)
+    # four corners and a multiply-add for each of 1,024 outputs
+    assert (sampled.flops, sampled.instructions) == (8192, 1024 * (8 * 4 + 4))
+    *_, back = run("grid_sampler_2d_backward", [BIG, grid], {}, grad_output=SMALL, input=BIG,
+                   grid=grid)  # fmt: skip
+    assert (back.flops, back.instructions) == (2 * 8192, 1024 * (16 * 4 + 4))
+    out = ((5, 8, 7, 7), F32)
+    for name, taps in (("roi_align", 32), ("roi_pool", 4)):
+        op = sig(f"torchvision.{name}.default", out, None, {}, input=BIG, rois=rois)
+        (region,) = launched(op)
+        assert (region.flops, region.instructions) == (1960 * taps, 1960 * (taps * 4 + 4))
+        # at most the whole input, and 5 regions of 5 numbers
+        assert (region.read_bytes, region.write_bytes) == (BIG_BYTES + 100, 7840)
+    for size, sides in (((3, 10, 20, 2), 2), ((3, 5, 10, 20, 3), 3)):
+        theta, places = ((3, sides, sides + 1), F32), (size, F32)
+        (affine,) = run("affine_grid_generator", places, {}, theta=theta)
+        n = 3 * 200 * (2 if sides == 2 else 15)
+        # a row of the matrix for each number of a place
+        assert affine.flops == n * 2 * (sides + 1)
+        assert affine.instructions == n * (2 * (sides + 1) * 2 + 4)
+        assert (affine.read_bytes, affine.write_bytes) == (12 * sides * (sides + 1), 4 * n)
+
+
+def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
+    grid = ((2, 8, 8, 2), F32)
+    (work,) = run("grid_sampler_2d_backward", [grid], {"output_mask": [False, True]},
+                  grad_output=SMALL, input=BIG, grid=grid)  # fmt: skip
+    assert work.dims["variant"] == "scatter"
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_an_adaptive_pool_has_a_block_for_each_plane(dims: int) -> None:
+    """2 · 8 images or volumes."""
+    big, small = ((2, 8, *[8] * dims), F32), ((2, 8, *[4] * dims), F32)
+    (work,) = run(f"_adaptive_avg_pool{dims}d", small, {"output_size": [4] * dims}, self=big)
+    assert (work.dims["variant"], work.dims["runs"]) == ("adaptive", 16)
+    assert (work.dims["taps"], work.dims["elements"]) == (2**dims, 16 * 4**dims)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_the_taps_of_an_interpolation_by_its_dimensions(dims: int) -> None:
+    """Two neighbours along each dimension; a thread visits 2 · 8 planes in turn."""
+    name = f"upsample_{('linear', 'bilinear', 'trilinear')[dims - 1]}{dims}d"
+    small, big = ((2, 8, *[4] * dims), F32), ((2, 8, *[8] * dims), F32)
+    (work,) = run(name, big, {"output_size": [8] * dims}, self=small)
+    assert work.dims["taps"] == 2 * 2**dims
+    assert (work.dims["steps"], work.dims["places"]) == (16, 8**dims)
+    (near,) = run(f"upsample_nearest{dims}d", big, {"output_size": [8] * dims}, self=small)
+    assert near.dims["taps"] == 1 and "steps" not in near.dims

@@ -23,6 +23,28 @@ def test_a_load_takes_clocks_for_its_sectors(step_bytes: int, clocks: int) -> No
     assert load_clocks(step_bytes, step_bytes * 64, 64, 64, 64, 64) == clocks
 
 
+@pytest.mark.parametrize(
+    ("step_bytes", "row_bytes", "height", "width", "clocks"),
+    [
+        (8, 256, 1, 32, 5),  # 8 sectors from the first byte on: 2 + 0.42 · 8
+        # rows of 4 values of 8 bytes, one in each sector
+        (8, 32, 8, 4, 5),
+        (8, 64, 8, 4, 5),  # every second sector, 8 in all, 4 in a slot: 2 + 1.15 · 3
+        (8, 128, 8, 4, 10),  # all 8 in one slot: 2 + 1.15 · 7
+    ],
+)
+def test_the_sectors_of_a_load(
+    step_bytes: int, row_bytes: int, height: int, width: int, clocks: int
+) -> None:
+    assert load_clocks(step_bytes, row_bytes, height, width, height, width) == clocks
+
+
+def test_a_warp_loads_from_the_middle_of_the_image() -> None:
+    """Of 3 × 32 outputs, a warp loads those of the second row, from 16 values of 16 bytes. They
+    begin at byte 336, in the middle of a sector, and lie in 9 sectors: 2 + 0.42 · 9."""
+    assert load_clocks(16, 16 * 21, 3, 16, 3, 32) == 6
+
+
 def test_lanes_beyond_the_last_output_load_it_again() -> None:
     """Four outputs from four sectors in one slot: 2 + 1.15 · 3."""
     assert load_clocks(128, 256, 2, 2, 2, 2) == 5

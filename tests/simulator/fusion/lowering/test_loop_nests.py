@@ -132,6 +132,18 @@ def test_batch_norms_of_vectors_sum_across_rows() -> None:
     assert (moments.rows, moments.cols, moments.inner) == (96, 64, False)
 
 
+def test_moments_that_are_split_carry_three_numbers() -> None:
+    """1,024 rows of 64 channels: parts of 4 · 32 rows, so 8 of them; then the mean and the variance
+    of each channel from 8 triples of 4 bytes."""
+    stats = torch.zeros(64)
+    first, last, *_ = nests(
+        lambda _, x, m, v: F.batch_norm(x, m, v, training=True),
+        torch.zeros(1024, 64), stats, stats.clone(),
+    )  # fmt: skip
+    assert outline([first]) == [("reduction", 512, 128, False, 1024 * 64 * 4, 3 * 512 * 4)]
+    assert outline([last]) == [("reduction", 64, 8, True, 3 * 512 * 4, 2 * 64 * 4)]
+
+
 def test_a_loss_reads_the_looked_up_elements_alone() -> None:
     """64 rows, in each of which one sector of 32 bytes is read: 2,048 of 24,576 bytes; and the 64
     labels of 8 bytes."""

@@ -34,12 +34,12 @@ def position_embedding(taps: int, dtype: torch.dtype, batch: int = 2, positions:
     return predict_trace(trace, gpu="h200").gpu_busy_s
 
 
-def kinds_of_taps(batch: int, positions: int) -> Counter[str]:
-    """The families of the kernels of 16 groups of 48 channels and 128 taps in half precision."""
+def kinds_of_taps(batch: int, positions: int, groups: int = 16) -> Counter[str]:
+    """The families of the kernels of groups of 48 channels and 128 taps in half precision."""
     with torch.device("meta"):
-        x = torch.empty(batch, 768, positions, dtype=torch.float16)
-        w = torch.empty(768, 48, 128, dtype=torch.float16)
-    trace = trace_call(lambda: lambda: torch.nn.functional.conv1d(x, w, padding=64, groups=16))
+        x = torch.empty(batch, 48 * groups, positions, dtype=torch.float16)
+        w = torch.empty(48 * groups, 48, 128, dtype=torch.float16)
+    trace = trace_call(lambda: lambda: torch.nn.functional.conv1d(x, w, padding=64, groups=groups))
     return Counter(kernel.family for kernel in predict_trace(trace, gpu="h200").kernels)
 
 
@@ -60,8 +60,10 @@ def test_long_groups_over_many_rows_run_as_three_kernels(
 ) -> None:
     """As recorded: 16 kernels up to 4 · 63 rows, and from 2 · 150 rows on 48 kernels, with 16
     tables of offsets."""
-    own = kinds_of_taps(batch, positions)
-    assert own == {"conv": 16 * kernels} | ({"fill": 16} if kernels > 1 else {})
+    for groups in (16, 2):
+        own = kinds_of_taps(batch, positions, groups)
+        assert own == {"conv": groups * kernels} | ({"fill": groups} if kernels > 1 else {})
+    assert kinds_of_taps(batch, positions, 1) == {"conv": 1}
 
 
 def test_long_groups_take_the_time_of_their_kernels() -> None:

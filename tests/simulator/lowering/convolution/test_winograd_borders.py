@@ -13,6 +13,7 @@ import pytest
 from simulator.hardware.gpu import gpu
 from tests.simulator.costs.conftest import sig
 from tests.simulator.lowering.convolution.convolution_calls import (
+    BACKWARD,
     FORWARD,
     backward,
     conv,
@@ -68,3 +69,28 @@ def test_winograd_needs_adjacent_inputs(changed: dict[str, Any], kernels_of_it: 
 def test_winograd_computes_the_gradient_of_the_input_and_not_that_of_the_weight() -> None:
     op = backward("float32", (32, 64, 56, 56), (64, 64, 3, 3), 56)
     assert families(op, V100) == ["pointwise", "pointwise", "conv", "pointwise", "conv"]
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "patches"), [(56, 56, 196), (57, 53, 210), (53, 57, 210)]
+)
+def test_the_patches_are_those_of_the_result(height: int, width: int, patches: int) -> None:
+    """A convolution without padding has an input two rows and columns larger than its result; the
+    gradient of the input has the input's patches."""
+    args = geometry(1, 1) | {"padding": [0, 0]}
+    x, y = ((32, 64, height + 2, width + 2), "float32"), ((32, 64, height, width), "float32")
+    weight = ((64, 64, 3, 3), "float32")
+    image, *_ = kernels(sig(FORWARD, y, None, args, input=x, weight=weight), V100)
+    assert image.dims["elements"] == 36 * 32 * patches * 64
+    call = {**args, "output_mask": [True, False, False]}
+    gradient = sig(BACKWARD, [x], None, call, grad_output=y, input=x, weight=weight)
+    image, *_ = kernels(gradient, V100)
+    rows, columns = -(-(height + 2) // 4), -(-(width + 2) // 4)
+    assert image.dims["elements"] == 36 * 32 * rows * columns * 64
+
+
+def test_padding_may_take_more_products_than_the_taps() -> None:
+    """4 images of 2 × 2 patches are 16, padded to a tile of 128 rows: 36 · 128 products for each
+    channel, and 9 · 4 · 49 without the algorithm."""
+    op = conv("float32", (4, 512, 7, 7), (512, 512, 3, 3), 7)
+    assert families(op, V100) == ["conv"]
