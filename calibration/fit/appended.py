@@ -2,13 +2,15 @@
 
 `python -m calibration.fit.appended tall_products gemm_tensor_half gemm_tensor_tf32 gemm_vector`
 adds the points of that file to the residuals of these curves and writes `h200.json`. Kernel models
-and the lengths, spread and noise of the residuals do not change; held-out points are left out. Use
-it for further sizes of known kernels: it takes minutes. `calibration.fit.again` fits all curves.
+and the lengths, spread and noise of the residuals do not change; held-out points are left out.
+`--only PATTERN` adds the points whose names match a regular expression. Use it for further sizes of
+known kernels: it takes minutes. `calibration.fit.again` fits all curves.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,9 +54,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("file", help="the file's name, without its suffix")
     parser.add_argument("curves", nargs="+")
+    parser.add_argument("--only", default="", help="regular expression on the points' names")
     options = parser.parse_args()
     card, learned = find_gpu("h200"), profile()
-    groups = by_curve(samples(of_file(options.file, card)))
+    points = (e for e in of_file(options.file, card) if re.search(options.only, e.point.name))
+    groups = by_curve(samples(points))
     for name in options.curves:
         learned = appended(name, groups[name], card, learned)
         print(f"{name}: {len(groups[name])} further samples", flush=True)
