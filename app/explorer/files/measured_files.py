@@ -13,7 +13,7 @@ from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW
 from app.explorer.files.banner import Banner
 from app.explorer.state.session import LETTERS, Session
-from app.quantities import percent
+from app.quantities import percent, seconds
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 
@@ -25,6 +25,9 @@ _KEY = "opened trace"
 _LEAST_SHARE = 0.5
 """Minimum share of the scenario's ops that are in the trace, and of the trace's kernel time in
 these ops. Below either, the trace belongs to another step."""
+_LARGEST_RATIO = 2.0
+"""Largest ratio of predicted and measured time without a hint that the sizes may differ: most
+traces record no shapes."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,10 @@ class MeasuredFiles:
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
         from simulator.measured.overlay import Overlay  # late, for a fast start
 
-        share = ""
+        words = f"Overlaid {path.name}; the Measured view compares the two"
         if isinstance(measured, Overlay):
-            share = f", {percent(_shares(measured)[1])} of whose kernel time is in ops of this step"
-        self.banner.say(
-            f"Overlaid {path.name}{share}; the Measured view compares the two",
-            about="file",
-            wrong=False,
-        )
+            words = f"Overlaid {path.name}: {_times(measured)}"
+        self.banner.say(words, about="file", wrong=False)
 
     def _others(self) -> list[_OtherStep]:
         """The other scenarios, and the other phase of the current one."""
@@ -151,6 +150,18 @@ class MeasuredFiles:
 def _matches(measured: Overlay) -> bool:
     """Whether the trace measures the predicted step."""
     return min(_shares(measured)) >= _LEAST_SHARE
+
+
+def _times(measured: Overlay) -> str:
+    """The times of a matching trace; a large difference may be that of another step."""
+    predicted_s, measured_s = measured.prediction.gpu_busy_s, measured.step.gpu_busy_s
+    ratio = predicted_s / measured_s if measured_s else 1.0
+    check = "; check that batch, sequence length and precision are those of the measurement"
+    return (
+        f"GPU busy {seconds(measured_s)} measured, {seconds(predicted_s)} predicted; "
+        f"{percent(_shares(measured)[1])} of the measured time is in ops of this step"
+        + ("" if 1 / _LARGEST_RATIO < ratio < _LARGEST_RATIO else check)
+    )
 
 
 def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:
