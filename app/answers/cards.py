@@ -175,7 +175,7 @@ def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     """Initial arguments of parameters without a default, so that their controls have a value: twice
     the scenario's own batch or sequence, or the first choice."""
     arguments: dict[str, object] = {}
-    now = dict(zip(_DOUBLED, batch_and_seq(scenario), strict=True))
+    now: dict[str, int | None] = dict(zip(_DOUBLED, batch_and_seq(scenario), strict=True))
     for each in named(name).parameters:
         if each.default is None and each.kind == "count":
             if size := now.get(each.name):

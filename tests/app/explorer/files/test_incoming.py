@@ -11,7 +11,7 @@ from app.explorer.files.opening import Opening
 from app.explorer.state import places
 from app.explorer.state.incoming import identify
 from app.explorer.state.session import NamedScenario, State
-from app.explorer.state.session_file import load, save, text
+from app.explorer.state.session_file import save
 from app.lessons import FOLDER
 from app.lessons.pack import pack_text
 from simulator.errors import InputError
@@ -98,25 +98,6 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     )
     run_it(opening)
     assert session.state.sides[0].measured == str(TRACES / "mlp-tiny.json.gz")
-
-
-def test_a_trace_at_another_batch_hints_at_it_and_keeps_its_batch(opening: Opening, tmp_path: Path):
-    session, answering = opening.session, opening.networks.answering
-    scenario = Scenario("bert-base", batch=64, seq=128, dtype="bf16")  # measured at batch 8
-    session.reset(State((NamedScenario("Today", scenario),)))
-    answering.request()
-    settle(opening)
-    opening.open([TRACES / "bert-base.json.gz"])
-    settle(opening)
-    assert opening.banner.label.text().endswith(
-        "predicted; 100% of the measured time is in ops of this step; check that batch, sequence "
-        "length and precision are those of the measurement"
-    )
-    session.set_scenario(replace(scenario, batch=16), "batch 16")
-    assert session.state.sides[0].measured_as == scenario
-    save(tmp_path / "a.ridge", session.state)
-    state, docks = load(tmp_path / "a.ridge")
-    assert state.sides == session.state.sides and text(state, docks) == text(session.state)
 
 
 @pytest.mark.parametrize("beside", [False, True])
