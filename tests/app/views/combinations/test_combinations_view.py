@@ -88,12 +88,6 @@ def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
     ]
 
 
-def test_modes_are_written_as_in_the_inspector(view: Combinations) -> None:
-    assert view.canvas.table is not None
-    mode = view.canvas.table.columns[column(view, "Mode")]
-    assert {*mode.words} == {"eager", "CUDA graph"}
-
-
 def test_the_menu_chooses_axes_and_figures(view: Combinations, side: Side) -> None:
     question_changed: list[bool] = []
     view.question_changed.connect(lambda: question_changed.append(True))
