@@ -156,6 +156,9 @@ class Window(QMainWindow):
         answering.answers_changed.connect(self.strip.show_sides)
         answering.outdated_shown.connect(self.staleness.wait)
         answering.current_failed.connect(self._failed)
+        answering.reload_failed.connect(
+            lambda *_: inspector.advice.fail("waits for the corrected file")
+        )
         for shows in (self.verdict, inspector):
             answering.along_ready.connect(shows.show_along)
         inspector.follow(self.advising)
