@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from app.answers.answer import batch_and_seq
 from app.answers.changes import with_field, with_network
 from app.answers.featured import NETWORKS
 from app.answers.gpu_list import ListedGpu, listed_gpus
@@ -31,6 +32,8 @@ SECTIONS: dict[Kind, str] = {
 }
 _SPELLED = {"gpu": "GPU", "cuda": "CUDA", "l2": "L2", "kv": "KV"}
 EVERY_OP = "*"
+_DOUBLED = ("samples", "tokens")
+"""Parameters without a default that a card doubles: the batch, and the sequence length."""
 MIME = "application/x-ridgepoint-card"
 
 
@@ -81,7 +84,9 @@ class Card:
         missing = self.missing_parameters(scenario)
         if missing or not first:
             return missing
-        idle = first[0].default == EVERY_OP or apply(scenario, self.name, {}).key == scenario.key
+        arguments = _first_arguments(scenario, self.name)
+        idle = first[0].default == EVERY_OP
+        idle = idle or apply(scenario, self.name, arguments).key == scenario.key
         return (first[0].name,) if idle else ()
 
     def words(self, scenario: Scenario) -> str:
@@ -151,6 +156,8 @@ def _default_detail(whatif: WhatIf) -> str:
     first = whatif.parameters[0]
     if first.default == ALL or (first.kind == "text" and first.default):
         return whatif.group
+    if first.name in _DOUBLED:
+        return f"{whatif.group}, 2× {first.name}"
     if first.default in (None, EVERY_OP):
         return f"{whatif.group}, needs {first.name}"
     value = "on" if first.default is True else first.default
@@ -166,14 +173,13 @@ def display_name(name: str) -> str:
 
 def _first_arguments(scenario: Scenario, name: str) -> dict[str, object]:
     """Initial arguments of parameters without a default, so that their controls have a value: twice
-    the scenario's own number, or the first choice."""
+    the scenario's own batch or sequence, or the first choice."""
     arguments: dict[str, object] = {}
-    request = resolve(scenario).request
-    now = {"samples": request.batch, "tokens": request.seq}
+    now: dict[str, int | None] = dict(zip(_DOUBLED, batch_and_seq(scenario), strict=True))
     for each in named(name).parameters:
         if each.default is None and each.kind == "count":
-            low = int(each.low or 1)
-            arguments[each.name] = 2 * (now.get(each.name) or low)
+            if size := now.get(each.name):
+                arguments[each.name] = 2 * size
         elif each.default is None and each.kind == "choice" and each.choices:
             arguments[each.name] = each.choices[0]
     return arguments

@@ -16,10 +16,11 @@ Question = Callable[[Callable[[], bool]], Any]
 @dataclass(frozen=True)
 class Side:
     """A scenario and its prediction; the first side is the baseline. `measured` is the file of a
-    profiler trace of the scenario, or ""."""
+    profiler trace, or "", and `measured_as` the scenario that it measures; None for this one."""
 
     letter: str
     name: str
     scenario: Scenario
     prediction: Prediction
     measured: str = ""
+    measured_as: Scenario | None = None

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.answers.measured_as import difference
 from app.answers.side import Question, Side
 from app.drawing.geometry import Box
 from app.drawing.labels import Labels
@@ -201,8 +202,10 @@ class MeasuredView(View):
         if self.overlay is None:
             return ""
         p, step = self.overlay.prediction, self.overlay.step
+        other = difference(self.side) if self.side is not None else ""
         return (
-            f"GPU busy {seconds(p.gpu_busy_s)} predicted, {seconds(step.gpu_busy_s)} measured "
+            (f"measured {other}: " if other else "")
+            + f"GPU busy {seconds(p.gpu_busy_s)} predicted, {seconds(step.gpu_busy_s)} measured "
             f"in {len(step.kernels):,} kernels"
         )
 

@@ -149,7 +149,7 @@ class Legend(QWidget):
         self.counts: dict[Regime, int] | None = None
         self._wide = -1
         self.setAccessibleName("Regimes")
-        self.setMinimumWidth(150)
+        self.setMinimumWidth(136)
 
     def show_shares(self, shares: Shares | None) -> None:
         """Show the shares of time."""
@@ -185,14 +185,15 @@ class Legend(QWidget):
         painter = QPainter(self)
         paint = Paint(painter, self.theme)
         words = self.words()
+        gap = 20
         if self.sizeHint().width() > self.width() + 12:
-            words = [w.partition(" ")[0] for w in words]
+            words, gap = [w.partition(" ")[0] for w in words], 16
         x, middle = 6.0, self.height() / 2
         for regime, text in zip(REGIMES, words, strict=True):
             paint.mark(regime, x, middle, 4.4)
             ink = self.theme.regime(regime).ink
             box: QRectF = paint.text(x + 10, middle, text, ink, LABEL_PX, 500)
-            x = box.right() + 20
+            x = box.right() + gap
         painter.end()
 
 

@@ -25,6 +25,7 @@ class Measured:
     name: str
     seconds: float
     kernels: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,19 @@ class Overlay:
         matched = sum(pair.measured.seconds for pair in self.pairs)
         total = matched + sum(each.seconds for each in self.only_measured)
         return matched / total if total else 0.0
+
+    def other_shapes(self) -> tuple[Pair, ...] | None:
+        """The pairs whose measured call has a shape that the op does not have; None if the
+        profiler recorded no shapes."""
+        recorded = [pair for pair in self.pairs if pair.measured.shapes]
+        if not recorded:
+            return None
+        ops = self.prediction.trace.ops
+        return tuple(
+            pair
+            for pair in recorded
+            if not {*pair.measured.shapes} <= {tuple(t.shape) for t in ops[pair.op].inputs}
+        )
 
 
 def overlay(p: Prediction, step: ProfiledStep) -> Overlay:
@@ -90,7 +104,8 @@ def _calls(step: ProfiledStep, known: set[str]) -> list[Measured]:
     for call, same in groupby(step.kernels, key=lambda kernel: _call(kernel, known)):
         kernels = list(same)
         seconds = sum(k.duration_s for k in kernels)
-        calls.append(Measured(_base(call.name), seconds, tuple(k.name for k in kernels)))
+        names = tuple(k.name for k in kernels)
+        calls.append(Measured(_base(call.name), seconds, names, call.shapes))
     return calls
 
 

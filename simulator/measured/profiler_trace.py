@@ -43,10 +43,12 @@ class _Document(msgspec.Struct, rename={"events": "traceEvents"}):
 
 
 class Call(NamedTuple):
-    """An op's name without its namespace ("addmm"), and a number that identifies the call."""
+    """An op's name without its namespace ("addmm"), a number that identifies the call, and the
+    shapes of its tensors; () if the profiler did not record shapes."""
 
     name: str
     number: int
+    shapes: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,16 @@ def _step(events: Iterable[_Event]) -> tuple[float, float]:
     return last.ts, last.ts + last.dur
 
 
+def _shapes(op: _Event) -> tuple[tuple[int, ...], ...]:
+    """The recorded shapes of an op's tensors. Numbers have none, and those of lists of tensors are
+    left out."""
+    recorded = op.args.get("Input Dims", ())
+    if not isinstance(recorded, list):
+        return ()
+    rows: list[Any] = [row for row in recorded if isinstance(row, list) and row]  # pyright: ignore
+    return tuple(tuple(row) for row in rows if all(isinstance(size, int) for size in row))
+
+
 class _Nest:
     """The ops of a thread, as a forest of nested calls."""
 
@@ -243,7 +255,8 @@ class _Nest:
             place = self.outer[place]
         calls: list[Call] = []
         while place >= 0:
-            calls.append(Call(self.ops[place].name.rpartition("::")[2], place))
+            op = self.ops[place]
+            calls.append(Call(op.name.rpartition("::")[2], place, _shapes(op)))
             place = self.outer[place]
         return tuple(calls)
 

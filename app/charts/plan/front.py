@@ -74,7 +74,7 @@ def front_drawing(
         words = f"{scene.left_out} not shown: no price, or not simulated"
         short = f"{scene.left_out} not shown"
         room = plot.width / 2 - metrics.width(scene.time_title) / 2 - 8
-        words = fitting(metrics, room, words, short)
+        words = fitting(metrics, room, words, short, f"+{scene.left_out}", "")
         items.append(Text(plot.right, plot.bottom + 29, words, "ink3", LABEL_PX, anchor="end"))
     spots = tuple(
         Spot(p.candidate, Box.around(*places[p.candidate], _MARK_PX + 3), _tooltip(p), True)

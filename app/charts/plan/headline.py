@@ -89,7 +89,8 @@ def figure_column(figure: Figure, box: Box, metrics: Metrics) -> list[Item]:
         Text(box.left, 45, figure.figure, ink, HEAD_PX, 600),
     ]
     left = box.left + metrics.width(figure.figure, HEAD_PX, 600) + 5
-    shorter = figure.unit.replace("a second", "/s").split(" ")[0]
+    shorter = figure.unit.replace("a second", "/s").partition(" ")[0]
+    shorter = "" if shorter == "of" else shorter  # the card's memory, in "12% of the card"
     unit = fitting(metrics, box.right - left, figure.unit, shorter, "", px=SUPPORT_PX)
     items.append(Text(left, 48, unit, "ink2", SUPPORT_PX))
     note = fitting(

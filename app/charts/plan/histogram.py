@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.drawing import Box, Item, Line, Metrics, Mix, Rectangles, Text, pill
+from app.drawing import Box, Item, Line, Metrics, Mix, Rectangles, Text, fitting, pill
 from app.scenes.pixel_scale import Scale
 from app.scenes.plan.queue import Histogram
 from app.theme import BODY_PX, LABEL_PX
@@ -10,6 +10,8 @@ from simulator.formats.numbers import short
 from simulator.planning.wording import latency
 
 _HEAD, _FOOT = 42.0, 32.0
+_APART = 10.0
+"""Least distance of the names of the percentile and the limit, in pixels."""
 
 
 def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
@@ -42,7 +44,7 @@ def histogram_items(scene: Histogram, box: Box, metrics: Metrics) -> list[Item]:
             items.append(Rectangles(tuple(group), fill))
     items.append(Line(((plot.left, plot.bottom), (plot.right, plot.bottom)), "line2"))
     items += _marks(scene, across, plot, metrics)
-    text = f"{scene.unit}, {scene.of}"
+    text = fitting(metrics, box.width, f"{scene.unit}, {scene.of}", scene.unit)
     items.append(Text(plot.left + plot.width / 2, box.bottom - 7, text, "ink3", anchor="middle"))
     return items
 
@@ -62,15 +64,15 @@ def _marks(scene: Histogram, across: Scale, plot: Box, metrics: Metrics) -> list
         return items
     at = across.at(limit)
     items.append(Line(((at, plot.top - 2), (at, plot.bottom)), "danger", 1.8))
-    other = f"limit {latency(limit)}"
+    least = plot.width - wide - _APART
+    other = fitting(metrics, least, f"limit {latency(limit)}", "limit", px=LABEL_PX, weight=600)
     room = metrics.width(other, LABEL_PX, 600)
     if at >= x:  # the percentile's name ends left of its line, the limit's begins right of its line
-        items.append(Text(max(x - wide - 4, plot.left), top, words, "ink", LABEL_PX, 600))
-        left = min(at + 4, plot.right - room)
-        items.append(pill(metrics, left - 5, top, other, "danger", LABEL_PX, 600, "start"))
+        left = min(max(x - wide - 4, plot.left), plot.right - room - _APART - wide)
+        limit_left = min(max(at + 4, left + wide + _APART), plot.right - room)
     else:
-        left = min(x + 4, plot.right - wide)
-        items.append(Text(left, top, words, "ink", LABEL_PX, 600))
-        left = max(at - room - 4, plot.left)
-        items.append(pill(metrics, left - 5, top, other, "danger", LABEL_PX, 600, "start"))
+        left = max(min(x + 4, plot.right - wide), plot.left + room + _APART)
+        limit_left = max(min(at - 4, left - _APART) - room, plot.left)
+    items.append(Text(left, top, words, "ink", LABEL_PX, 600))
+    items.append(pill(metrics, limit_left - 5, top, other, "danger", LABEL_PX, 600, "start"))
     return items

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import ceil
 
 from app.charts.plan.histogram import histogram_items
+from app.charts.plan.queue_summary import SUMMARY_PX, queue_spots, queue_summary
 from app.drawing import (
     Box,
     Drawing,
@@ -36,11 +37,17 @@ width of a narrow picture."""
 _PERSON = 15.0
 _LARGEST, _SMALLEST = 13, 5
 """Smallest and largest side of a slot of the decode line, in pixels."""
-_FACTORY_PX, _HISTOGRAM_PX = 132.0, 124.0
+_FACTORY_PX, _HISTOGRAM_PX, _LOWEST_HISTOGRAM_PX = 132.0, 124.0, 96.0
+_LEAST = 420.0
+"""Smallest width at which the words of the factory fit into its parts."""
+_TITLE = "The queue of a candidate"
 
 
 def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
-    """The factory above the two histograms; a low picture has only the histograms."""
+    """The factory above the two histograms; a low picture has only the histograms, and a narrow one
+    has the factory in words above them."""
+    if width < _LEAST:
+        return _narrow_drawing(scene, width, height, metrics)
     items: list[Item] = []
     spots: list[Spot] = []
     top = 4.0
@@ -53,7 +60,23 @@ def queue_drawing(scene: QueueScene, width: float, height: float, metrics: Metri
         left = _PAD + at * (half + _PAD)
         box = Box.between(left + 4, top, left + half - 4, height - 2)
         items += histogram_items(histogram, box, metrics)
-    return Drawing(width, height, tuple(items), tuple(spots), "The queue of a candidate")
+    return Drawing(width, height, tuple(items), tuple(spots), _TITLE)
+
+
+def _narrow_drawing(scene: QueueScene, width: float, height: float, metrics: Metrics) -> Drawing:
+    """The parts in words above the histograms, one below the other if there is room."""
+    spots: list[Spot] = []
+    area = Box.between(_PAD, 6, width - _PAD, height - 2)
+    items = queue_summary(scene.detail, area, metrics, spots)
+    area = Box.between(area.left, area.top + SUMMARY_PX + 4, area.right, area.bottom)
+    high = area.height / 2
+    histograms = (scene.token, scene.first)
+    if high < _LOWEST_HISTOGRAM_PX:
+        histograms, high = histograms[:1], area.height
+    for at, histogram in enumerate(histograms):
+        box = Box(area.left, area.top + at * high, area.width, high)
+        items += histogram_items(histogram, box, metrics)
+    return Drawing(width, height, tuple(items), tuple(spots), _TITLE)
 
 
 def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -> list[Item]:
@@ -74,25 +97,18 @@ def _factory(scene: QueueScene, box: Box, metrics: Metrics, spots: list[Spot]) -
     items += _shelf(scene, shelf, metrics)
     for one, other in pairwise(boxes):
         items += _arrow(one.right + 4, other.left - 4, box.top + box.height / 2)
-    names = ("Customers", "Prefill machine", "Decode line", "Cache shelf")
-    words = (
-        f"{short(d.rate_per_s)} requests a second; {short(d.waiting)} wait on average",
-        f"one prompt of {amount(d.prompt_tokens)} tokens alone takes {latency(d.prompt_s)}; "
-        f"prompts are read {d.prompt_share:.0%} of the time",
-        f"{short(d.batch)} of {d.slots} sequences on average; an iteration takes "
-        f"{latency(d.decode_s)}, {latency(d.host_s)} of it on the host",
-        f"{amount(round(d.cached_tokens))} of {amount(d.cache_tokens)} tokens of cache in use; "
-        f"{d.preempted:,} sequences restarted",
-    )
-    spots += [Spot(n, b, f"{n}: {w}") for n, b, w in zip(names, boxes, words, strict=True)]
+    spots += queue_spots(d, boxes)
     return items
 
 
 def _customers(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
     d = scene.detail
+    room = box.width + 8
+    title = fitting(metrics, room, "Customers", "Queue", px=BODY_PX, weight=600)
+    rate = fitting(metrics, room, f"{short(d.rate_per_s)} a second", f"{short(d.rate_per_s)}/s")
     items: list[Item] = [
-        Text(box.left, box.top + 12, "Customers", "ink", BODY_PX, 600),
-        Text(box.left, box.top + 30, f"{short(d.rate_per_s)} a second", "ink3"),
+        Text(box.left, box.top + 12, title, "ink", BODY_PX, 600),
+        Text(box.left, box.top + 30, rate, "ink3"),
     ]
     fit = max(1, int(box.width // _PERSON))
     waiting = min(ceil(d.waiting - 0.05), fit)
@@ -101,10 +117,11 @@ def _customers(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         x = box.right - 8 - _PERSON * at
         items += _person(x, y, at < waiting)
     words = f"{short(d.waiting, 2)} waiting on average"
-    words = fitting(metrics, box.width + 8, words, f"{short(d.waiting, 2)} waiting")
+    waiting_words = f"{short(d.waiting, 2)} waiting", f"{short(d.waiting, 2)} wait"
+    words = fitting(metrics, room, words, *waiting_words)
     items.append(Text(box.left, box.bottom - 26, words, "ink3"))
     if d.replicas > 1:
-        words = fitting(metrics, box.width + 8, f"of one of {d.replicas} replicas", "one replica")
+        words = fitting(metrics, room, f"of one of {d.replicas} replicas", "one replica", "replica")
         items.append(Text(box.left, box.bottom - 10, words, "ink3"))
     return items
 
@@ -190,8 +207,12 @@ def _decode(scene: QueueScene, box: Box, metrics: Metrics) -> list[Item]:
         items.append(Rectangles(tuple(places[:filled]), "memory"))
     for place in places[filled:]:
         items.append(Rectangle(place, None, "line2", 0.8))
+    filled_slots = f"{short(d.batch)} of {d.slots} slots"
     squares = "" if each == 1 else f", {each} a square"
-    words = f"{short(d.batch)} of {d.slots} slots filled{squares}"
+    words = fitting(
+        metrics, box.width - 20, f"{filled_slots} filled{squares}",
+        f"{filled_slots} filled", filled_slots, f"{short(d.batch)} of {d.slots}",
+    )  # fmt: skip
     rate = f"{amount(round(d.rate_per_s * d.output_tokens))} tokens a second"
     items.append(Text(box.left + 12, box.bottom - 12, words, "ink"))
     if metrics.width(words) + metrics.width(rate) + 36 <= box.width:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import hypot
 from typing import Any
@@ -140,16 +141,28 @@ def shapes(
     return items
 
 
+def distinct_labels(groups: Sequence[LaunchGroup]) -> list[str]:
+    """The labels of groups; groups with the same label also have their family, or their shape if
+    they share the family too: an op such as `_transformer_encoder_layer_fwd` launches several."""
+    same = Counter(g.label for g in groups)
+    same_family = Counter((g.label, g.family) for g in groups)
+    labels: list[str] = []
+    for g in groups:
+        own = g.family if same_family[g.label, g.family] == 1 else g.shape
+        labels.append(f"{g.label} {own}" if same[g.label] > 1 else g.label)
+    return labels
+
+
 def names(
     drawn: Sequence[Mark], metrics: Metrics, labels: Labels, over: LaunchGroup | None
 ) -> list[Item]:
     """The names of the heaviest groups, where there is room; a distant name has a line to its
     mark."""
     items: list[Item] = []
-    for group, (x, y), radius in drawn[:_MOST_NAMED]:
-        if group.share < _NAMED and group != over:
-            continue
-        words = group.label + (f" ×{group.count}" if group.count > 1 else "")
+    named = [mark for mark in drawn[:_MOST_NAMED] if mark[0].share >= _NAMED or mark[0] == over]
+    labels_of = distinct_labels([group for group, _, _ in named])
+    for (group, (x, y), radius), label in zip(named, labels_of, strict=True):
+        words = label + (f" ×{group.count}" if group.count > 1 else "")
         size = pill(metrics, 0, 0, words).box
         room = labels.beside(x, y, radius, size.width, size.height)
         if room is None:

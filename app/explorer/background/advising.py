@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal
 
@@ -33,11 +33,13 @@ class _CancelledError(RidgepointError):
 
 @dataclass(frozen=True)
 class AdviceResult:
-    """Advice on a scenario; `missing` trials need a trace first."""
+    """Advice on a scenario; `missing` trials need a trace first. `costs` holds the words about the
+    cost of advice on other GPUs, by what-if."""
 
     scenario: Scenario
     advised: Advised
     missing: int
+    costs: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 GOALS: dict[str, str] = {
@@ -139,7 +141,11 @@ class Advising(QObject):
                     f"{need}: expected a trace; trace the network and try again"
                 ) from None
 
-        return AdviceResult(scenario, advise(scenario, predictor=answer), missing)
+        advised = advise(scenario, predictor=answer)
+        from app.answers.advice_cost import cost_words  # loads the planner: not at the start
+
+        costs = {a.whatif: cost_words(scenario, advised.baseline, a) for a in advised.advice}
+        return AdviceResult(scenario, advised, missing, costs)
 
 
 def _until(cancelled: Cancelled) -> Answer:

@@ -148,8 +148,9 @@ class Answering(QObject):
             if place == state.current:
                 current = len(sides)
             if answer is not None:
+                trace = side.measured, side.measured_as
                 sides.append(
-                    Side(LETTERS[place], side.name, side.scenario, answer.prediction, side.measured)
+                    Side(LETTERS[place], side.name, side.scenario, answer.prediction, *trace)
                 )
         return tuple(sides), current
 

@@ -64,7 +64,7 @@ class Docks(QMainWindow):
         down, across = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
         docks: Sequence[QDockWidget] = self.panels
         if self.objectName() == "Explore":
-            explore_layout.arrange(self, explore_layout.is_wide(self.size()))
+            explore_layout.arrange(self, explore_layout.shape_of(self.size()))
             self._own_sizes = False
             return
         page = PAGE_LAYOUTS.get(self.objectName())
@@ -156,14 +156,16 @@ class Docks(QMainWindow):
         return [panel.size() for panel in self.panels]
 
     def minimumSizeHint(self) -> QSize:
-        """The minimum size. Explore returns that of its narrow layout, so that neither a wide
-        layout nor a group of tabs that is being placed keeps the window wide."""
-        hint = super().minimumSizeHint()
-        if self.objectName() == "Explore" and (
-            self._arranging or any(explore_layout.is_arranged(self, wide) for wide in (True, False))
-        ):
-            hint.setWidth(max(panel.minimumSizeHint().width() for panel in self.panels))
-        return hint
+        """The minimum size. Explore returns that of its lowest and narrowest layout, so that
+        neither another layout nor a group of tabs that is being placed keeps the window large."""
+        if self.objectName() == "Explore" and (self._arranging or self._has_default_layout):
+            return explore_layout.least_size(self.panels)
+        return super().minimumSizeHint()
+
+    @property
+    def _has_default_layout(self) -> bool:
+        """Whether Explore is in one of its default layouts."""
+        return any(explore_layout.is_arranged(self, each) for each in explore_layout.SHAPES)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -179,19 +181,19 @@ class Docks(QMainWindow):
             QCoreApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest)  # may move by 1 px
 
     def _follow_size(self) -> None:
-        """Divide the current size as the default layout does. Explore changes between its wide and
-        its narrow default layout, if one of the two is in place."""
+        """Divide the current size as the default layout does. Explore changes between its default
+        layouts, if one of them is in place."""
         own = self._own_sizes or any(panel.isHidden() for panel in self.panels)
         if self.objectName() in PAGE_LAYOUTS and not own:
             self._size_page()
         if self.objectName() != "Explore":
             return
-        wide = explore_layout.is_wide(self.size())
-        if explore_layout.is_arranged(self, wide):
+        shape = explore_layout.shape_of(self.size())
+        if explore_layout.is_arranged(self, shape):
             if not self._own_sizes:
-                explore_layout.divide(self, wide)
+                explore_layout.divide(self, shape)
             return
-        if not explore_layout.is_arranged(self, not wide):
+        if not self._has_default_layout:
             return
         front = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
         for panel in self.panels:  # raising each would create its view
@@ -203,12 +205,13 @@ class Docks(QMainWindow):
             panel.raise_()
         for panel in self.panels:
             panel.blockSignals(False)
-        for group in explore_layout.groups(self.panels, wide):
+        for group in explore_layout.groups(self.panels, shape):
             shown = next((panel for panel in front if panel in group), group[0])
             shown.visibilityChanged.emit(True)
 
     def _tidy(self) -> None:
-        """Hide the tab bars of former groups, which Qt leaves in place."""
+        """Hide the tab bars of former groups, which Qt leaves in place. The others scroll if there
+        is little room: elided titles of many tabs would be a few letters each."""
         groups = [
             {dock.windowTitle() for dock in (panel, *self.tabifiedDockWidgets(panel))}
             for panel in self.panels
@@ -216,6 +219,7 @@ class Docks(QMainWindow):
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             tabs = [bar.tabText(at) for at in range(bar.count())]
             bar.setAccessibleName(f"Panels: {', '.join(tabs)}")
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
             if {*tabs} not in groups:
                 bar.hide()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,21 @@ from app.explorer.background.answering import Answering
 from app.explorer.background.worker import SLOW
 from app.explorer.files.banner import Banner
 from app.explorer.state.session import LETTERS, Session
-from app.quantities import percent
+from app.quantities import percent, seconds
 from simulator.errors import RidgepointError
 from simulator.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from simulator.measured.overlay import Overlay
+    from simulator.measured.overlay import Overlay, Pair
     from simulator.measured.profiler_trace import ProfiledStep
 
 _KEY = "opened trace"
 _LEAST_SHARE = 0.5
 """Minimum share of the scenario's ops that are in the trace, and of the trace's kernel time in
 these ops. Below either, the trace belongs to another step."""
+_LARGEST_RATIO = 2.0
+"""Largest ratio of predicted and measured time without a hint that the sizes may differ: most
+traces record no shapes."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,10 @@ class MeasuredFiles:
             if answer is None:
                 return step
             measured = overlay(answer.prediction, step)
-            return measured if _matches(measured) else _Mismatch(measured, _matching(others, step))
+            if _matches(measured):
+                return measured
+            found = _matching([*others, *_at_measured_batch(measured, answer)], step)
+            return _Mismatch(measured, found)
 
         def done(measured: ProfiledStep | Overlay | _Mismatch) -> None:
             if isinstance(measured, _Mismatch):
@@ -98,14 +105,10 @@ class MeasuredFiles:
     def _say_overlaid(self, path: Path, measured: ProfiledStep | Overlay) -> None:
         from simulator.measured.overlay import Overlay  # late, for a fast start
 
-        share = ""
+        words = f"Overlaid {path.name}; the Measured view compares the two"
         if isinstance(measured, Overlay):
-            share = f", {percent(_shares(measured)[1])} of whose kernel time is in ops of this step"
-        self.banner.say(
-            f"Overlaid {path.name}{share}; the Measured view compares the two",
-            about="file",
-            wrong=False,
-        )
+            words = f"Overlaid {path.name}: {_times(measured)}"
+        self.banner.say(words, about="file", wrong=False)
 
     def _others(self) -> list[_OtherStep]:
         """The other scenarios, and the other phase of the current one."""
@@ -138,11 +141,14 @@ class MeasuredFiles:
         measured, other = mismatch.overlay, mismatch.other
         p, (ops, time) = measured.prediction, map(percent, _shares(measured))
         switch = {other.words: lambda: self._switch(path, other)} if other else {}
-        self.banner.say(
-            f"{path.name} seems to measure another step: it contains {ops} of the ops of this "
+        words = _shape_words(measured) or (
+            f"it contains {ops} of the ops of this "
             f"{p.trace.phase} step in mode {p.mode}, and {time} of its kernel time is in these "
             "ops; expected at least half of each; choose the network, step and mode of the "
-            "measurement, and open the trace again",
+            "measurement, and open the trace again"
+        )
+        self.banner.say(
+            f"{path.name} seems to measure another step: {words}",
             about="file",
             offers={**switch, "Overlay anyway": lambda: self._overlay(path)},
         )
@@ -150,7 +156,64 @@ class MeasuredFiles:
 
 def _matches(measured: Overlay) -> bool:
     """Whether the trace measures the predicted step."""
-    return min(_shares(measured)) >= _LEAST_SHARE
+    return min(_shares(measured)) >= _LEAST_SHARE and not _has_other_shapes(measured)
+
+
+def _has_other_shapes(measured: Overlay) -> bool:
+    """Whether most of the recorded shapes are not those of the predicted step."""
+    others = measured.other_shapes()
+    recorded = sum(1 for pair in measured.pairs if pair.measured.shapes)
+    return others is not None and len(others) > (1 - _LEAST_SHARE) * recorded
+
+
+def _shape_words(measured: Overlay) -> str:
+    """The sentence about shapes of a trace whose ops match; "" if the ops do not match."""
+    others = measured.other_shapes()
+    if not others or min(_shares(measured)) < _LEAST_SHARE:
+        return ""
+    pair = others[0]
+    there, here = _differing(measured, pair)
+    return (
+        f"{pair.measured.name} has a tensor of {'×'.join(map(str, there))} elements in the trace, "
+        f"and of {'×'.join(map(str, here))} in this step; set the batch and sequence length of "
+        "the measurement, and open the trace again"
+    )
+
+
+def _differing(measured: Overlay, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The first recorded shape that the op does not have, and the op's shape in its place."""
+    shapes = [tuple(t.shape) for t in measured.prediction.trace.ops[pair.op].inputs]
+    there = next(shape for shape in pair.measured.shapes if shape not in shapes)
+    free = [shape for shape in shapes if shape not in pair.measured.shapes] or [()]
+    return there, next((shape for shape in free if len(shape) == len(there)), free[0])
+
+
+def _at_measured_batch(measured: Overlay, answer: Answer) -> list[_OtherStep]:
+    """The current scenario at the batch of the recorded shapes, if they differ in the batch only;
+    whether they do is known after a prediction."""
+    batches: set[int] = set()
+    for pair in (measured.other_shapes() or ())[:1]:
+        there, here = _differing(measured, pair)
+        size = answer.subject.batch * prod(there)
+        if here and size % prod(here) == 0:
+            batches.add(size // prod(here))
+    return [
+        _OtherStep(f"Switch to batch {batch}", with_field(answer.scenario, "batch", batch))
+        for batch in batches
+        if answer.scenario.trace_file is None
+    ]
+
+
+def _times(measured: Overlay) -> str:
+    """The times of a matching trace; a large difference may be that of another step."""
+    predicted_s, measured_s = measured.prediction.gpu_busy_s, measured.step.gpu_busy_s
+    ratio = predicted_s / measured_s if measured_s else 1.0
+    check = "; check that batch, sequence length and precision are those of the measurement"
+    return (
+        f"GPU busy {seconds(measured_s)} measured, {seconds(predicted_s)} predicted; "
+        f"{percent(_shares(measured)[1])} of the measured time is in ops of this step"
+        + ("" if 1 / _LARGEST_RATIO < ratio < _LARGEST_RATIO else check)
+    )
 
 
 def _matching(others: list[_OtherStep], step: ProfiledStep) -> _OtherStep | None:

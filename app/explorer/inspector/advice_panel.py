@@ -168,7 +168,10 @@ class AdvicePanel(QWidget):
         line.setSpacing(6)
         column = QVBoxLayout()
         column.setSpacing(0)
-        words = QLabel(sentence(advice))
+        cost = result.costs.get(advice.whatif, "")
+        short = cost.partition(" per sample")[0]
+        words = QLabel(f"{sentence(advice)[:-1]}, {short}." if short else sentence(advice))
+        words.setToolTip(cost[:1].upper() + cost[1:])
         words.setProperty("tone", "advice")
         words.setWordWrap(True)
         column.addWidget(words)

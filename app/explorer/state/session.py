@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.answers.cluster.choice import ClusterChoice
+from app.explorer.state.named_scenario import NamedScenario as NamedScenario
 from app.explorer.state.names import LETTERS, first_name
 from app.scenes.timeline.pins import MOST_PINS, Pin, Pins, without_side
 from simulator.errors import InputError
@@ -22,16 +23,6 @@ from simulator.scenario.scenario import Scenario
 ThemeChoice = Literal["dark", "light", "system"]
 _CHANGES = 10_000
 """Number of changes that can be undone; each takes about 1 kB."""
-
-
-@dataclass(frozen=True)
-class NamedScenario:
-    """A scenario with its name."""
-
-    name: str
-    scenario: Scenario
-    measured: str = ""
-    """Path of a profiler trace of the scenario, or ""."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,8 @@ class Session(QObject):
         empty path removes it."""
         now = self._shown(self.state, "Explore" if path else "")
         sides = list(now.sides)
-        sides[now.current] = replace(sides[now.current], measured=path)
+        measured_as = now.scenario if path else None
+        sides[now.current] = replace(sides[now.current], measured=path, measured_as=measured_as)
         self._push(
             replace(now, sides=tuple(sides)),
             "overlay measured step" if path else "remove measured step",

@@ -31,6 +31,8 @@ class _Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     scenario: dict[str, Any]
     measured: str = ""
+    measured_as: dict[str, Any] | None = None
+    """The scenario on which the trace was overlaid; without it, `scenario`."""
 
 
 class _Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +95,9 @@ def text(state: State, docks: dict[str, str] | None = None, saved_as: Path | Non
 
 
 def _side(side: NamedScenario) -> dict[str, Any]:
-    measured = {"measured": side.measured} if side.measured else {}
+    measured: dict[str, Any] = {"measured": side.measured} if side.measured else {}
+    if side.measured_as is not None:
+        measured["measured_as"] = table(side.measured_as)
     return {"name": side.name, "scenario": table(side.scenario), **measured}
 
 
@@ -143,7 +147,8 @@ def _check(path: Path, file: _File) -> tuple[State, dict[str, str]]:
         )
     try:
         sides = tuple(
-            NamedScenario(side.name, _scenario(side), side.measured) for side in file.sides
+            NamedScenario(side.name, _scenario(side), side.measured, _measured_as(side))
+            for side in file.sides
         )
         if file.plan:
             from app.answers.plan.draft import Draft, checked  # only for plans: it is slow
@@ -176,3 +181,7 @@ def _pins(file: _File, sides: int) -> Pins:
 
 def _scenario(side: _Side) -> Scenario:
     return of_table(side.scenario)
+
+
+def _measured_as(side: _Side) -> Scenario | None:
+    return None if side.measured_as is None else of_table(side.measured_as)

@@ -211,13 +211,14 @@ class SideCard(QWidget):
             )
             paint.text(10, 35, words, ink, LABEL_PX, room=right - 10)
         else:
-            p, words = answer.prediction, shown.changed()
+            p = answer.prediction
             scale, unit = seconds_unit(p.period_s, 2)
             paint.mark(p.regime, right - 5, 16, 4.6)
             time = f"{number(p.period_s / scale, 2)} {unit}"
-            box = paint.text(10, 35, time, theme.ink, SUPPORT_PX, 600)
+            words, px = shortened(time, shown.changed(), right - 10)
+            box = paint.text(10, 35, time, theme.ink, px, 600)
             ink = self._ink(words, own)
-            left = paint.text(right, 35, words, ink, SUPPORT_PX, 600, 1.0).left()
+            left = paint.text(right, 35, words, ink, px, 600, 1.0).left()
             interval = between(*p.interval_s, p.period_s)
             if width(interval, LABEL_PX) + 16 < left - box.right():
                 paint.text(box.right() + 8, 35, interval, theme.ink2, LABEL_PX)
@@ -227,7 +228,7 @@ class SideCard(QWidget):
     def _ink(self, words: str, own: str) -> str:
         """The colour of a change: the side's colour, or the colour of danger if it is slower."""
         theme = self.theme
-        unchanged = words in ("baseline", "", "0%", "0% per item")
+        unchanged = words.removesuffix("/item") in ("baseline", "", "0%", "0% per item")
         return theme.ink2 if unchanged else theme.danger if _is_slower(words) else own
 
     def _figures(self, paint: Paint, right: float, shown: Shown, answer: Answer, own: str) -> None:
@@ -254,6 +255,16 @@ class SideCard(QWidget):
             if part > 0.5:
                 paint.area(QRectF(at, 67, max(1.0, part - 1.5), 8), regime, radius=2)
             at += part
+
+
+def shortened(time: str, words: str, room: float) -> tuple[str, int]:
+    """The change beside a time in `room` pixels, and the size of both texts; a change that does not
+    fit is left to the tooltip."""
+    for px in (SUPPORT_PX, LABEL_PX):
+        for text in (words, words.replace(" per item", "/item")):
+            if width(time, px, 600) + 6 + width(text, px, 600) <= room:
+                return text, px
+    return "", SUPPORT_PX
 
 
 def _setup(answer: Answer) -> str:

@@ -16,6 +16,9 @@ from app.explorer.window.window import Window
 from app.widgets.drawing import application
 from simulator.scenario.scenario import Scenario
 
+_SIZE, _FRAME = QSize(1600, 1000), QSize(2, 32)
+"""The size of a new window, and the room for its frame and title bar on a small screen."""
+
 
 def open_window(
     scenario: Scenario, theme: ThemeChoice = "dark", remembered: Remembered | None = None
@@ -35,7 +38,7 @@ def run(scenario: Scenario, theme: ThemeChoice | None, file: str = "") -> int:
     QCoreApplication.setApplicationName("Ridgepoint")
     remembered = Remembered.read()
     window = open_window(scenario, theme or remembered.theme, remembered)
-    window.resize(QSize(1600, 1000).boundedTo(running.primaryScreen().availableSize()))
+    window.resize(_SIZE.boundedTo(running.primaryScreen().availableSize() - _FRAME))
     window.layout_.restore(remembered.docks)
     window.opening.offer_recovery()
     if file:

@@ -156,6 +156,7 @@ class Window(QMainWindow):
         answering.answers_changed.connect(self.strip.show_sides)
         answering.outdated_shown.connect(self.staleness.wait)
         answering.current_failed.connect(self._failed)
+        answering.reload_failed.connect(self._reload_failed)
         for shows in (self.verdict, inspector):
             answering.along_ready.connect(shows.show_along)
         inspector.follow(self.advising)
@@ -198,6 +199,9 @@ class Window(QMainWindow):
         self.strip.show_sides()
         self.advising.stop()
         self.inspector.advice.fail("")
+
+    def _reload_failed(self, _path: object, _error: object) -> None:
+        self.inspector.advice.fail("waits for the corrected file")
 
     def _draw(self) -> None:
         """Show the answer to the current scenario."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from app.answers.cards import display_name
 from app.answers.side import Side
 from app.answers.sweeps.combinations import Axes, Combined, Known, combine
 from app.answers.sweeps.stored_blocks import StoredBlocks, name_of
@@ -164,4 +165,4 @@ def _axis_text(axis: str, value: Value) -> str:
         return re.sub(r" \(.*\)| \d+GB", "", gpu(value).name)
     if axis not in ("batch", "seq") and isinstance(value, int | float):
         return f"{plain(value)}×"
-    return value_words(value).replace("_", " ")
+    return display_name(value_words(value))

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.answers.answer import batch_and_seq
+from app.answers.measured_as import measured_sizes
 from app.answers.side import Side
 from app.quantities import number, seconds
 from simulator.errors import InputError
@@ -48,8 +49,23 @@ def points(side: Side, axis: str, here: float) -> tuple[MeasuredPoint, ...]:
             busy_s = _busy_s(path, path.stat().st_mtime_ns)
         except (OSError, InputError):  # the view of the measured step shows the error
             return tuple(marks)
-        marks.append(MeasuredPoint(here, busy_s, True, path.name))
+        value = _trace_value(side, axis, here)
+        if value is not None:
+            marks.append(MeasuredPoint(value, busy_s, True, path.name))
     return tuple(marks)
+
+
+def _trace_value(side: Side, axis: str, here: float) -> float | None:
+    """The value on the axis at which the trace of a side was measured; None if no point of the axis
+    was measured."""
+    sizes, now = measured_sizes(side), batch_and_seq(side.scenario)
+    if sizes == now:
+        return here
+    along = {"batch": 0, "seq": 1}.get(axis)
+    if sizes is None or along is None or sizes[1 - along] != now[1 - along]:
+        return None
+    value = sizes[along]
+    return None if value is None else float(value)
 
 
 @lru_cache(maxsize=8)

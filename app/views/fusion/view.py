@@ -196,6 +196,7 @@ class FusionView(View):
         """Request the scenario in which the selected ops are fused."""
         if self.side is not None and self.trial is not None and not self.trial.refused:
             scenario = apply(self.side.scenario, "fuse", dict(self.trial.arguments))
+            self.canvas.setFocus()  # the button disappears with the selection
             self.canvas.choose(frozenset())
             self.scenario_requested.emit(scenario)
 

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QSizePolicy,
     QSlider,
     QToolButton,
@@ -30,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import LABEL_PX, Theme
+from app.widgets.fields.value_line import ValueLine
 from app.widgets.paint import Paint
 
 _MOST = 10**7
@@ -155,7 +155,7 @@ class Number(QWidget):
         super().__init__()
         self.value = 0
         self.slider = LogSlider(theme, name, most, marks)
-        self.box = QLineEdit()
+        self.box = ValueLine(lambda: str(self.value))
         self.box.setValidator(_Whole(lambda: self.value, self.box))
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(76)

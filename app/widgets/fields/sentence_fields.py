@@ -6,14 +6,15 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QToolButton
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton
 
 from app.answers.sentence import Field
+from app.widgets.fields.value_line import ValueLine
 
 _PAD_PX, _LEAST_PX = 22, 36
 
 
-class TextField(QLineEdit):
+class TextField(ValueLine):
     """A figure as text, as wide as its text. Enter, or leaving the field, accepts the text; Esc
     reverts it."""
 
@@ -23,7 +24,7 @@ class TextField(QLineEdit):
     """The user reverted the text."""
 
     def __init__(self, field: Field[Any]) -> None:
-        super().__init__()
+        super().__init__(lambda: self.field.shown)
         self.field = field
         self._named: tuple[str, str, str] | None = None
         self.setProperty("look", "field")

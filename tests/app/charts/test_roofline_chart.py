@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from app.charts.roofline.frame import Frame
+from app.charts.roofline.marks import distinct_labels
 from app.charts.roofline.roofline import frame_of, roofline
 from app.charts.roofline.strip import overhead_strip
 from app.drawing import (
@@ -108,3 +109,18 @@ def test_the_names_next_to_the_overhead_do_not_overlap(
     assert len(names) == len(values) == min(4, 1 + int(max(0, high - 24) / 30))
     assert rows[0] >= 40 and rows[-1] <= 40 + max(high, 24)
     assert names[0].words == "host wait"  # the largest part
+
+
+def test_marks_with_the_same_label_are_told_apart(tiny_prediction: Prediction) -> None:
+    first = launch_groups(tiny_prediction)[0]
+    groups = [
+        replace(first, label="layers", family="gemm", shape="4×5×6"),
+        replace(first, label="layers", family="gemm", shape="7×8×9"),
+        replace(first, label="layers", family="attention", shape="2·8·4×4×64"),
+        replace(first, label="head", family="gemm", shape="1×2×3"),
+    ]
+    labels = ["layers 4×5×6", "layers 7×8×9", "layers attention", "head"]
+    assert distinct_labels(groups) == labels
+    scene = replace(scene_of(tiny_prediction), groups=tuple(groups))
+    written = {item.text.words for item in inside(drawn(scene)[0]) if isinstance(item, Pill)}
+    assert not any(words.startswith("layers ×") for words in written)

@@ -94,6 +94,16 @@ def test_a_drag_tries_a_pair_and_enter_fuses_it(view: FusionView, bert: Side) ->
     assert not canvas.chosen
 
 
+def test_the_canvas_has_the_focus_after_the_button_disappears(view: FusionView, bert: Side) -> None:
+    view.canvas.choose(frozenset({_op(view, "add"), _op(view, "layer norm")}))
+    _answered(view, bert)
+    view.panel.fuse_button.setFocus()
+    assert view.window().focusWidget() is view.panel.fuse_button
+    view.panel.fuse_button.click()
+    assert not view.panel.fuse_button.isVisible()
+    assert view.window().focusWidget() is view.canvas
+
+
 def _drag(canvas: QWidget, at: QPointF) -> None:
     """Drag with the left button."""
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

@@ -44,6 +44,15 @@ def test_marks_are_at_both_times(shown: Any, measured: Side, theme: Theme) -> No
     assert picture(view).width() > 0
 
 
+def test_the_title_says_if_the_trace_measures_another_step(shown: Any, measured: Side) -> None:
+    before = replace(measured.scenario, batch=7)
+    view = shown(MeasuredView, (replace(measured, measured_as=before),))
+    assert view.subtitle().startswith("measured at batch 7: GPU busy ")
+    other = replace(measured.scenario, gpu="l40s")
+    view = shown(MeasuredView, (replace(measured, measured_as=other),))
+    assert view.subtitle().startswith("measured for another scenario: GPU busy ")
+
+
 def test_marks_of_one_op_are_distinguished_by_their_shapes(shown: Any, measured: Side) -> None:
     groups = shown(MeasuredView, (measured,)).canvas.groups
     labels = names(groups)

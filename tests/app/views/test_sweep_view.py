@@ -8,10 +8,12 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.answers.measured_as import difference
 from app.answers.side import Side
 from app.answers.sweeps.axes import AxisValues
 from app.quantities import number, seconds
 from app.scenes.sweep.curves import finer, moved
+from app.scenes.sweep.measured import points
 from app.theme import DARK, LIGHT, Theme
 from app.views.sweep.view import Sweep
 from simulator.analysis.regimes import Shift
@@ -216,3 +218,22 @@ def test_a_profilers_trace_is_a_point_where_the_side_is(shown: Any) -> None:
     (point,) = [p for p in view.canvas.first.measured if p.busy]
     assert (point.value, point.source) == (32.0, path.name)
     assert point.seconds == read(path).gpu_busy_s
+
+
+@pytest.mark.parametrize(
+    ("batch", "dtype", "network", "expected"),
+    [
+        (32, "fp16", "mlp-tiny", [32.0]),
+        (64, "fp16", "mlp-tiny", [32.0]),  # the measured step keeps its batch
+        (32, "fp32", "mlp-tiny", []),
+        (32, "fp16", "mlp-wide", []),
+    ],
+)
+def test_a_trace_stays_at_the_step_that_it_measures(
+    batch: int, dtype: str, network: str, expected: list[float]
+) -> None:
+    path, measured = TRACES / "mlp-tiny.json.gz", Scenario("mlp-tiny", dtype="fp16", batch=32)
+    scenario = Scenario(network, dtype=dtype, batch=batch)
+    side = Side("A", "Today", scenario, predict(Scenario("mlp-tiny")), str(path), measured)
+    assert [p.value for p in points(side, "batch", batch) if p.busy] == expected
+    assert (difference(side) == "") == (scenario == measured)

@@ -12,12 +12,13 @@ from app.examples import FIRST
 from app.explorer.background.answering import Answering
 from app.explorer.background.worker import Worker
 from app.explorer.state.session import NamedScenario, Session, State
-from app.explorer.window.side_cards import SideCard
+from app.explorer.window.side_cards import SideCard, shortened
 from app.explorer.window.side_strip import SideStrip
 from app.explorer.window.verdict.bar import GRACE_MS
 from app.quantities import number
-from app.theme import DARK
+from app.theme import DARK, LABEL_PX, SUPPORT_PX
 from app.widgets.drawing import application
+from app.widgets.paint import width
 from simulator.scenario.scenario import Scenario
 from tests.app.explorer.files.settling import until
 
@@ -120,6 +121,20 @@ def test_it_is_drawn_high_and_low(strip: SideStrip, low: bool):
     strip.resize(800, 100)
     picture = strip.cards[1].grab().toImage()
     assert picture.height() == (48 if low else 84) and not picture.allGray()
+
+
+def test_a_change_is_shortened_or_left_out_before_it_covers_the_time():
+    running = application()
+    time, change = "5.5 ms", "−96% per item"
+
+    def needed(words: str, px: int) -> float:
+        return width(time, px, 600) + 6 + width(words, px, 600)
+
+    assert shortened(time, change, needed(change, SUPPORT_PX)) == (change, SUPPORT_PX)
+    narrow = needed("−96%/item", LABEL_PX)
+    assert shortened(time, change, narrow) == ("−96%/item", LABEL_PX)
+    assert shortened(time, change, narrow - 1) == ("", SUPPORT_PX)  # and never −96% alone
+    del running
 
 
 class _Paints(QObject):

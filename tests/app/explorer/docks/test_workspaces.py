@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QTabBar
 
 from app.explorer.docks.panel import Panel
@@ -122,6 +122,19 @@ def test_explore_has_three_groups_where_there_is_room(workspaces: Workspaces):
     first, second, third = (panel.geometry() for panel in panels[:3])
     assert abs(first.top() - second.top()) < 2 and first.right() < second.left()
     assert third.top() > first.bottom() and third.width() > first.width() + second.width()
+
+
+def test_explore_is_one_row_where_two_do_not_fit(workspaces: Workspaces):
+    explore = workspaces.docks["Explore"]
+    workspaces.show_workspace("Explore")
+    for wide, high, together in ((430, 280, 4), (1200, 800, 1), (430, 280, 4), (600, 600, 2)):
+        workspaces.resize(wide, high)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        assert (workspaces.width(), workspaces.height()) == (wide, high)
+        assert len(explore.tabifiedDockWidgets(explore.panels[0])) == together
+    bars = [bar for bar in explore.findChildren(QTabBar) if bar.isVisible()]
+    assert bars and all(bar.elideMode() == Qt.TextElideMode.ElideNone for bar in bars)
 
 
 def test_the_rows_of_explore_keep_their_shares(workspaces: Workspaces):

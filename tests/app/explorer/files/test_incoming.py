@@ -83,6 +83,8 @@ def test_a_trace_of_another_step_is_refused_and_may_be_laid_over_all_the_same(
     opening.open([TRACES / "bert-base.json.gz"])
     settle(opening)
     assert session.state.sides[0].measured == str(TRACES / "bert-base.json.gz")
+    assert "of the measured time is in ops of this step" in opening.banner.label.text()
+    assert "check that batch" not in opening.banner.label.text()
     # the network has only products, which BERT also has
     opening.open([TRACES / "mlp-tiny.json.gz"])
     settle(opening)

@@ -1,5 +1,6 @@
 """Advice of the simulator in the window, with buttons to apply it, and goals."""
 
+import re
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -108,6 +109,16 @@ def test_words_of_advice(found: AdviceResult):
     assert {group(a) for a in advice.values() if a.whatif.startswith("+gpu")} == {GROUPS[1]}
     other = next(a for a in found.advised.advice if a.whatif.startswith("+batch"))
     assert effect(base, other).startswith("per item; ")
+
+
+def test_advice_on_another_gpu_says_what_it_costs(found: AdviceResult):
+    panel = AdvicePanel(Session(State((NamedScenario("Today", found.scenario),))), DARK)
+    panel.show_advice(found)
+    words = {label.text(): label.toolTip() for label in panel.findChildren(QLabel)}
+    b200 = next(text for text in words if text.startswith("Run on B200"))
+    assert re.fullmatch(r"Run on B200 .*, at \d+% higher cost\.", b200)
+    assert words[b200].startswith("At ") and "USD an hour" in words[b200]
+    assert words[sentence(found.advised.advice[0])] == ""
 
 
 def test_goals_are_found_and_applied(advising: Advising):

@@ -86,6 +86,17 @@ def test_a_card_gives_the_scenario_that_a_control_gives():
     assert card("batch").apply(FIRST).whatifs[0].arguments == {"samples": 128}  # 2 · 64
 
 
+def test_cards_of_sizes_double_the_size_and_others_ask():
+    for name, after in (("batch", {"samples": 128}), ("seq", {"tokens": 256})):
+        assert card(name).open_parameters(FIRST) == ()
+        assert card(name).apply(FIRST).whatifs[0].arguments == after
+        assert card(name).detail == f"shape, 2× {next(iter(after))}"
+    defaults = Scenario("bert-base")  # batch 16
+    assert card("batch").apply(defaults).whatifs[0].arguments == {"samples": 32}
+    assert card("queue_depth").open_parameters(FIRST) == ("launches",)
+    assert card("seq").open_parameters(Scenario("resnet50")) == ("tokens",)
+
+
 def test_a_card_that_cannot_be_applied_says_why():
     with pytest.raises(InputError):
         card("fp8").apply(Scenario("bert-base", gpu="a100_sxm_80", dtype="bf16"))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QRectF
@@ -26,6 +27,7 @@ from app.views.regime_map.view import RegimeMap
 from app.views.sweep.view import Sweep
 from app.widgets.canvas import Canvas
 from app.widgets.paint import Paint
+from simulator.errors import InputError
 from simulator.modes import MODES
 from simulator.scenario.scenario import predict
 from simulator.whatif import apply
@@ -238,6 +240,14 @@ def test_a_refused_scenario_shows_the_reason_and_the_last_answer_stays(window: W
     window.session.history.undo()
     wait(window.worker)
     assert not window.banner.isVisible() and not window.verdict.stale
+
+
+def test_no_advice_is_searched_for_a_saved_file_that_cannot_be_traced(window: Window):
+    window.inspector.wait()  # as when the file was saved
+    assert window.inspector.advice.state.text() == "searching …"
+    reason = "nets.py raised SyntaxError; correct the file"
+    window.answering.reload_failed.emit(Path("nets.py"), InputError(reason))
+    assert window.inspector.advice.state.text() == "waits for the corrected file"
 
 
 def test_another_theme_is_a_step_that_can_be_undone(window: Window):

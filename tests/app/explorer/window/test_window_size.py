@@ -100,3 +100,14 @@ def test_a_wide_window_becomes_narrow_in_one_step(window: Window):
         for _ in range(3):
             QCoreApplication.processEvents()
         assert (window.width(), window.height()) == (980, 700), workspace
+
+
+def test_explore_fits_a_screen_of_1920_by_1080_at_a_scale_of_two(window: Window):
+    window.session.show("Explore")
+    for wide, high in ((960, 508), (1600, 1000), (960, 508)):
+        window.resize(wide, high)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        assert (window.width(), window.height()) == (wide, high)
+    window.resize(1280, 800)
+    QCoreApplication.processEvents()

@@ -79,7 +79,8 @@ def test_every_line_is_a_prediction(view: Combinations, side: Side) -> None:
         assert time == pytest.approx(p.period_s, rel=1e-9)
         assert table.regime(row) == p.regime
         named = [c.value_text(float(c.values[row])) for c in table.columns[:4]]
-        assert any(p.gpu.name.startswith(n) for n in named) and p.mode.replace("_", " ") in named
+        mode = {"eager": "eager", "cuda_graph": "CUDA graph"}[p.mode]
+        assert any(p.gpu.name.startswith(n) for n in named) and mode in named
     assert names(view)[3:] == ["Host speed", "Time", "Throughput", "Memory needed"]
     assert table.columns[3].words == ("0.5×", "1×", "2×", "4×")
     assert view.legend.words() == [
