@@ -14,6 +14,7 @@ from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
 from calibration.cases.networks.packages_third import SIZED_THIRD
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.own_fourth import OWN_FOURTH, OWN_FOURTH_COMPILED
 from calibration.cases.steps.own_second import OWN_SECOND, OWN_SECOND_COMPILED
 from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
 from calibration.cases.steps.packages_second import PACKAGES_SECOND, PACKAGES_SECOND_COMPILED
@@ -30,7 +31,8 @@ from simulator.errors import InputError
 QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own-seq2seq": 4,
          "own-factorized": 1, "own-vae": 1, "own-dqn": 1, "own-kan": 1, "own-tcn": 64,
          "own-crf": 4, "own-gat": 16, "own-linear-attention": 64,
-         "own-state-space": 32}  # fmt: skip
+         "own-state-space": 32, "own-soft-actor-critic": 1, "own-waves": 1, "own-molecules": 1,
+         "own-real-nvp": 1}  # fmt: skip
 
 
 @pytest.mark.parametrize("phase", ["inference", "training"])
@@ -42,13 +44,16 @@ def test_own_networks_run_and_are_predicted(network: str, phase: str) -> None:
 
 
 def test_every_own_network_is_measured() -> None:
-    first, second = (
-        {case.network for case in cases}
-        for cases in ((*OWN_CASES, *OWN_COMPILED), (*OWN_SECOND, *OWN_SECOND_COMPILED))
+    suites = (
+        (*OWN_CASES, *OWN_COMPILED),
+        (*OWN_SECOND, *OWN_SECOND_COMPILED),
+        (*OWN_FOURTH, *OWN_FOURTH_COMPILED),
     )
-    assert first | second == set(OWN) and first.isdisjoint(second)
+    networks = [{case.network for case in cases} for cases in suites]
+    assert set().union(*networks) == set(OWN) and sum(map(len, networks)) == len(OWN)
     assert len({case.name for case in OWN_CASES}) == len(OWN_CASES) == 32
     assert len({case.name for case in OWN_SECOND}) == len(OWN_SECOND) == 44
+    assert len({case.name for case in OWN_FOURTH}) == len(OWN_FOURTH) == 41
 
 
 def test_the_second_suite_shares_no_network_with_the_first() -> None:
