@@ -129,7 +129,8 @@ def has_wide_gradient(c: Product) -> bool:
     d = c.work.dims
     widths = sorted((d["cin"] // d["groups"], d["cout"] // d["groups"]))
     wide = widths[0] >= _WIDE_GRADIENT // 2 and widths[1] >= _WIDE_GRADIENT
-    return c.half and c.direction == "wgrad" and wide and c.adds > _LARGE_GRADIENT
+    large = c.half and not c.planar and c.adds > _LARGE_GRADIENT
+    return c.direction == "wgrad" and wide and large
 
 
 def are_separate(c: Product) -> bool:

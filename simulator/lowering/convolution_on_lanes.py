@@ -31,7 +31,7 @@ def has_direct_volume_gradient(c: Product) -> bool:
     gradient of a volume in half precision."""
     d = c.work.dims
     volume = d["dims"] == 3 and d["groups"] == 1 and not c.few and not d["channels_last"]
-    if not (volume and c.half and c.direction == "dgrad" and not c.strided):
+    if not (volume and c.half and c.direction == "dgrad") or c.strided or c.planar:
         return False
     low, high = _SMALL_VOLUME
     small = low < prod(d["kernel"]) < high
@@ -44,7 +44,7 @@ def runs_on_engine(c: Product) -> bool:
     d = c.work.dims
     if c.direction != "dgrad" or not c.strided or d["groups"] > 1 or d["channels_last"]:
         return False
-    if c.few:
+    if c.few or c.planar:
         return False
     side, wide = max(d["kernel"]), min(d["stride"]) >= _WIDE_STRIDE
     if d["dims"] == 3:
