@@ -27,6 +27,7 @@ def test_a_padded_group_has_a_power_of_two_of_channels(into: int, out: int, widt
 
 
 POSITIONS = 2 * 14 * 14  # 392 positions, as in `one_way`
+UNIT_LAST: dict[str, Any] = {"kernel": (1, 1), "dtype": "tf32", "channels_last": True}
 
 
 @pytest.mark.parametrize(("given", "joined"), [
@@ -34,10 +35,11 @@ POSITIONS = 2 * 14 * 14  # 392 positions, as in `one_way`
     (dict(kernel=(1, 1), **groups(8, 4)), True), (dict(kernel=(1, 1), **groups(9, 4)), False),
     (dict(kernel=(1, 1), dtype="tf32", **groups(33, 4)), True),
     (dict(kernel=(1, 1), dtype="tf32", **groups(32, 4)), False),
-    # 1×1, backward: from 32 channels and 700 positions on
-    (dict(kernel=(1, 1), direction="dgrad", n=1, spatial_out=(700, 1), **groups(17, 4)), True),
-    (dict(kernel=(1, 1), direction="dgrad", n=1, spatial_out=(699, 1), **groups(17, 4)), False),
-    (dict(kernel=(1, 1), direction="wgrad", n=1, spatial_out=(700, 1), **groups(16, 4)), False),
+    # 1×1, backward: in TF32 and channels last from 32 channels and 700 positions on
+    (dict(kernel=(1, 1), direction="dgrad", n=1, spatial_out=(700, 1), **groups(17, 4)), False),
+    (dict(direction="dgrad", n=1, spatial_out=(700, 1), **UNIT_LAST, **groups(17, 4)), True),
+    (dict(direction="dgrad", n=1, spatial_out=(699, 1), **UNIT_LAST, **groups(17, 4)), False),
+    (dict(direction="wgrad", n=1, spatial_out=(700, 1), **UNIT_LAST, **groups(16, 4)), False),
     # TF32: all except long filters
     (dict(dtype="tf32", kernel=(6, 6), **groups(64, 2)), True),
     (dict(dtype="tf32", kernel=(3, 7), **groups(64, 2)), False),
