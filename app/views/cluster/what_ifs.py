@@ -14,7 +14,8 @@ from app.widgets.columns import discard
 
 
 class WhatIfRows(QWidget):
-    """The what-ifs of a step that save time or memory, the largest saving of time first."""
+    """The what-ifs that change the time of a step or need less memory, the largest saving of time
+    first."""
 
     applied = Signal(str)
 
@@ -42,7 +43,7 @@ class WhatIfRows(QWidget):
             self.rows, self.buttons = [], []
             needed_bytes = max(rank.needed_bytes for rank in answer.ranks)
             for each in what_ifs:
-                if _helps(each, answer.period_s, needed_bytes):
+                if _matters(each, answer.period_s, needed_bytes):
                     self._add(each, answer.period_s)
         self.setVisible(bool(self.rows))
         for button in self.buttons:
@@ -63,7 +64,7 @@ class WhatIfRows(QWidget):
         self.buttons.append(button)
 
 
-def _helps(each: WhatIf, period_s: float, needed_bytes: int) -> bool:
+def _matters(each: WhatIf, period_s: float, needed_bytes: int) -> bool:
     """Whether a what-if applies, and changes the time by more than "0%" or needs less memory."""
     if each.period_s is None:
         return False
