@@ -104,7 +104,12 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "Overhead share": ("overhead", percent),
 }  # fmt: skip
 """The predicted figures of a combination, by their column in a sweep; the last three are shares."""
-_UNITS = {seconds: "s", _rate: "samples/s", data: "B", percent: "share"}
+_UNITS: dict[Callable[[float], str], str] = {
+    seconds: "s",
+    _rate: "samples/s",
+    data: "B",
+    percent: "share",
+}
 """The SI unit of a figure, by the function that writes it."""
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 

@@ -61,5 +61,6 @@ def plain_table(chart: Chart | None) -> list[list[str]]:
 
 
 def _plain_value(value: Value) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return plain_number(float(value)) if number else str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return plain_number(value)
+    return str(value)
