@@ -15,18 +15,17 @@ from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.predict import predict_trace
 from simulator.scenario.resolve import resolve
 from simulator.scenario.scenario import Scenario
-from simulator.scenario.text.whatif import scalar_of, to_full_text, to_text
+from simulator.scenario.text.whatif import scalar_of, to_full_text
 from simulator.scenario.trace_source import facts, trace_resolved, trace_unedited
 
 if TYPE_CHECKING:
-    from simulator.analysis.compare import Waterfall
     from simulator.prediction import Prediction
     from simulator.records import Trace
     from simulator.scenario.resolved import TraceRequest
 
 __all__ = [
     "Scenario", "Subject", "data_sizes", "heading_of", "predict",
-    "predict_exactly",    "relabelled", "sizes", "subject", "subject_of_trace", "takes_sequence",
+    "predict_exactly",    "sizes", "subject", "subject_of_trace", "takes_sequence",
     "to_full_text",
 ]  # fmt: skip
 
@@ -80,18 +79,6 @@ def subject_of_trace(trace: Trace, name: str) -> Subject:
     """The subject of a trace that belongs to no scenario."""
     each, rest = divmod(trace.tokens or 0, max(1, trace.samples))
     return Subject(trace, name, trace.samples, each if each and not rest else None, _dtype(trace))
-
-
-def relabelled(fall: Waterfall, *scenarios: Scenario) -> Waterfall:
-    """Relabel the steps of a waterfall with the values of their what-ifs; a step between inference
-    and training names both, and one between cards is called GPU."""
-    full = {to_text(a): to_full_text(a) for s in scenarios for a in s.whatifs}
-    full |= {f"without {short}": f"without {long}" for short, long in full.items()}
-    phases = f"{fall.a.trace.phase} → {fall.b.trace.phase}"
-    full |= {s.label: phases for s in fall.steps if s.label.startswith("training ")}
-    full |= {s.label: f"GPU{s.label[3:]}" for s in fall.steps if s.label.startswith("gpu ")}
-    steps = tuple(replace(s, label=full.get(s.label, s.label)) for s in fall.steps)
-    return replace(fall, steps=steps)
 
 
 def heading_of(subject: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:

@@ -72,7 +72,8 @@ def compare(
 ) -> None:
     """Compare up to four scenarios: each change's effect, the kernels and regimes that changed."""
     from app import progress
-    from app.answers.subject import relabelled, subject
+    from app.answers.changed_labels import relabelled
+    from app.answers.subject import subject
     from app.report.comparisons import comparison as report
     from simulator.analysis.compare import compare as run
     from simulator.analysis.compare import comparison_predictions

@@ -24,8 +24,9 @@ def whatif(
 ) -> None:
     """Apply what-ifs: before and after, each change alone and all together."""
     from app import outputs, progress
+    from app.answers.changed_labels import relabelled
     from app.answers.figures import title
-    from app.answers.subject import relabelled, subject
+    from app.answers.subject import subject
     from app.report.comparisons import whatif as report
     from simulator.analysis.compare import waterfall
 

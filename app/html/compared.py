@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from app.answers.answer import subject_of
+from app.answers.changed_labels import relabelled
 from app.answers.side import Side
-from app.answers.subject import relabelled
 from app.charts.waterfall.waterfall import comparison_page
 from app.drawing import TABULATED
 from app.drawing.svg import element, variable

@@ -97,6 +97,16 @@ class FusionScene:
         return replace(self, sets=(*others, kernel))
 
     @property
+    def saved(self) -> tuple[int, int]:
+        """The bytes and the launches that the sets save in this part. A set with members in other
+        parts counts as one launch here."""
+        unfused, joined = (sum(size for _, size, _ in bars) for bars in self.bars)
+        sets = {op: self.set_of(op) for op in self.blocks}
+        alone = sum(self.blocks[op].launches for op, each in sets.items() if each is None)
+        together = len({each.members for each in sets.values() if each is not None})
+        return unfused - joined, self.launches - alone - together
+
+    @property
     def bytes(self) -> int:
         """Bytes that the unfused blocks move."""
         return sum(block.bytes for block in self.blocks.values())

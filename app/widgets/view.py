@@ -139,5 +139,10 @@ class View(QWidget):
         return []
 
     def rows(self) -> list[list[str]]:
-        """The data of the view as a table, column heads first; for screen readers and CSV."""
+        """The data of the view as a table, column heads first; for screen readers."""
         return []
+
+    def plain_rows(self) -> list[list[str]]:
+        """The data of the view for CSV: numbers in SI units with the unit in the head, where the
+        view has them; else `rows`."""
+        return self.rows()

@@ -144,11 +144,14 @@ class BlockDiagram:
         if compiles(resolved.mode) or resolved.fusion:
             fusion = predict_resolved(resolved).fusion
         groups = fusion.groups if fusion else []
-        produced = [
-            tuple(sorted({op for node in g.nodes for op in node.ops if op in self.blocks}))
-            for g in groups
-        ]
-        return [self._set(each, None) for each in produced if len(each) > 1]
+        taken: set[int] = set()  # a backward kernel that computes an op again does not hold it
+        sets: list[Set] = []
+        for group in groups:
+            ops = {op for node in group.nodes for op in node.ops if op in self.blocks} - taken
+            taken |= ops
+            if len(ops) > 1:
+                sets.append(self._set(tuple(sorted(ops)), None))
+        return sets
 
     def _set(self, members: tuple[int, ...], choice: Choice | None) -> Set:
         launches = sum(self.blocks[op].launches for op in members if op in self.blocks)

@@ -61,16 +61,6 @@ def status_words(row: Row) -> str:
     return row.status
 
 
-def short_gpu(name: str) -> str:
-    """A GPU's name without its maker and its memory: "H200 SXM", "RTX 4090"."""
-    for maker in ("GeForce ", "NVIDIA "):
-        name = name.removeprefix(maker)
-    words = name.partition(" (")[0].split(" ")
-    if len(words) > 1 and words[-1].endswith("GB"):
-        words = words[:-1]
-    return " ".join(words)
-
-
 def figure_lines(spec: Spec, row: Row) -> list[tuple[str, str]]:
     """A candidate's figures with their names, each with its 80% interval."""
     unit = "tokens" if spec.workload.kind == "serving" or spec.workload.tokens else "samples"

@@ -90,9 +90,9 @@ def _alignment(cells: list[str]) -> Qt.AlignmentFlag:
 
 
 def write_csv(view: View, path: Path) -> None:
-    """Write the rows of a view as CSV. Raises InputError if there are no rows, or if writing
+    """Write the data of a view as CSV. Raises InputError if there are no rows, or if writing
     fails."""
-    rows = view.rows()
+    rows = view.plain_rows()
     if not rows:
         raise InputError(f"{view.title} shows no data yet; try again once it does")
     heads, *body = rows

@@ -17,6 +17,7 @@ from app.answers.sweeps.stored_blocks import StoredBlocks, name_of
 from app.quantities import count_of, data, percent, plain, scaled, seconds
 from app.scenes.combinations.axes import axes_of
 from app.scenes.pixel_scale import Floats
+from app.scenes.plain_points import plain_number
 from app.scenes.regime_map.axes import elsewhere, unscaled
 from app.scenes.sweep.curves import CancelledError, axis_name, moved, value_words
 from app.time_left import running
@@ -47,6 +48,16 @@ class CombinationColumn:
     def value_text(self, value: float) -> str:
         """The text of a value."""
         return self.words[round(value)] if self.words else self.text(value)
+
+    @property
+    def plain_head(self) -> str:
+        """The name with the SI unit, if there is one: "Time (s)"."""
+        unit = "" if self.words else _UNITS.get(self.text, "")
+        return f"{self.name} ({unit})" if unit else self.name
+
+    def plain_text(self, value: float) -> str:
+        """A value without a unit, as a number in SI units; the text of a choice."""
+        return self.words[round(value)] if self.words else plain_number(value)
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,13 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "Overhead share": ("overhead", percent),
 }  # fmt: skip
 """The predicted figures of a combination, by their column in a sweep; the last three are shares."""
+_UNITS: dict[Callable[[float], str], str] = {
+    seconds: "s",
+    _rate: "samples/s",
+    data: "B",
+    percent: "share",
+}
+"""The SI unit of a figure, by the function that writes it."""
 USUAL_FIGURES = ("Time", "Throughput", "Memory needed")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.answers.plan.words import short_gpu, status_words
+from app.answers.gpu_names import short_gpu
+from app.answers.plan.words import status_words
 from simulator.formats.numbers import number, short
 from simulator.planning import Row
 from simulator.planning.spec import Spec, WorkloadKind

@@ -14,7 +14,8 @@ from app.widgets.columns import discard
 
 
 class WhatIfRows(QWidget):
-    """The what-ifs of a step, the largest saving first."""
+    """The what-ifs that change the time of a step or need less memory, the largest saving of time
+    first."""
 
     applied = Signal(str)
 
@@ -35,15 +36,16 @@ class WhatIfRows(QWidget):
     def put(self, clustered: Clustered) -> None:
         """Show the predicted what-ifs; what-ifs of an earlier step cannot be applied."""
         answer, what_ifs = clustered.answer, clustered.what_ifs or ()
-        self.setVisible(bool(what_ifs))
         if answer is not None and what_ifs != self._shown:
             self._shown = what_ifs
             for row in self.rows:
                 discard(row)
             self.rows, self.buttons = [], []
+            needed_bytes = max(rank.needed_bytes for rank in answer.ranks)
             for each in what_ifs:
-                if each.period_s is not None:
+                if _matters(each, answer.period_s, needed_bytes):
                     self._add(each, answer.period_s)
+        self.setVisible(bool(self.rows))
         for button in self.buttons:
             button.setEnabled(not clustered.stale)
 
@@ -60,3 +62,10 @@ class WhatIfRows(QWidget):
         self.column.addWidget(row)
         self.rows.append(row)
         self.buttons.append(button)
+
+
+def _matters(each: WhatIf, period_s: float, needed_bytes: int) -> bool:
+    """Whether a what-if applies, and changes the time by more than "0%" or needs less memory."""
+    if each.period_s is None:
+        return False
+    return change(period_s, each.period_s) != "0%" or each.needed_bytes < needed_bytes

@@ -176,6 +176,16 @@ class Combinations(StripView):
             rows.append([*figures, table.regime(row)])
         return rows
 
+    def plain_rows(self) -> list[list[str]]:
+        table = self.canvas.table
+        if table is None:
+            return []
+        rows = [[*(column.plain_head for column in table.columns), "Bound by"]]
+        for row in np.flatnonzero(self.canvas.matching).tolist():
+            values = [column.plain_text(float(column.values[row])) for column in table.columns]
+            rows.append([*values, table.regime(row)])
+        return rows
+
     def commands(self) -> list[tuple[str, Callable[[], None]]]:
         return self.explain.commands()
 

@@ -162,7 +162,7 @@ class FusionView(View):
         shown = self.canvas.scene
         if not shown.blocks:
             return ""
-        fewer = sum(fused.launches_removed for fused in shown.sets)
+        _, fewer = shown.saved
         ops, kernels = len(shown.blocks), shown.launches - fewer
         return f"{shown.name}: {ops} op{'s' * (ops != 1)}, {kernels} kernel{'s' * (kernels != 1)}"
 

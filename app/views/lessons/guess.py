@@ -133,6 +133,8 @@ class GuessCanvas(LessonPlot):
             shift = key == "shift"
             bins = attempt.votes.histogram(key, *attempt.range, log=shift or not share)
             most = max((count for _, _, count in bins), default=0)
+            reach = 0.0 if shift else self.x_of(key) + 12 + _BAR_PX + 4 + width(f"{most}")
+            mirrored = reach > self.width()  # at the left of a marker at the right edge
             for low, high, count in bins:
                 if shift:
                     left, right = self.along.at(low), self.along.at(high)
@@ -140,11 +142,12 @@ class GuessCanvas(LessonPlot):
                     box = QRectF(left + 1, self.plot.bottom() - tall, right - left - 2, tall)
                 else:
                     top, bottom = self.upward.at(high), self.upward.at(low)
-                    box = QRectF(
-                        self.x_of(key) + 12, top + 1, count / most * _BAR_PX, bottom - top - 2
-                    )
+                    wide = count / most * _BAR_PX
+                    left = self.x_of(key) + (-12 - wide if mirrored else 12)
+                    box = QRectF(left, top + 1, wide, bottom - top - 2)
                 paint.area(box, self.theme.line2, radius=2)
-                paint.text(box.right() + 4, box.center().y(), f"{count}", self.theme.ink2)
+                end, align = (box.left() - 4, 1.0) if mirrored else (box.right() + 4, 0.0)
+                paint.text(end, box.center().y(), f"{count}", self.theme.ink2, align=align)
 
     def _marker(self, paint: Paint, key: Key, at: QPointF, taken: list[QRectF]) -> QRectF:
         """Draw a marker with its value; return the box of the value."""

@@ -7,14 +7,7 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import (
-    QItemSelection,
-    QItemSelectionModel,
-    QModelIndex,
-    QPoint,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -180,6 +173,9 @@ class OpTable(View):
 
     def rows(self) -> list[list[str]]:
         return self.model.table() if self.model.groups is not None else []
+
+    def plain_rows(self) -> list[list[str]]:
+        return self.model.table(plain=True) if self.model.groups is not None else []
 
     # controls
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from app.answers.gpu_names import short_gpu
 from app.answers.plan.cards import CandidateCard, Dimension
 from app.answers.plan.fields import Field
-from app.answers.plan.words import short_gpu
 from app.theme import Theme
 from app.widgets.context_menu import ContextMenu, Entry
 from app.widgets.elided_label import Elided, clauses

@@ -12,7 +12,7 @@ from app.formulas.formula import Formula
 from app.formulas.points import regime_at
 from app.scenes.regime_map.axes import elsewhere, offered, place_on, usual
 from app.scenes.regime_map.scene import Chart, ExactShifts, Spot, charted, exact
-from app.scenes.regime_map.table import table
+from app.scenes.regime_map.table import plain_table, table
 from app.scenes.sweep.curves import axis_name, moved, or_none, within_words
 from app.theme import Theme
 from app.views.regime_map.canvas import MapCanvas
@@ -25,8 +25,6 @@ from app.widgets.context_menu import Entry
 from app.widgets.strip import Strip
 from app.widgets.view import View
 from simulator.scenario.scenario import Scenario, Value
-
-_COLOUR = "colour: the largest share"
 
 
 class RegimeMap(View):
@@ -168,9 +166,11 @@ class RegimeMap(View):
         chart = self.chart
         if chart is None or chart.field is None:
             return []
-        rows = table(chart)
-        rows += self.seek.rows()
+        rows = table(chart) + self.seek.rows()
         return [row + [""] * (len(rows[0]) - len(row)) for row in rows]
+
+    def plain_rows(self) -> list[list[str]]:
+        return plain_table(self.chart)
 
     # the current map
 
@@ -227,7 +227,7 @@ class RegimeMap(View):
     def _describe(self, chart: Chart) -> None:
         self.boundaries = boundary_words(chart)
         self.map.setAccessibleDescription(self.boundaries)
-        self.status.say(_COLOUR if chart.done else "refining …", "")
+        self.status.say("colour: the largest share" if chart.done else "refining …", "")
 
     # controls
 
@@ -273,8 +273,7 @@ class RegimeMap(View):
         """Go to another value of one axis."""
         spot = self.map.spot
         if spot is not None:
-            target = (spot[0], place) if upright else (place, spot[1])
-            self._use(target)
+            self._use((spot[0], place) if upright else (place, spot[1]))
 
     def _pressed(self, spot: Spot | None) -> None:
         """Request the scenario at a point, unless it is the current one."""

@@ -11,6 +11,7 @@ from app.answers.side import Question, Side
 from app.formulas.formula import Formula
 from app.formulas.points import time_at
 from app.quantities import between, count_of, data, percent, plain, seconds
+from app.scenes.plain_points import PLAIN_HEADS, plain_number, plain_point
 from app.scenes.sweep.curves import (
     NAMES,
     Curves,
@@ -149,6 +150,17 @@ class Sweep(StripView):
             for p in curve.measured
         ]
         return rows + [row + [""] * (len(heads) - len(row)) for row in notes]
+
+    def plain_rows(self) -> list[list[str]]:
+        sweep = self.canvas.sweep
+        if sweep is None or not sweep.curves:
+            return []
+        rows = [["Side", NAMES[sweep.axis], *PLAIN_HEADS]]
+        for curve in sweep.curves:
+            for row, value in enumerate(curve.values.tolist()):
+                at = {name: float(column[row]) for name, column in curve.columns.items()}
+                rows.append([curve.side.letter, plain_number(value), *plain_point(at)])
+        return rows
 
     def _along(self, index: int) -> None:
         """Change the axis and request its sweep."""

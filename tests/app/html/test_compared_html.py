@@ -88,4 +88,4 @@ def test_four_scenarios_fit_into_one_small_page():
         low, high = map(seconds, side.prediction.interval_s)
         assert seconds(side.prediction.period_s) in words
         assert f"80% interval: {low} to {high}" in words
-    assert "GPU h200 → a100_sxm_80" in words and "gpu h200" not in words
+    assert "GPU H200 SXM → A100 SXM4" in words and "gpu h200" not in words

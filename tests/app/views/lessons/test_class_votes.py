@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 
 from app import lessons
 from app.answers.side import Side
 from app.scenes.lessons.votes import ClassVotes
 from app.views.lessons.view import Lessons
+from app.widgets.paint import Paint
 from tests.app.views.conftest import picture
 from tests.app.views.lessons.test_lessons_view import PAIR, TOP
 
@@ -75,3 +76,29 @@ def test_the_space_key_after_locking_does_not_discard_the_prediction(view: Lesso
     assert focused is page.guess
     QTest.keyClick(focused, Qt.Key.Key_Space)
     assert attempt.locked
+
+
+def test_counts_at_the_right_edge_are_inside_the_plot(
+    view: Lessons, monkeypatch: pytest.MonkeyPatch
+):
+    row, attempt, plot = view.page.asking, view.attempt, view.page.guess
+    assert attempt is not None
+    attempt.put("b", 1e-4)
+    view.page.options[0].click()
+    row.add.click()
+    boxes = list[QRectF]()
+    text = Paint.text
+
+    def recorded(paint: Paint, x: float, y: float, words: str, *rest: Any, **more: Any) -> QRectF:
+        box = text(paint, x, y, words, *rest, **more)
+        if words == "1" and box.left() > plot.plot.left():  # not a number of the axis
+            boxes.append(box)
+        return box
+
+    monkeypatch.setattr(Paint, "text", recorded)
+    for x, left in ((plot.width() / 2, False), (plot.width() - 30.0, True)):
+        boxes.clear()
+        monkeypatch.setattr(plot, "x_of", lambda key, at=x: at)
+        picture(plot)
+        assert boxes and all((box.right() < x) == left for box in boxes)
+        assert all(box.left() >= 0 and box.right() <= plot.width() for box in boxes)

@@ -195,6 +195,14 @@ def test_a_gpu_is_dropped_into_the_contest(planned: Window):
     assert [c.card.id for c in view.cards][-1] == "t4"
 
 
+def test_the_place_for_drops_names_the_shelf_where_it_is_hidden(planned: Window):
+    view = workload(planned)
+    planned.beside[0].hide()
+    assert "click to show the shelf" in view.drop.text()
+    view.drop.click()
+    assert not planned.beside[0].isHidden()
+
+
 def test_a_network_is_dropped_into_the_workload(planned: Window):
     target, plan = planned.workspaces, planned.pages.plan.planning
     assert dropped(target, card("network:resnet50")) == (
