@@ -6,6 +6,18 @@ from tests.reliability.equivalents.equivalent import Equivalent
 
 STEPS = (
     Equivalent(
+        "simulator/schedule/l2_reuse.py",
+        "'0' -> '1'",
+        'moved, stated = sum(sizes), op.args.get(stated_argument("bytes"), 1)',
+        "no number of bytes lies between 0 and 1",
+    ),
+    Equivalent(
+        "simulator/timing/power.py",
+        "'>' -> '>='",
+        "if not (solvable & (np.abs(value) >= _CLOSE * limit_w)).any():",
+        "a difference equal to the limit to the last bit ends the search one step later",
+    ),
+    Equivalent(
         "simulator/analysis/regimes.py",
         "'>' -> '>='",
         "up = self.first is not None and self.first >= self.last",

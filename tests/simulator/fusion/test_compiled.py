@@ -19,7 +19,7 @@ from simulator.fusion.lowering.library.layouts import (
     to_channels_last,
 )
 from simulator.fusion.lowering.library.padding import padded
-from simulator.fusion.scheduling.work import lanes
+from simulator.fusion.scheduling.work import dims, lanes
 from simulator.hardware.host import host
 from simulator.records import Signature, Tensor, Trace
 from simulator.scenario.resolve import resolve
@@ -161,6 +161,13 @@ def test_the_fast_path_of_inference_is_not_fused() -> None:
             "torch.compile leaves PyTorch's fast path for inference as one op",
         )
     ]
+
+
+def test_rows_above_1024_elements_are_looped() -> None:
+    for cols, looped in ((1024, False), (1025, True)):
+        assert dims("reduction", 0, 8, cols, 0, 1)["looped"] is looped
+    assert dims("reduction", 0, 8, 16, 0, 1, looped=True)["looped"]
+    assert not dims("reduction", 0, 0, 2000, 0, 1)["looped"]  # sums across rows are not
 
 
 def test_a_row_takes_a_power_of_two_of_lanes_or_blocks_of_2048() -> None:

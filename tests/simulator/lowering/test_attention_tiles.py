@@ -122,6 +122,7 @@ def test_a_window_of_flash_goes_through_its_tiles() -> None:
         (-1, -1, True),
         (-1, 0, True),  # the last query attends to all keys
         (100, 0, False),
+        (0, 0, False),  # the query attends to one key
         (100, -1, True),
     ],
 )

@@ -134,6 +134,9 @@ def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
     kernel = load(1.0, 0.0, 400.0, 0.0)
     assert float(made_up(112.2).settle(kernel, 0.0, 0.0).clock) > 0.1
     assert float(made_up(111.6).settle(kernel, 0.0, 0.0).clock) == 0.1
+    # with twice the highest clock, the same lowest one is half that share of it
+    faster = Supply(MADE_UP, 105.0, 500.0, 2e9, True)
+    assert float(faster.settle(kernel, 0.0, 0.0).clock) == 0.05
 
 
 def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
