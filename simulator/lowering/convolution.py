@@ -223,7 +223,7 @@ def _implicit(c: Product) -> Iterator[Work]:
             continue
         if pads:
             yield padded_zeros(tensor)
-        outer = is_weight and (tensor.shape[0] // groups % channels_per_load(tensor) or groups > 1)
+        outer = is_weight and (groups > 1 or tensor.shape[0] % channels_per_load(tensor))
         yield padding_copy(tensor, generic=True) if pads and outer else nhwc_conversion(tensor)
     narrow = not (c.half or c.few) and c.depth <= 576 and c.columns <= 64
     if c.direction == "fwd" and (planar or narrow):
