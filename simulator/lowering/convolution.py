@@ -103,7 +103,7 @@ def _on_tensor_cores(c: Product) -> Iterator[Work]:
         yield from list(_on_tensor_cores(c.of_one_group())) * groups
     elif groups > 1 and runs_on_lanes(c):
         yield from one_by_one(c, [c.direct_of_group()])
-    elif forward and (has_single_outputs(c) or (groups > 1 and has_thin_squares(c))):
+    elif forward and (has_single_outputs(c) or has_thin_squares(c)):
         yield grouped_direct(c.work, c.sources[1])
     elif groups > 1 and has_small_groups(c):
         yield grouped_direct(c.work, c.target if c.direction == "wgrad" else c.sources[1])

@@ -94,7 +94,8 @@ def has_thin_squares(c: Product) -> bool:
     (`conv2d_grouped_direct_kernel`, 28 of 28 recorded). With other kernels (14 of 14), or with
     other numbers of outputs (18 of 18), groups run one by one."""
     d = c.work.dims
-    thin = 2 <= d["cin"] // d["groups"] < _THIN and d["cin"] == d["cout"]
+    grouped = d["groups"] > 1 and d["cin"] == d["cout"]
+    thin = grouped and 2 <= d["cin"] // d["groups"] < _THIN
     square = d["dims"] == 2 and set(d["kernel"]) <= _SQUARES
     return thin and square and c.half and not d["channels_last"]
 

@@ -1,4 +1,4 @@
-"""Convolutions in half precision that cuDNN runs on vector lanes though tensor cores support them.
+"""Convolutions that cuDNN runs on vector lanes though tensor cores support them.
 
 The kernels of 9,580 layers in users' style were recorded on an H200 (cuDNN 9.19,
 `calibration/measurements/h200_sxm/users_layers.jsonl.gz`). Most of these choices are slow: the
@@ -42,16 +42,13 @@ def runs_on_engine(c: Product) -> bool:
     """Whether a gradient of the input that leaves out pixels, which is also the forward pass of a
     transposed convolution, runs on vector lanes."""
     d = c.work.dims
-    if c.direction != "dgrad" or not c.strided or d["groups"] > 1 or d["channels_last"]:
+    if c.direction != "dgrad" or d["groups"] > 1 or d["channels_last"] or c.few or c.planar:
         return False
-    if c.few or c.planar:
+    if min(d["stride"]) < _WIDE_STRIDE:
         return False
-    side, wide = max(d["kernel"]), min(d["stride"]) >= _WIDE_STRIDE
     if d["dims"] == 3:
-        return wide and not c.half
-    if not c.half:
-        return False
+        return not c.half
     elements = d["n"] * d["cout"] * prod(d["spatial_out"])
     channels = d["cin"] <= _ENGINE_INPUTS and d["cout"] >= _ENGINE_OUTPUTS
-    many = c.rows >= _ENGINE_ROWS and elements >= _ENGINE_ELEMENTS
-    return wide and side >= _LONG_SIDE and channels and many
+    large = c.rows >= _ENGINE_ROWS and elements >= _ENGINE_ELEMENTS
+    return c.half and max(d["kernel"]) >= _LONG_SIDE and channels and large

@@ -82,8 +82,8 @@ class MeasuredFiles:
             measured = overlay(answer.prediction, step)
             if _matches(measured):
                 return measured
-            found = _matching([*others, *_at_measured_batch(measured, answer)], step)
-            return _Mismatch(measured, found)
+            candidates = [*others, *_at_measured_batch(measured, answer)]
+            return _Mismatch(measured, _matching(candidates, step))
 
         def done(measured: ProfiledStep | Overlay | _Mismatch) -> None:
             if isinstance(measured, _Mismatch):

@@ -112,11 +112,9 @@ def _lists(op: Signature) -> list[list[Tensor]]:
     """The tensor lists of a call; a single tensor among its arguments is a scalar."""
     names = list(dict.fromkeys(op.names))
     lists = [op.tensors(name) for name in names]
-    longest = max(lists, key=len, default=list[Tensor]())
+    length = max(map(len, lists), default=0)
     pairs = zip(lists, names, strict=True)
-    return [
-        tensors for tensors, name in pairs if name not in _SCALARS and len(tensors) == len(longest)
-    ]
+    return [tensors for tensors, name in pairs if name not in _SCALARS and len(tensors) == length]
 
 
 _SCALARS = ("scalar", "scalars", "inv_scale", "found_inf", "grad_scale", "lr")

@@ -6,6 +6,12 @@ from tests.reliability.equivalents.equivalent import Equivalent
 
 COSTS = (
     Equivalent(
+        "simulator/costs/pointwise/foreach.py",
+        "'0' -> '1'",
+        "length = max(map(len, lists), default=1)",
+        "without lists there is none to compare with the length",
+    ),
+    Equivalent(
         "simulator/costs/matmul/products.py",
         "'1' -> '2'",
         'if addend is not None and op.arg("beta", 2) == 0:',
