@@ -14,6 +14,7 @@ from calibration.cases.networks.packages_fourth import SIZED_FOURTH
 from calibration.cases.networks.packages_second import SIZED_SECOND
 from calibration.cases.networks.packages_third import SIZED_THIRD
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
+from calibration.cases.steps.own_fifth import OWN_FIFTH, OWN_FIFTH_COMPILED
 from calibration.cases.steps.own_fourth import OWN_FOURTH, OWN_FOURTH_COMPILED
 from calibration.cases.steps.own_second import OWN_SECOND, OWN_SECOND_COMPILED
 from calibration.cases.steps.packages_fourth import PACKAGES_FOURTH
@@ -22,7 +23,7 @@ from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIR
 from calibration.measure.host_threads import STACKED
 from calibration.outcome import Outcome
 from calibration.record.read import MEASUREMENTS, Recording
-from calibration.validate.packages import DEFAULT, Before, before, compared, measured
+from calibration.validate.packages import DEFAULT, Before, before, compared, measured, modes
 from calibration.validate.stored_predictions import write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
@@ -32,7 +33,8 @@ QUICK = {"own-ppo": 1, "own-tabular": 1, "own-moe-loop": 8, "own-graph": 8, "own
          "own-factorized": 1, "own-vae": 1, "own-dqn": 1, "own-kan": 1, "own-tcn": 64,
          "own-crf": 4, "own-gat": 16, "own-linear-attention": 64,
          "own-state-space": 32, "own-soft-actor-critic": 1, "own-waves": 1, "own-molecules": 1,
-         "own-real-nvp": 1}  # fmt: skip
+         "own-real-nvp": 1, "own-isomorphism": 1, "own-basis-series": 1, "own-action-diffusion": 16,
+         "own-capsules": 1, "own-heartbeats": 512, "own-autocorrelation": 1}  # fmt: skip
 
 
 @pytest.mark.parametrize("phase", ["inference", "training"])
@@ -43,17 +45,19 @@ def test_own_networks_run_and_are_predicted(network: str, phase: str) -> None:
     assert predict_trace(retrace(case.record())).kernel_count > 5
 
 
-def test_every_own_network_is_measured() -> None:
+def test_every_own_network_is_in_one_set_of_suites() -> None:
     suites = (
         (*OWN_CASES, *OWN_COMPILED),
         (*OWN_SECOND, *OWN_SECOND_COMPILED),
         (*OWN_FOURTH, *OWN_FOURTH_COMPILED),
+        (*OWN_FIFTH, *OWN_FIFTH_COMPILED),
     )
     networks = [{case.network for case in cases} for cases in suites]
     assert set().union(*networks) == set(OWN) and sum(map(len, networks)) == len(OWN)
     assert len({case.name for case in OWN_CASES}) == len(OWN_CASES) == 32
     assert len({case.name for case in OWN_SECOND}) == len(OWN_SECOND) == 44
     assert len({case.name for case in OWN_FOURTH}) == len(OWN_FOURTH) == 41
+    assert len({case.name for case in OWN_FIFTH}) == len(OWN_FIFTH) == 39
 
 
 def test_the_second_suite_shares_no_network_with_the_first() -> None:
@@ -81,6 +85,14 @@ def test_the_fourth_suite_was_predicted_before_it_was_measured() -> None:
     predicted = {name for name, _ in before(MEASUREMENTS / "h100_sxm/predicted_fourth.jsonl.gz")}
     measured_names = set(measured("packages_fourth", "h100_sxm"))
     assert len(measured_names) == 56 and measured_names < predicted
+
+
+def test_every_step_of_the_fifth_own_suite_has_a_stored_prediction() -> None:
+    stored = before(MEASUREMENTS / "h200_sxm/predicted_own_fifth.jsonl.gz")
+    cases = (*OWN_FIFTH, *OWN_FIFTH_COMPILED)
+    assert set(stored) == {(case.name, mode) for case in cases for mode in modes(case)}
+    assert len(OWN_FIFTH_COMPILED) == 21 and len(stored) == 39 + 21 + 20  # 20 CUDA graphs
+    assert all(0.2e-3 < p.period_s < 65e-3 for p in stored.values())
 
 
 def test_every_stack_has_a_call_of_each_of_its_layers() -> None:
