@@ -7,6 +7,7 @@ transform of real numbers counts half.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log2, prod
 
 from simulator.costs.kernels.launches import pointwise, vector_dtype
@@ -30,10 +31,10 @@ def real_to_complex(op: Signature) -> tuple[Work, ...]:
     half[dims[-1]] = half[dims[-1]] // 2 + 1
     size = prod(half) * out.itemsize
     if _at_once(dims):
-        calls = [_call(x, dims, "r2c", x.nbytes, size, out.itemsize)]
+        calls = [*_gathered(x, dims), _call(x, dims, "r2c", x.nbytes, size, out.itemsize)]
     else:
-        calls = [_call(x, dims[-1:], "r2c", x.nbytes, size, out.itemsize)]
-        calls += _complex(half, dims[:-1], out.itemsize)
+        real = _call(x, dims[-1:], "r2c", x.nbytes, size, out.itemsize)
+        calls = [*_gathered(x, dims[-1:]), real, *_complex(half, dims[:-1], out.itemsize)]
     calls += _scaled(op, prod(half), out)
     if not onesided:  # the other half is the conjugate of this one
         rest = out.numel - prod(half)
@@ -47,7 +48,8 @@ def complex_to_complex(op: Signature) -> tuple[Work, ...]:
     x, out, dims = op["self"], op.out, _dims(op)
     if not dims:
         return move(x, out)
-    calls = [*_complex(x.shape, dims, x.itemsize), *_scaled(op, out.numel, out)]
+    first = _gathered(x, dims[-_DIMS_AT_ONCE:])
+    calls = [*first, *_complex(x.shape, dims, x.itemsize), *_scaled(op, out.numel, out)]
     return tuple(work for work in calls if work.bytes)
 
 
@@ -72,6 +74,21 @@ def _dims(op: Signature) -> list[int]:
 
 def _at_once(dims: list[int]) -> bool:
     return len(dims) <= _DIMS_AT_ONCE and tuple(dims[:2]) != _AHEAD
+
+
+def _gathered(x: Tensor, dims: list[int]) -> tuple[Work, ...]:
+    """The copy before a call whose batch has no single stride: PyTorch makes one dimension of all
+    others, the longest stride first (`_exec_fft`)."""
+    batch = sorted(
+        (dim for dim in range(len(x.shape)) if dim not in dims), key=lambda dim: -x.stride[dim]
+    )
+    many = [dim for dim in batch if x.shape[dim] > 1]
+    if all(x.stride[a] == x.shape[b] * x.stride[b] for a, b in pairwise(many)):
+        return ()
+    order = [*batch, *dims]
+    shape = tuple(x.shape[dim] for dim in order)
+    strided = Tensor(shape, x.dtype, tuple(x.stride[dim] for dim in order))
+    return move(strided, Tensor(shape, x.dtype, row_major(shape)))
 
 
 def _complex(shape: tuple[int, ...] | list[int], dims: list[int], itemsize: int) -> list[Work]:

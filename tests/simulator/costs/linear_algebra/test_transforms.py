@@ -82,8 +82,10 @@ def test_a_call_by_hand(dtype: str, item: int, lanes: str) -> None:
         ([1], (8,), 96, 5 * 8 * 3 * 96, True),
         ([1, 2], (8, 16), 6, 5 * 128 * 7 * 6, False),
     ):
-        (work,) = fft("c2c", x, x, dims)
+        *copied, work = fft("c2c", x, x, dims)
         size = 768 * item
+        # without a single stride for the six blocks and their rows, they are copied first
+        assert [each.bytes for each in copied] == ([2 * size] if dims == [1] else [])
         assert sums([work]) == [("fft", flops, size, size, flops)]
         assert work.dtype == lanes
         assert work.dims == {
@@ -114,8 +116,11 @@ def test_real_transforms_along_several_dimensions(
     half[dims[-1]] = half[dims[-1]] // 2 + 1
     real, whole = (tuple(shape), "float32"), (tuple(half), "complex64")
     n = 8 * half[0] * half[1] * half[2]
-    forward = fft("r2c", real, whole, dims)
+    launches = fft("r2c", real, whole, dims)
+    forward = [work for work in launches if work.family == "fft"]
     assert [work.dims["lengths"] for work in forward] == lengths
+    # a transform along the second dimension leaves two others, which have no single stride
+    assert len(launches) - len(forward) == (dims[-1] == 1)
     assert (forward[0].read_bytes, forward[0].write_bytes) == (768, n)
     assert all(work.bytes == 2 * n for work in forward[1:])
     back = fft("c2r", whole, real, dims)
@@ -156,3 +161,16 @@ def test_a_normalized_transform_scales_its_result(name: str) -> None:
     *_, scale = fft("c2r", half, real, [2], **{name: 1})
     assert sums([scale]) == [("pointwise", 192, 768, 768, 576)]
     assert len(fft("r2c", real, half, [2], **{name: 0})) == 1
+
+
+def test_a_batch_without_a_single_stride_is_copied_first() -> None:
+    args = {"dim": [3], "normalization": 0, "onesided": True}
+    half = ((64, 8, 32, 97), "complex64")
+    # heads and channels of [64, 192, 8, 32] share one stride, images do not
+    series = Tensor((64, 8, 32, 192), "float32", (49152, 32, 1, 256))
+    copied, call = launched(sig("aten._fft_r2c.default", half, None, args, self=series))
+    assert copied.bytes == 2 * 4 * 64 * 8 * 32 * 192
+    assert (call.family, call.dims["batch"]) == ("fft", 64 * 8 * 32)
+    one = Tensor((1, 8, 32, 192), "float32", (49152, 32, 1, 256))
+    alone = ((1, 8, 32, 97), "complex64")
+    assert len(launched(sig("aten._fft_r2c.default", alone, None, args, self=one))) == 1
