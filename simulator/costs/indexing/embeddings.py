@@ -112,7 +112,7 @@ def _few_rows(op: Signature, n: int, width: int) -> tuple[Work, ...]:
     return *copies, fill_like(out), add
 
 
-@cost("aten.embedding_dense_backward.default")
+@cost("aten.embedding_dense_backward.default", traits=Traits(kind="pointwise"))
 def embedding_backward(op: Signature) -> tuple[Work, ...]:
     """One kernel adds the rows of up to 3,072 indices; more are sorted first."""
     n, width = op["indices"].numel, op.out.shape[-1]

@@ -62,6 +62,13 @@ def test_the_gradient_of_a_table_is_zeros_and_atomic_sums() -> None:
     assert (sums.instructions, sums.atomic, zeros.atomic) == (4 * LOOKED_UP, True, False)
 
 
+def test_a_table_whose_indices_are_sorted_in_eager_mode_has_atomic_sums_too() -> None:
+    # above 3,072 indices ATen sorts them; Inductor decomposes the op for any number
+    zeros, sums = backward(Table(torch.float32), 4000, "embedding_dense")
+    assert (zeros.elements, sums.elements) == (TABLE, 4000 * WIDTH)
+    assert sums.atomic
+
+
 def test_sums_of_a_table_in_half_precision_are_cast() -> None:
     zeros, sums, cast = backward(Table(torch.bfloat16), 10, "embedding_dense")
     assert list(zeros.writes.values()) == [4 * TABLE]
