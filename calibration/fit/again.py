@@ -1,15 +1,17 @@
 """Fit the curves of the packaged H200 profile again, including the further points of the sweeps.
 
-`python -m calibration.fit.again` traces 80,000 calls (half an hour) and writes `h200.json`. Each
-curve has up to three candidates: the current profile, a new residual, and, if the 90th percentile
-of the error with the new residual exceeds 25%, a new kernel model with a new residual. The error on
-calls that are held out of the fit selects the candidate.
+`python -m calibration.fit.again` traces 160,000 calls (an hour) and writes `h200.json`;
+`--operations REGEX` and `--curves NAMES` fit these curves alone, to the calls of these operations.
+Each curve has up to three candidates: the current profile, a new residual, and, if the 90th
+percentile of the error with the new residual exceeds 25%, a new kernel model with a new residual.
+The error on calls that are held out of the fit selects the candidate.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -84,9 +86,9 @@ def chosen(
     choice = Choice(name, refitted, "residual")
     if not has_physics or np.quantile(_off(kept_out, gpu, refitted), 0.9) > _OFF:
         new = fit_curve(name, to_fit, gpu, known)
-        if _badness(kept_out, gpu, new) < 0.95 * _badness(kept_out, gpu, refitted):
+        if badness(kept_out, gpu, new) < 0.95 * badness(kept_out, gpu, refitted):
             choice = Choice(name, new, "physics")
-    if has_physics and _badness(kept_out, gpu, choice.profile) > _WORSE * _badness(
+    if has_physics and badness(kept_out, gpu, choice.profile) > _WORSE * badness(
         kept_out, gpu, known
     ):
         return Choice(name, known, "as it is")
@@ -97,8 +99,8 @@ def _off(judged: Sequence[Sample], gpu: GPU, learned: Profile) -> NDArray[np.flo
     return np.abs(np.expm1(errors(judged, gpu, learned)))
 
 
-def _badness(judged: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
-    """The median error plus 0.3 times the 90th percentile of the error."""
+def badness(judged: Sequence[Sample], gpu: GPU, learned: Profile) -> float:
+    """The error of a profile on samples: its median plus 0.3 times its 90th percentile."""
     off = _off(judged, gpu, learned)
     return float(np.median(off) + 0.3 * np.quantile(off, 0.9))
 
@@ -108,13 +110,14 @@ def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> li
     most = next((n for start, n in _MOST.items() if name.startswith(start)), _MOST_OF_OTHERS)
     random = np.random.default_rng(0)
     if most < _MOST_OF_OTHERS:
-        first = _random_part(first, most // 2, random)
-    return merged([*first, *_random_part(further, max(0, most - len(first)), random)])
+        first = random_part(first, most // 2, random)
+    return merged([*first, *random_part(further, max(0, most - len(first)), random)])
 
 
-def _random_part(
+def random_part(
     samples: Sequence[Sample], most: int, random: np.random.Generator
 ) -> Sequence[Sample]:
+    """At most `most` of the samples, drawn at random, in their order."""
     if len(samples) <= most:
         return samples
     rows: list[int] = np.sort(random.permutation(len(samples))[:most]).tolist()
@@ -122,10 +125,15 @@ def _random_part(
 
 
 def fit_again(
-    first: Sequence[Sample], sweeps: Sequence[Swept], all_sweeps: Sequence[Swept], gpu: GPU
+    first: Sequence[Sample],
+    sweeps: Sequence[Swept],
+    all_sweeps: Sequence[Swept],
+    gpu: GPU,
+    curves: Collection[str] = (),
 ) -> Profile:
-    """Return the packaged profile with each curve replaced by the `chosen` one, which is fitted to
-    `first` and `sweeps` and judged by the held-out calls of `all_sweeps`."""
+    """Return the packaged profile with each of `curves`, or all of them, replaced by the `chosen`
+    one, which is fitted to `first` and `sweeps` and judged by the held-out calls of
+    `all_sweeps`."""
     known = profile()
     groups, more = by_curve(first), by_curve(samples(sweeps))
     kept_out = by_curve(merged(s for e in all_sweeps if e.point.held_out for s in matched(e)))
@@ -141,6 +149,7 @@ def fit_again(
                 known,
             )
             for name in sorted(groups.keys() | more.keys())
+            if name in curves or not curves
         ]
         choices = [each.result() for each in waiting]
     traffic, tiles, residuals = dict(known.traffic), dict(known.tiles), dict(known.residuals)
@@ -154,13 +163,19 @@ def fit_again(
 
 def main() -> None:
     """Fit the curves again and write the profile with its intervals."""
-    card = find_gpu("h200")
-    pairs = [(recording, retrace(recording.case)) for recording in recordings()]
-    fused = fusion_samples.samples(fusion_samples.fusion_speedups(card))
-    generated = kernels.samples(kernels.calls(card), card)
-    sweeps, more = [*swept(card), *layers(card)], list(further(card))
-    first = [*recorded(pairs, card), *convolutions(card), *samples(sweeps), *fused, *generated]
-    judge(fit_again(merged(first), more, [*sweeps, *more], card))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--operations", default="", help="regular expression for whole names")
+    parser.add_argument("--curves", nargs="*", default=())
+    options = parser.parse_args()
+    card, only = find_gpu("h200"), options.operations
+    sweeps, more = [*swept(card, only=only), *layers(card, only)], list(further(card, only))
+    first = samples(sweeps)
+    if not only:
+        pairs = [(recording, retrace(recording.case)) for recording in recordings()]
+        first += [*recorded(pairs, card), *convolutions(card)]
+        first += fusion_samples.samples(fusion_samples.fusion_speedups(card))
+        first += kernels.samples(kernels.calls(card), card)
+    judge(fit_again(merged(first), more, [*sweeps, *more], card, options.curves))
 
 
 if __name__ == "__main__":

@@ -59,13 +59,17 @@ def sampled(gpu: GPU, path: Path | None = None) -> dict[str, Row]:
     }
 
 
-def swept(gpu: GPU, path: Path | None = None, held_out: bool | None = None) -> Iterator[Swept]:
+def swept(
+    gpu: GPU, path: Path | None = None, held_out: bool | None = None, only: str = ""
+) -> Iterator[Swept]:
     """Every measured point of a library's call, traced again: either the held-out points or the
-    others."""
+    others. Here and below, `only` is a regular expression for whole names of operations; empty
+    allows all."""
     measured = sampled(gpu, path)
     for point in points("library"):
         sample = measured.get(point.name)
-        if held_out in (None, point.held_out) and sample and sample.get("kernels"):
+        used = held_out in (None, point.held_out) and _matches(point, only)
+        if used and sample and sample.get("kernels"):
             yield lowered(point, trace_call(point.make), sample, gpu)
 
 
@@ -86,31 +90,39 @@ LAYERS = (
     "dilated_layers",
     "dilated_layers_second",
     "users_layers",
+    "common_sizes",
+    "common_sizes_second",
+    "recurrent_layers",
+    "recurrent_cells",
 )
-"""Convolutions and products with the sizes of networks' layers. They come before further points
+"""Calls with the sizes of networks' layers. They come before further points
 where a curve has more samples than its fit uses, since people run these sizes."""
 
 
-def further(gpu: GPU) -> Iterator[Swept]:
+def further(gpu: GPU, only: str = "") -> Iterator[Swept]:
     """Every further point that was measured, traced again."""
     importlib.import_module("calibration.blind")  # the import registers its calls
     for name in FURTHER:
-        yield from of_file(name, gpu)
+        yield from of_file(name, gpu, only)
 
 
-def layers(gpu: GPU) -> Iterator[Swept]:
+def layers(gpu: GPU, only: str = "") -> Iterator[Swept]:
     """Every measured layer of a network, traced again."""
     for name in LAYERS:
-        yield from of_file(name, gpu)
+        yield from of_file(name, gpu, only)
 
 
-def of_file(name: str, gpu: GPU) -> Iterator[Swept]:
+def of_file(name: str, gpu: GPU, only: str = "") -> Iterator[Swept]:
     """The points of one file in the folder of a GPU, traced again."""
     path = MEASUREMENTS / gpu.id / f"{name}.jsonl.gz"
     for row in read(path).samples.values() if path.is_file() else ():
-        if row.get("kernels"):
-            point = Point(**row["point"])
+        point = Point(**row["point"])
+        if row.get("kernels") and _matches(point, only):
             yield lowered(point, trace_call(point.make), row, gpu)
+
+
+def _matches(point: Point, only: str) -> bool:
+    return not only or re.fullmatch(only, point.operation) is not None
 
 
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:
