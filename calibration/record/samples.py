@@ -119,7 +119,7 @@ _NAMES = {
     "sum": ("splitKreduce", "reduction::", "reduce_wgrad", "_nhwc_reduce"),
     "cell": ("elemWiseRNNcell", "elementWise_bp1"),
     "bias": ("elementWise_bp2",),
-    "rnn": ("RNN_blockPersist",),
+    "rnn": ("RNN_blockPersist", "ampere_lstm"),
 }  # fmt: skip
 """Patterns of the names of auxiliary kernels around a convolution or a recurrence, by role."""
 

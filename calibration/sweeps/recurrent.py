@@ -11,12 +11,17 @@ from calibration.sweeps.operands import DTYPES, random
 from calibration.sweeps.registry import Call, Params, operation
 from calibration.sweeps.shapes import pick, sweep, tokens, whole, width
 
-CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+CELLS: dict[str, type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]] = {
+    "lstm": nn.LSTM,
+    "gru": nn.GRU,
+    "rnn": nn.RNN,
+}
+_GATED = ("lstm", "gru")
 
 
 def _layers(rng: Random) -> Params:
     return {
-        "cell": rng.choice(list(CELLS)),
+        "cell": rng.choice(_GATED),
         "dtype": pick(rng, {"fp32": 2.0, "fp16": 1.0}),
         "batch": whole(rng, 1, 128),
         "steps": tokens(rng, 8, 256),
@@ -36,7 +41,7 @@ def _layer(
     hidden: int,
     layers: int,
     both_ways: bool,
-) -> tuple[nn.LSTM | nn.GRU, Tensor, Tensor]:
+) -> tuple[nn.LSTM | nn.GRU | nn.RNN, Tensor, Tensor]:
     module = CELLS[cell](
         features, hidden, layers, batch_first=True, bidirectional=both_ways, dtype=DTYPES[dtype]
     )

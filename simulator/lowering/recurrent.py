@@ -22,6 +22,11 @@ from simulator.timing.rates import UNITS_SEEN
 
 _WIDEST, _WIDEST_BACK = 192, 128
 """Largest hidden size of a gated recurrence that is one kernel, forward and backward."""
+_PARTS = 4
+"""Number of chunks of steps, at least, in which stacked layers overlap."""
+_COLUMNS = 32
+"""Columns of a step's product for each block."""
+_TILE = 128
 _REGISTERS = 256 * 1024
 """Bytes of the register file of an SM, on every GPU since Kepler."""
 
@@ -31,8 +36,9 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     """The recurrence of one layer and direction.
 
     A narrow layer is one kernel, whose blocks share the batch and keep W_hh, or part of it, in
-    registers. In training, a single wide LSTM layer in float16 was observed to be spread over the
-    SMs. Otherwise, and always in bfloat16, every step launches its product and its cell.
+    registers. A single wide LSTM layer in float16 is spread over the SMs if its sizes are multiples
+    of a tile (23 of 23 such layers of `calibration/measurements/h200_sxm/recurrent_layers`, 0 of
+    44 others). Otherwise, and always in bfloat16, every step launches its product and its cell.
     """
     d = work.dims
     itemsize, one_kernel = op["input"].itemsize, op["input"].dtype != "bfloat16"
@@ -44,16 +50,39 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
             return _elementwise(gates, itemsize), persistent  # the last step's cell runs first
         biased = d["kind"] == "gru"  # one of the two biases of the new gate is added first
         return (_elementwise(gates * d["steps"], itemsize), persistent) if biased else (persistent,)
-    alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
-    lstm = d["kind"] == "lstm" and d["train"]
-    if one_kernel and alone and lstm and itemsize == 2 and d["b"] % 8 == 0:
-        padding_copy = replace(work, dims=_persistent_dims(work, itemsize) | {"variant": "spread"})
+    if one_kernel and itemsize == 2 and d["kind"] == "lstm" and _is_spread(op, work):
+        variant = {"variant": "spread" if forward else "spread_backward"}
+        spread = replace(work, dims=_persistent_dims(work, itemsize) | variant)
         state = _elementwise(d["b"] * d["hidden"], itemsize)
         # flags for the synchronization between the SMs
         flags = memset(4 * (gpu.units or UNITS_SEEN))
-        return (flags, padding_copy) if forward else (state, flags, state, padding_copy, state)
-    step = _step(work, itemsize, last=False)
-    return step * (d["steps"] - 1) + _step(work, itemsize, last=True)
+        return (flags, spread) if forward else (state, flags, state, spread, state)
+    streams = _streams(op, d["gates"] * d["hidden"])
+    step, last = (
+        tuple(
+            replace(kernel, dims=kernel.dims | streams)
+            for kernel in _step(work, itemsize, last=end)
+        )
+        for end in (False, True)
+    )
+    return step * (d["steps"] - 1) + last
+
+
+def _streams(op: Signature, width: int) -> dict[str, Any]:
+    """How many kernels of a recurrence cuDNN lets run at once, if the host does not hold them up,
+    and the multiprocessors that each takes: both directions of a layer, or stacked layers, of which
+    the next one begins after a quarter of the steps. The products have `width` columns."""
+    layers: int = op.arg("num_layers", 1)
+    streams = 2.0 if op.arg("bidirectional", False) else _PARTS * layers / (_PARTS + layers - 1)
+    return {"streams": streams, "stream_blocks": width / _COLUMNS} if streams > 1 else {}
+
+
+def _is_spread(op: Signature, work: Work) -> bool:
+    """Whether a wide LSTM layer is a single kernel on all multiprocessors."""
+    d = work.dims
+    alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
+    in_tiles = d["hidden"] % _TILE == 0 and d["input"] % _TILE == 0
+    return alone and in_tiles and d["b"] % 8 == 0 and d["projection"] == d["hidden"]
 
 
 def _is_persistent(work: Work, itemsize: int) -> bool:
@@ -89,6 +118,7 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     is_persistent = hidden <= (_WIDEST if forward else _WIDEST_BACK)
     is_persistent &= op["input"].dtype != "bfloat16"
     if op.arg("num_layers", 1) == 1 or op.arg("bidirectional", False) or is_persistent:
+        whole = whole if is_persistent else _on_streams(op, whole)
         return product(op, whole, gpu)
     sizes, x = op.arg("batch_sizes", []), op["input"].shape
     b, steps = (sizes[0], len(sizes)) if sizes else x[:2] if op.arg("batch_first") else x[1::-1]
@@ -97,23 +127,28 @@ def inputs(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
     rows = [work.dims["m"] * chunk_steps // steps] * full + [0] * (rest > 0)
     rows[-1] += work.dims["m"] - sum(rows)
     weights = work.dims["n"] * work.dims["k"] * itemsize
+    whole = _on_streams(op, whole)
     chunks = {
         m: replace(
             whole,
             flops=work.flops * m // work.dims["m"],
             read_bytes=weights + (work.read_bytes - weights) * m // work.dims["m"],
             write_bytes=work.write_bytes * m // work.dims["m"],
-            dims=work.dims | {"m": m},
+            dims=whole.dims | {"m": m},
         )
         for m in set(rows)
     }
     return tuple(k for m in rows for k in _split(chunks[m], itemsize, forward))
 
 
+def _on_streams(op: Signature, work: Work) -> Work:
+    return replace(work, dims=work.dims | _streams(op, work.dims["n"]))
+
+
 def _forward_chunk(b: int, steps: int) -> int:
     """Steps of a chunk: a quarter of the steps, halved until they are at most 24 and have at most
     512 rows."""
-    parts = 4
+    parts = _PARTS
     while steps // parts > 24:
         parts *= 2
     return max(min(steps // parts, 512 // b), 1)

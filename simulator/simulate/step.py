@@ -63,7 +63,7 @@ def simulate(
     trace, fusion = trace_of(step), step if isinstance(step, Fused) else None
     plan, host = issued(trace, gpu), host.in_phase(trace.phase)
     launched, clock = host_schedule(plan, host, profile, mode, fusion and fusion.replays)
-    load = load_of(plan, gpu, profile)
+    load = load_of(plan, gpu, profile).run(mode)
     card = supply(gpu)
     host_s = float(launched.host_s.sum() + launched.tail_s)
     if card is not None and clock_limit is None:

@@ -147,10 +147,12 @@ def _ready(steps: list[tuple[int, Step]], refused: dict[int, str]) -> Any:
         launched, clock = drive
         host_s = float(launched.host_s.sum() + launched.tail_s)
         gaps_s = plan.lowered.op_of.size * np.asarray(clock.gap_s)
-        clock_limit = card and card.settle(loads[key], host_s, gaps_s)
-        slow = clock_limit is not None and clock_limit.is_slower
-        timed = _timed(loads[key], clock_limit.slowdown) if clock_limit and slow else unlimited[key]
-        yield _Ready(row, step, *timed, *drive, plan, loads[key], clock_limit)
+        load = loads[key].run(step.mode)
+        clock_limit = card and card.settle(load, host_s, gaps_s)
+        timed = unlimited[key]
+        if load.captured or (clock_limit and clock_limit.is_slower):
+            timed = _timed(load, clock_limit.slowdown if clock_limit else NO_SLOWDOWN)
+        yield _Ready(row, step, *timed, *drive, plan, load, clock_limit)
 
 
 def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, float]:

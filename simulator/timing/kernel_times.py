@@ -36,6 +36,11 @@ _AT_ONCE = 0.85
 """The share of `_STREAMS` that is busy at a time, since streams do not begin and end together."""
 _LAUNCH_S = 4e-6
 """The time between two launches: a kernel that takes less ends before the next one begins."""
+_RECURRENT = 0.92
+"""The share of the streams of a recurrent layer that is busy at a time in a CUDA graph, as measured
+on an H200 (`calibration.measure.recurrent_graphs`)."""
+_RECURRENT_LEAST = 1.2
+"""How many kernels of a recurrent layer run at once at least, since their products wait for L2."""
 
 
 class TimeParts(NamedTuple):
@@ -56,7 +61,8 @@ class KernelTimes:
     """The seconds of kernels with a known share of their operands in L2, at any clock: compute,
     bytes from DRAM and from L2, and fixed. `tensor` is 1 for kernels on tensor cores. `smooth` is
     None if compute and memory time overlap fully in every kernel; `beside` is the number of kernels
-    that run at once, None if it is 1 for every kernel."""
+    that run at once, and `streams` the further number in a CUDA graph, None if it is 1 for every
+    kernel."""
 
     compute_s: Floats
     dram_s: Floats
@@ -65,15 +71,19 @@ class KernelTimes:
     tensor: Floats
     smooth: Floats | None
     beside: Floats | None = None
+    streams: Floats | None = None
 
-    def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
-        """The times at a lower clock, which slows computing and L2 but not DRAM."""
+    def parts(self, slowdown: Slowdown = NO_SLOWDOWN, captured: bool = False) -> TimeParts:
+        """The times at a lower clock, which slows computing and L2 but not DRAM; `captured` in a
+        CUDA graph."""
         each = slowdown.vector + self.tensor * (slowdown.tensor - slowdown.vector)
         compute, moved = self.compute_s * each, self.dram_s + self.l2_s * slowdown.vector
         alone = TimeParts(compute, moved, self.fixed_s)
         if self.smooth is not None:
             overlap = overlap_slowdown(compute, moved) ** self.smooth
             alone = TimeParts(compute * overlap, moved * overlap, self.fixed_s)
+        if captured and self.streams is not None:
+            alone = TimeParts(*(part / self.streams for part in alone))
         return alone if self.beside is None else _side_by_side(alone, self.beside)
 
 
@@ -94,3 +104,12 @@ def at_once(work: Work) -> Any:
     groups: int = work.dims["separate_groups"]
     room = UNITS_SEEN / in_column(work.dims.get("group_blocks", UNITS_SEEN))
     return np.maximum(1.0, np.minimum(_AT_ONCE * groups / -(-groups // _STREAMS), room))
+
+
+def at_once_in_graph(work: Work) -> Any:
+    """How many kernels of a recurrent layer like this one a CUDA graph runs concurrently [points].
+    In eager mode the host launches them too slowly."""
+    if "streams" not in work.dims:
+        return 1.0
+    room = UNITS_SEEN / in_column(work.dims["stream_blocks"])
+    return np.minimum(_RECURRENT * work.dims["streams"], np.maximum(_RECURRENT_LEAST, room))

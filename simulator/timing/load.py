@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,11 +17,13 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class Load:
     """The kernels of a step, each `count` [kernels] times, with the share of their bytes that is in
-    L2: `hot` is [kernels] for one step, or [kernels, points] for one at each point."""
+    L2: `hot` is [kernels] for one step, or [kernels, points] for one at each point. `captured` in a
+    CUDA graph, whose kernels on several streams begin without launches of their own."""
 
     roofs: Roofs
     hot: Floats
     count: Floats
+    captured: bool = False
 
     @cached_property
     def _kernel_times(self) -> KernelTimes:
@@ -30,7 +32,12 @@ class Load:
 
     def parts(self, slowdown: Slowdown = NO_SLOWDOWN) -> TimeParts:
         """The times of each kernel at a lower clock."""
-        return self._kernel_times.parts(slowdown)
+        return self._kernel_times.parts(slowdown, self.captured)
+
+    def run(self, mode: str) -> Load:
+        """The kernels as a mode runs them; the same object unless it runs some otherwise."""
+        captured = mode == "cuda_graph" and bool((self.roofs.streams > 1).any())
+        return replace(self, captured=True) if captured else self
 
     def busy_s(self, slowdown: Slowdown = NO_SLOWDOWN) -> Floats:
         """Total seconds of the kernels [points]."""

@@ -17,7 +17,7 @@ from simulator.costs.curves import curve
 from simulator.hardware.gpu import GPU
 from simulator.timing.energies import ChipJoules, chip_joules, energies
 from simulator.timing.kernel_models import overlap_slowdown, roofline_terms, smooth
-from simulator.timing.kernel_times import KernelTimes, TimeParts, at_once
+from simulator.timing.kernel_times import KernelTimes, TimeParts, at_once, at_once_in_graph
 from simulator.timing.offset_access import OFFSETS, least_s
 from simulator.timing.profile import Profile
 from simulator.timing.rates import roof_flops_per_s
@@ -39,8 +39,8 @@ class Roofs:
     full of lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured
     over roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is
     1 if compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores.
-    `beside` is how many such kernels run at once. `chip_j` and `tensor_j` are the joules of
-    `ChipJoules`; NaN if unknown.
+    `beside` is how many such kernels run at once, `streams` how many more in a CUDA graph. `chip_j`
+    and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
     """
 
     compute_s: Floats
@@ -56,6 +56,7 @@ class Roofs:
     smooth: Floats
     tensor: Floats
     beside: Floats
+    streams: Floats
     chip_j: Floats
     tensor_j: Floats
 
@@ -78,6 +79,7 @@ class Roofs:
             tensor=self.tensor,
             smooth=self.smooth if self.smooth.any() else None,
             beside=self.beside if (self.beside > 1).any() else None,
+            streams=self.streams if (self.streams > 1).any() else None,
         )
 
     def parts(self, hot: Floats, dirty: Floats | float) -> TimeParts:
@@ -186,6 +188,7 @@ def roofs_of(
         smooth=every.by_curve(smooth),
         tensor=stacked([work.engine == "tensor" for work in works], counts),
         beside=stacked([at_once(work) for work in works], counts),
+        streams=stacked([at_once_in_graph(work) for work in works], counts),
         **joules._asdict(),
     ).of(np.argsort(rows))
 

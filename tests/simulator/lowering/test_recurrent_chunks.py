@@ -82,11 +82,12 @@ def test_a_spread_layer_synchronizes_its_units_by_flags() -> None:
 
 
 @pytest.mark.parametrize(("changed", "kernels"), [
-    ({}, 2), (dict(batch=12), 100), (dict(dtype="float32"), 100), (dict(train=False), 100),
+    ({}, 2), (dict(batch=12), 100), (dict(dtype="float32"), 100), (dict(train=False), 2),
+    (dict(hidden=1000), 100), (dict(hidden=320), 100),
     (dict(both=True), 100), (dict(layers=2), 100), (dict(dtype="bfloat16"), 100),
     (dict(kind="gru"), 100),
 ])  # fmt: skip
-def test_only_one_wide_lstm_in_float16_training_with_rows_in_eights_is_spread(
+def test_only_one_wide_lstm_in_float16_with_rows_in_eights_and_whole_tiles_is_spread(
     changed: dict[str, Any], kernels: int
 ) -> None:
     given: dict[str, Any] = dict(
@@ -151,3 +152,20 @@ def test_sizes_of_the_product_of_a_step() -> None:
     wide = rnn("lstm", 512, 1, 3, dtype="float64")
     (step,) = [k for k in recurrence(wide, recurrences(wide)[0], H200) if k.family == "gemm"]
     assert "variant" not in step.dims
+
+
+def test_directions_and_stacked_layers_run_on_streams() -> None:
+    def streams(**changed: Any) -> dict[str, Any]:
+        given: dict[str, Any] = dict(kind="gru", hidden=256, steps=8, batch=4, dtype="float32")
+        op = rnn(**(given | changed))
+        product, *_ = recurrence(op, recurrences(op)[0], H200)
+        return {name: product.dims.get(name) for name in ("streams", "stream_blocks")}
+
+    assert streams() == {"streams": None, "stream_blocks": None}
+    # 3·256 columns are 24 blocks of 32
+    assert streams(both=True) == {"streams": 2.0, "stream_blocks": 24.0}
+    # four chunks and the wait for the first of them: 4·2 / 5 and 4·3 / 6
+    assert streams(layers=2)["streams"] == pytest.approx(1.6)
+    assert streams(layers=3)["streams"] == pytest.approx(2.0)
+    # one direction follows the other if both are single kernels
+    assert streams(hidden=64, both=True) == {"streams": None, "stream_blocks": None}
