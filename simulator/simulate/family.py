@@ -34,6 +34,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.load import Load
 from simulator.timing.power import supply
+from simulator.timing.products import weighted_sum
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 
@@ -251,7 +252,7 @@ def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
     GPU's busy time."""
     none = np.zeros(0, np.int64)
     columns = Columns(none, none, *load.parts(slowdown))
-    return nudged(columns), load.count @ columns.duration_s
+    return nudged(columns), weighted_sum(load.count, columns.duration_s)
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:
