@@ -159,7 +159,7 @@ def _pattern(
     near = kernels.within(step.at(points), l2_kept_bytes(gpu, profile))
     chunks = [
         (places, _located(near, kind, places, step, gpu, profile))
-        for places in _parts(points, kernels)
+        for places in _parts(points, near)
     ]
     return _Pattern(points, kernels, chunks)
 
