@@ -106,7 +106,6 @@ def at_points(
         ways = _schedules(parts, drives, pattern_points, kernels, profile)
         for places, located in chunks:
             load = Load(table.of(located.row), located.hot, located.count)
-            unlimited = _timed(load, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
             for figures, scheduled, drive in ways:
@@ -114,10 +113,7 @@ def at_points(
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
                 clock_limit = card and card.settle(load, host_s, gaps_s)
-                slow = clock_limit is not None and clock_limit.is_slower
-                times, busy = (
-                    _timed(load, clock_limit.slowdown) if clock_limit and slow else unlimited
-                )
+                times, busy = _timed(load, clock_limit.slowdown if clock_limit else NO_SLOWDOWN)
                 periods, latency = _scheduled(located, times, *scheduled)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 drawn = None
