@@ -34,6 +34,7 @@ from simulator.timing.intervals import interval
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.load import Load
 from simulator.timing.power import supply
+from simulator.timing.products import weighted_sum
 from simulator.timing.profile import Profile
 from simulator.timing.rates import l2_kept_bytes
 
@@ -105,7 +106,6 @@ def at_points(
         ways = _schedules(parts, drives, pattern_points, kernels, profile)
         for places, located in chunks:
             stream = Load(table.of(located.row), located.hot, located.count)
-            unlimited = _timed(stream, NO_SLOWDOWN)
             need = peak[places] + workspace[places]
             fits = need <= gpu.memory_bytes
             for figures, scheduled, drive in ways:
@@ -114,9 +114,7 @@ def at_points(
                 host_s = float(launched.host_s.sum() + launched.tail_s)
                 gaps_s = kernels.class_of.size * np.asarray(clock.gap_s)
                 clock_limit = card and card.settle(load, host_s, gaps_s)
-                times, busy = unlimited
-                if load.captured or (clock_limit and clock_limit.is_slower):
-                    times, busy = _timed(load, clock_limit.slowdown if clock_limit else NO_SLOWDOWN)
+                times, busy = _timed(load, clock_limit.slowdown if clock_limit else NO_SLOWDOWN)
                 periods, latency = _scheduled(located, times, *scheduled)
                 ends = interval(profile, gpu, drive.host, drive.mode, periods[0], busy, host_s)
                 drawn = None
@@ -158,7 +156,7 @@ def _pattern(
     near = kernels.within(step.at(points), l2_kept_bytes(gpu, profile))
     chunks = [
         (places, _located(near, kind, places, step, gpu, profile))
-        for places in _parts(points, kernels)
+        for places in _parts(points, near)
     ]
     return _Pattern(points, kernels, chunks)
 
@@ -251,7 +249,7 @@ def _timed(load: Load, slowdown: Slowdown) -> tuple[Floats, Floats]:
     GPU's busy time."""
     none = np.zeros(0, np.int64)
     columns = Columns(none, none, *load.parts(slowdown))
-    return nudged(columns), load.count @ columns.duration_s
+    return nudged(columns), weighted_sum(load.count, columns.duration_s)
 
 
 def _workspaces(points: int, lowered: Sequence[Lowered], gpu: GPU) -> Ints:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from simulator.caches.cancelling import check_cancelled
 from simulator.caches.derived import Derived
-from simulator.costs import Work
+from simulator.costs import COSTS, Work
+from simulator.costs.movement.views import nothing
 from simulator.hardware.gpu import GPU
 from simulator.lowering.inner_ops import inner_ops
 from simulator.lowering.lower import gpu_works, lower_op
@@ -140,8 +141,9 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
     begins, strides = np.empty((2, len(family.varying), sizes.shape[1]), np.int64)
     ruled: list[Ruled] = []
     rows = 0
-    for number, slots in enumerate(family.varying):
+    for number, signature in enumerate(family.signatures):
         check_cancelled()
+        slots = () if COSTS.get(signature.name) is nothing else family.varying[number]
         kinds = tuple(sorted({_slot_kind(family, slot) for slot in slots}))
         if kinds not in distinct:
             distinct[kinds] = _distinct_choices(sizes, [slot for _, slot in kinds])
@@ -157,8 +159,8 @@ def _kind(family: Family, sizes: Ints, gpu: GPU) -> Kind:
             for work, name in zip(launched.works, launched.curves, strict=True):
                 ruled.append(Ruled(work, name, choices.size))
                 rows += choices.size
-        begins[number], strides[number] = begin[choice], stride[choice]
-        lowered.append(Lowered(pattern[choice], products[choice], list(patterns)))
+        begins[number], strides[number] = begin.take(choice), stride.take(choice)
+        lowered.append(Lowered(pattern.take(choice), products.take(choice), list(patterns)))
     return Kind(lowered, begins, strides, ruled, {})
 
 

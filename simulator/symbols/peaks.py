@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simulator.caches.derived import Derived
 from simulator.schedule.memory import BLOCK_BYTES
 from simulator.symbols.family import Family
+from simulator.timing.products import product
 
 Ints = NDArray[np.int64]
 _ALIVE = Derived[tuple[Ints, NDArray[np.float64]]]()
@@ -18,7 +19,7 @@ def peak_bytes(family: Family, sizes: Ints) -> Ints:
     """Peak bytes [points] for sizes [slots, points]."""
     slots, alive = _ALIVE.get(family, lambda: _alive(family))
     blocks = -(-sizes[slots] // BLOCK_BYTES)
-    return (alive @ blocks.astype(float)).max(axis=0).astype(np.int64) * BLOCK_BYTES
+    return product(alive, blocks.astype(float)).max(axis=0).astype(np.int64) * BLOCK_BYTES
 
 
 def _alive(family: Family) -> tuple[Ints, NDArray[np.float64]]:

@@ -92,7 +92,7 @@ class Reuse:
         each old one. Accesses that miss L2 even for the smallest numbers of bytes are left out;
         classes that differ only in them are one class."""
         least = step.tensors.min(axis=1)
-        nearest = (self.between @ least)[self.row] + least[self.tensor] <= l2_bytes
+        nearest = product(self.between, least)[self.row] + least[self.tensor] <= l2_bytes
         near = np.flatnonzero(self._may_hit(nearest, step, l2_bytes))
         accesses = self.count, self.tensor, self.access_kind, self.row
         columns = [column[near].tolist() for column in accesses]

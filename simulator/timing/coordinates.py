@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from math import prod
 from typing import Any, cast
 
@@ -17,9 +18,6 @@ Floats = NDArray[np.float64]
 _TILES = ((128, 128), (128, 256), (64, 64))
 _NUMBERS, _LISTS = (int, float), (tuple, list)
 _SIZES = (*_NUMBERS, *_LISTS)
-_ARRAY: type[Any] = np.ndarray
-_Entry = tuple[int, int, Any]
-"""The row and the place of a number, or of numbers at many points, in a table of coordinates."""
 
 
 def coordinates(
@@ -33,35 +31,23 @@ def coordinates(
     `counts`, the number of points of each work, a row is a point."""
     column = {name: place for place, name in enumerate(names)}
     used = column.__contains__
-    sizes = [(row, column[n], x) for row, w in enumerate(works) for n, x in _sizes(w, used)]
-    choices = [
-        (row, column[n], x) for row, w in enumerate(works) for n, x in _choices(w, units, used)
-    ]
-    varying: list[_Entry] = []
+    rows: Sequence[int | slice] = range(len(works))
     if counts is not None:
-        varying = [(row, place, np.log2(x)) for row, place, x in sizes if _is_array(x)]
-        varying += [entry for entry in choices if _is_array(entry[-1])]
-        sizes, choices = (
-            [entry for entry in entries if not _is_array(entry[-1])] for entries in (sizes, choices)
-        )
-    table = np.ones((len(works), len(names)))  # the logarithm of 1 is 0, as for an absent size
-    for row, place, size in sizes:
-        table[row, place] = size
+        rows = [
+            slice(end - count, end) for end, count in zip(accumulate(counts), counts, strict=True)
+        ]
+    # the logarithm of 1 is 0, as for an absent size
+    table = np.ones((len(works) if counts is None else sum(counts), len(names)))
+    for row, work in zip(rows, works, strict=True):
+        for name, size in _sizes(work, used):
+            table[row, column[name]] = size
     np.log2(table, out=table)
-    for row, place, value in choices:
-        table[row, place] = value
-    if counts is not None:
-        begins = np.cumsum([0, *counts])
-        table = np.repeat(table, counts, axis=0)
-        for row, place, values in varying:
-            table[begins[row] : begins[row + 1], place] = values
+    for row, work in zip(rows, works, strict=True):
+        for name, value in _choices(work, units, used):
+            table[row, column[name]] = value
     if "hot" in column:
         table[:, column["hot"]] = hot
     return table
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, _ARRAY)
 
 
 def features(work: Work, units: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.kernel_times import NO_SLOWDOWN, KernelTimes, Slowdown, TimeParts
+from simulator.timing.products import weighted_sum
 from simulator.timing.roofline import Roofs
 
 Floats = NDArray[np.float64]
@@ -41,22 +42,22 @@ class Load:
 
     def busy_s(self, slowdown: Slowdown = NO_SLOWDOWN) -> Floats:
         """Total seconds of the kernels [points]."""
-        return self.count @ self.parts(slowdown).duration_s
+        return weighted_sum(self.count, self.parts(slowdown).duration_s)
 
     @cached_property
     def chip_j(self) -> Floats:
         """Joules of the step at the highest clock, without those of tensor cores and DRAM."""
-        return self.count @ self.roofs.chip_j
+        return weighted_sum(self.count, self.roofs.chip_j)
 
     @cached_property
     def tensor_j(self) -> Floats:
         """Joules of tensor cores in the step at the highest clock."""
-        return self.count @ self.roofs.tensor_j
+        return weighted_sum(self.count, self.roofs.tensor_j)
 
     @cached_property
     def dram_bytes(self) -> Floats:
         """Bytes of the step that L2 does not hold."""
-        return self.count @ (self.roofs.bytes * (1 - self.hot))
+        return weighted_sum(self.count, self.roofs.bytes * (1 - self.hot))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ several threads the last bit may depend on the number of cores."""
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_BY_A_VECTOR, _BY_A_MATRIX = 9216, 1 << 18
-"""Multiplications up to which OpenBLAS 0.3.31 uses a single thread (interface/gemv.c, gemm.c)."""
+_OF_VECTORS, _BY_A_VECTOR, _BY_A_MATRIX = 10_000, 9216, 1 << 18
+"""Multiplications up to which OpenBLAS 0.3.31 uses a single thread (kernel/x86_64/ddot.c,
+interface/gemv.c, gemm.c)."""
 _LEAST = 8
 """Rows and columns of the smallest parts: numpy computes a single row or column in another way,
 which may change the last bit."""
@@ -35,6 +37,15 @@ def product(one: Floats, other: Floats) -> Floats:
         for rows in long_parts(len(one), most // max(1, part.size)):
             np.matmul(one[rows], part, out=whole[rows, columns])
     return whole
+
+
+def weighted_sum(weights: Floats, figures: Floats) -> Any:
+    """`weights @ figures`: the sum of figures [rows] or [rows, points], each times the weight of
+    its row."""
+    if figures.ndim == 2:
+        return product(figures.T, weights)
+    parts = long_parts(len(weights), _OF_VECTORS)
+    return sum((weights[part] @ figures[part] for part in parts), np.float64(0))
 
 
 @lru_cache(4096)

@@ -141,21 +141,16 @@ class Residual(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tru
 
     def _means(self, cold: Floats, warm: NDArray[np.bool_] | None = None) -> Floats:
         """Means from DRAM and, for points that are `warm`, from L2 [points, 2]."""
+        first, of = distinct_rows(cold)
         if "hot" not in self.features:
-            return np.repeat(self._at_distinct(cold)[:, None], 2, axis=1)
-        both = np.concatenate([cold, cold if warm is None else cold[warm]])
-        both[len(cold) :, self.features.index("hot")] = 1
-        values = self._at_distinct(both)
-        if warm is None:
-            return values.reshape(2, -1).T
-        means = np.repeat(values[: len(cold), None], 2, axis=1)
-        means[warm, 1] = values[len(cold) :]
-        return means
-
-    def _at_distinct(self, coordinates: Floats) -> Floats:
-        """`at`, computed once for each distinct point."""
-        first, of = distinct_rows(coordinates)
-        return self.at(coordinates[first])[of]
+            return np.repeat(self.at(cold[first])[of, None], 2, axis=1)
+        also_hot = np.unique(of if warm is None else of[warm])
+        both = cold[np.concatenate([first, first[also_hot]])]
+        both[first.size :, self.features.index("hot")] = 1
+        values = self.at(both)
+        means = np.repeat(values[: first.size, None], 2, axis=1)
+        means[also_hot, 1] = values[first.size :]
+        return means[of]
 
     def at(self, coordinates: Floats) -> Floats:
         """Mean of log(time / roofline) at these points, [points, features]."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from simulator.timing.products import Floats, long_parts, product
+from simulator.timing.products import Floats, long_parts, product, weighted_sum
 
 
 @pytest.mark.parametrize("shapes", [
@@ -60,13 +61,32 @@ def test_a_row_has_equal_bits_in_any_number_of_rows() -> None:
 def test_one_thread_works(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     one, other = (np.ones(shape) for shape in shapes)
     # threads of an earlier product may still be ending; threads left over would run at each attempt
-    assert any(_by_other_threads(one, other) < 0.2 for _ in range(5))
+    assert any(_by_other_threads(product, one, other) < 0.2 for _ in range(5))
 
 
-def _by_other_threads(one: Floats, other: Floats) -> float:
+@pytest.mark.parametrize("shape", [(130, 1000), (70_000,)])
+def test_one_thread_sums_figures(shape: tuple[int, ...]) -> None:
+    counts, figures = np.ones(shape[0]), np.ones(shape)
+    assert any(_by_other_threads(weighted_sum, counts, figures) < 0.2 for _ in range(5))
+
+
+@pytest.mark.parametrize("rows", [0, 3, 9_999, 10_001, 34_070])
+def test_a_weighted_sum_is_that_of_its_rows(rows: int) -> None:
+    counts = np.arange(rows) % 3
+    expected = sum((i % 3) * i for i in range(rows))
+    assert weighted_sum(counts.astype(float), np.arange(float(rows))) == expected
+    figures = np.arange(float(rows))[:, None] * [1.0, 2.0]
+    np.testing.assert_array_equal(
+        weighted_sum(counts.astype(float), figures), [expected, 2 * expected]
+    )
+
+
+def _by_other_threads(
+    multiply: Callable[[Floats, Floats], Floats], one: Floats, other: Floats
+) -> float:
     """The time of other threads, relative to that of this one."""
     all_s, mine_s = time.process_time(), time.thread_time()
     for _ in range(300):
-        product(one, other)
+        multiply(one, other)
     all_s, mine_s = time.process_time() - all_s, time.thread_time() - mine_s
     return all_s / mine_s - 1
