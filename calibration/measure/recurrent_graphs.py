@@ -28,9 +28,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from calibration.measure.instruments.cuda_graph import captured
 from calibration.measure.instruments.device import find, versions
 from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
-from calibration.record.profiled import captured
 
 _KINDS = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from calibration.cases.case import Case, Step
+from calibration.measure.instruments.cuda_graph import captured
 from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
 
 _RANGE = re.compile(r"^op(\d+)$")
@@ -92,20 +92,6 @@ def busy_s(events: list[dict[str, Any]]) -> tuple[float, int]:
         total += max(0.0, end - max(start, reached))
         reached = max(reached, end)
     return total * 1e-6, len(spans)
-
-
-def captured(step: Callable[[], object]) -> torch.cuda.CUDAGraph:
-    """A CUDA graph of a step that has run before. Raises RuntimeError if it cannot be captured."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        step()
-        step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph
 
 
 def profiled(row: dict[str, Any], case: Case) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 
 from calibration.cases.case import Case, Step
+from calibration.measure.instruments.cuda_graph import captured
 from calibration.measure.instruments.device import Watch
 from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.instruments.host_probes import Probes
 from calibration.measure.instruments.timing import latency, period
-from calibration.record.profiled import OpLog, captured
+from calibration.record.profiled import OpLog
 
 ROUNDS = 15
 """Rounds of a compiled step and its eager version; the median removes the influence of a busy
