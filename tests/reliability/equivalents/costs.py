@@ -96,6 +96,12 @@ COSTS = (
         "1,025 is no power of a prime",
     ),
     Equivalent(
+        "simulator/lowering/transforms.py",
+        "'140_000' -> '140001'",
+        "_ON_CHIP = 140001",
+        "complex numbers take 4, 8 or 16 bytes, so no sequence takes 140,001",
+    ),
+    Equivalent(
         "simulator/lowering/product.py",
         "'0' -> '1'",
         "hopper = (gpu.compute_capability or (0, 1)) >= (9, 0)",
