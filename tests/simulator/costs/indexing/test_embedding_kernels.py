@@ -105,6 +105,10 @@ def test_bags_are_summed_by_one_kernel() -> None:
     (work,) = launched(sig(name, ((5000, 64), F32), None, {}, **many))
     # 10,000 groups take two rounds, with four rows per bag; the whole table is read
     assert work.dims["steps"] == 8
+    for count, rounds in ((4096, 1), (4097, 2)):  # of 4,096·2 groups
+        full = bags | {"offsets": ((count,), I64), "indices": ((2 * count,), I64)}
+        (one,) = launched(sig(name, ((count, 64), F32), None, {}, **full))
+        assert one.dims["steps"] == 2 * rounds
     assert work.read_bytes == 256000 + 8 * 25000
 
 
