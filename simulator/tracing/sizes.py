@@ -165,21 +165,15 @@ def index(
 
 @_assume(aten.index_put, aten.index_put_, aten._index_put_impl_)
 def index_put(
-    data: DataSizes,
-    func: Any,
-    x: torch.Tensor,
-    indices: list[torch.Tensor | None],
-    values: torch.Tensor,
-    *args: Any,
-    **kwargs: Any,
+    data: DataSizes, func: Any, x: torch.Tensor, indices: Any, *more: Any, **kwargs: Any
 ) -> Assumed:
     """Writes the selected elements in place: the shape of the result is known.
 
     Raises RuntimeError, as torch does, if the values of a mask have other trailing dimensions.
     """
     if _on_host(x):
-        return func(x, indices, values, *args, **kwargs), None
-    _check_values(x, indices, values)
+        return func(x, indices, *more, **kwargs), None
+    _check_values(x, indices, more[0])
     return (x if "put_" in str(func) else torch.empty_like(x)), None
 
 
