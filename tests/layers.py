@@ -120,14 +120,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     day = date.fromisoformat(config.option.day)
     cases = [case for item in items if (case := case_of(item)) is not None]
+    dealt = cases
     if not any("[" in argument for argument in config.args):  # otherwise families are incomplete
         check_daily(items, cases)
         if not any("::" in argument for argument in config.args):
             check_long_tests(items)
-    names = left_out(cases, day)
+            dealt = [*cases, *others_of_long_tests(cases)]
+    names = left_out(dealt, day)
+    left = [item for item in items if item.nodeid in names]
     families = len({case.family for case in cases})
-    config.stash[_LEFT_OUT] = LeftOut(len(names), len(cases), families, day)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+    config.stash[_LEFT_OUT] = LeftOut(len(left), len(cases), families, day)
+    config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item.nodeid not in names]
 
 
@@ -153,6 +156,13 @@ def long_tests() -> frozenset[str]:
     """The names in `long_tests.txt`, whose comments begin with `#`."""
     lines = LONG_TESTS.read_text("utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def others_of_long_tests(cases: Sequence[Case]) -> list[Case]:
+    """The long tests of files that are not collected: with them, a folder's tests run on the same
+    days as in a run of all tests."""
+    others = sorted(long_tests() - {case.name for case in cases})
+    return [Case(name, LONG_TESTS.name, _DAYS, False) for name in others]
 
 
 def check_long_tests(items: Sequence[pytest.Item]) -> None:

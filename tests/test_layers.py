@@ -163,6 +163,18 @@ def test_the_long_tests_are_a_family(listed: pytest.Pytester) -> None:
     listed.runpytest("-p", "no:xdist").assert_outcomes(passed=10)
 
 
+def test_a_file_alone_has_the_long_tests_of_the_day_of_all_files(listed: pytest.Pytester) -> None:
+    for day in range(5):
+        options = ("-p", "no:xdist", "--day", f"2026-12-0{day + 1}", "-v")
+        lines = listed.runpytest(*options).stdout.lines
+        alone = listed.runpytest(*options, "test_some.py").stdout.lines
+        assert passed_of(alone) == [name for name in passed_of(lines) if "test_some.py" in name]
+
+
+def passed_of(lines: list[str]) -> list[str]:
+    return [line.partition(" PASSED")[0] for line in lines if " PASSED" in line]
+
+
 def test_a_long_test_that_does_not_exist_is_an_error(listed: pytest.Pytester) -> None:
     listed.makepyfile(test_more="def test_0(): ...")
     result = listed.runpytest("-p", "no:xdist", "--day", "today")

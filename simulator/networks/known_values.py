@@ -60,9 +60,21 @@ def _forget(tensors: Iterable[Tensor]) -> None:
             delattr(tensor, _VALUE)
 
 
+def _writes(name: str) -> bool:
+    """Whether a function of this name writes to a tensor: `fill_` does, `__int__` does not, nor
+    does the `__get__` of `tensor.device`."""
+    return name in ("__setitem__", "__set__") or (name.endswith("_") and not name.endswith("__"))
+
+
 def _version(tensor: Tensor) -> int:
     """The number of writes to a tensor and its views; 0 for tensors created in inference mode."""
     return 0 if tensor.is_inference() else tensor._version
+
+
+def _is_unwritten(tensor: Tensor) -> bool:
+    """Whether a tensor has the value that was recorded; the writes to tensors created in inference
+    mode are not counted."""
+    return not tensor.is_inference() and known_value(tensor) is not None
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
@@ -85,7 +97,7 @@ def remember(
     """Record the value of a call's result, if the result has one element, depends on numbers and
     known values alone, and is not random. The value is computed inside the context `quietly()`."""
     if not isinstance(result, Tensor):
-        if getattr(func, "__name__", "").endswith("_"):  # torch._foreach_add_ adds no version
+        if _writes(getattr(func, "__name__", "")):  # torch._foreach_add_ adds no version
             _forget(_tensors((*args, *kwargs.values())))
         return
     if result.numel() != 1 or not result.is_meta:
@@ -96,6 +108,8 @@ def remember(
         return
     if not (tensors or func in _FROM_NUMBERS):
         return
+    if any(t is result for t in tensors) and _is_unwritten(result):
+        return  # `requires_grad_`, `to` its own dtype …: the tensor itself, without a write
     # a call that writes to a tensor returns it at the next version
     before = {id(t): _value(t, _version(t) - (t is result)) for t in tensors}
     value = None

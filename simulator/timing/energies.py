@@ -101,7 +101,7 @@ class Energies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         part = computing(work)
         if part == "tensor":
             return self.tensor_w * filled(work)
-        return self.lane_j * lanes_per_s(gpu) * filled(work) if part == "lanes" else 0.0
+        return self.lane_j * lanes_per_s(gpu) if part == "lanes" else 0.0
 
 
 class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

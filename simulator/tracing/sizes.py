@@ -164,11 +164,32 @@ def index(
 
 
 @_assume(aten.index_put, aten.index_put_, aten._index_put_impl_)
-def index_put(data: DataSizes, func: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Assumed:
-    """Writes the selected elements in place: the shape of the result is known."""
+def index_put(
+    data: DataSizes, func: Any, x: torch.Tensor, indices: Any, *more: Any, **kwargs: Any
+) -> Assumed:
+    """Writes the selected elements in place: the shape of the result is known.
+
+    Raises RuntimeError, as torch does, if the values of a mask have other trailing dimensions.
+    """
     if _on_host(x):
-        return func(x, *args, **kwargs), None
+        return func(x, indices, *more, **kwargs), None
+    _check_values(x, indices, more[0])
     return (x if "put_" in str(func) else torch.empty_like(x)), None
+
+
+def _check_values(
+    x: torch.Tensor, indices: list[torch.Tensor | None], values: torch.Tensor
+) -> None:
+    masks = [i for i in indices if i is not None]
+    if len(masks) != 1 or masks[0].dtype not in (torch.bool, torch.uint8):
+        return
+    trailing = x.shape[len(indices) - 1 + masks[0].dim() :] if indices[-1] is not None else ()
+    pairs = zip(reversed(trailing), reversed(values.shape), strict=False)
+    if any(value not in (1, size) for size, value in pairs):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape [..., {', '.join(map(str, trailing))}]"
+        )
 
 
 @_assume(aten._unique2, aten.unique_consecutive)

@@ -220,7 +220,10 @@ def _training_step(
                 "at least one parameter with requires_grad; predict phase='inference' instead"
             )
         recorder.phase = "backward"
-        with as_input_error(module, "backward", _NO_GRADIENT):
+        with (
+            may_be_untrue(recorder.data_sizes),
+            as_input_error(module, "backward", _NO_GRADIENT),
+        ):
             value.backward()
         del value
     for weight in weights:

@@ -5,11 +5,10 @@
 A configuration of each model type is made with two layers, written as a `config.json` and loaded
 as a user would, `hf:FOLDER`. Writes a line of JSON for each case; cases with a line are skipped.
 Architectures that transformers cannot build from such a configuration count as not built. Those
-that fail in the same way in torch itself, on tensors without data and without Ridgepoint, count as
-failing in torch: their default configuration contradicts itself, or they need inputs that a
-configuration does not describe. Networks of timm, drawn by the hash of their names, are run if timm
-and torchvision are installed; `--begins timm:` runs only these. The exit status is 1 if a
-prediction crashed.
+that fail in the same way in torch itself, without Ridgepoint, count as failing in torch: their
+default configuration contradicts itself, or they need inputs that a configuration does not
+describe. Networks of timm, drawn by the hash of their names, are run if timm and torchvision are
+installed; `--begins timm:` runs only these. The exit status is 1 if a prediction crashed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +29,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from torch.utils._pytree import tree_map_only
 
 from simulator import predict
@@ -49,6 +48,7 @@ _LAYERS = 2  # widths stay: they cost no memory without data, and small ones con
 
 
 _OF_TIMM = 300
+_MOST_BYTES = 6e9  # weights with which a pass that depends on data is run
 
 
 class Case(NamedTuple):
@@ -131,8 +131,8 @@ def run(case: Case) -> dict[str, str]:
         try:
             p = predict(network.module, network.args, network.kwargs, phase=case.phase)
         except InputError as error:
-            line = _failing_line_in_torch(network)
-            state = "fails in torch" if line and line in str(error) else "refused"
+            failure = failure_in_torch(network, case.phase)
+            state = "fails in torch" if failure and failure in str(error) else "refused"
             return _answer(case, state, str(error))
         except Exception as error:
             return _answer(case, "crashed", _where(error))
@@ -141,21 +141,39 @@ def run(case: Case) -> dict[str, str]:
     return _answer(case, "predicted", ", ".join(sorted(p.unmodelled)))
 
 
-def _failing_line_in_torch(network: Any) -> str:
-    """The line at which the network's forward pass fails on torch's own tensors without data, or an
-    empty string."""
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+def failure_in_torch(network: Any, phase: str) -> str:
+    """The line at which the network's forward pass fails in torch itself, or the error's text if no
+    line of the network fails; an empty string if the pass ends.
+
+    Tensors have no data. A pass that reads data runs again with weights and inputs, if the weights
+    are not too large.
+    """
+    with FakeTensorMode(allow_non_fake_inputs=True):
         module = network.module.to_empty(device="cpu")
-        args, kwargs = tree_map_only(
-            torch.Tensor,
-            lambda t: torch.empty_like(t, device="cpu"),
-            (network.args, network.kwargs),
-        )
-        try:
-            module(*args, **kwargs)
-        except Exception as error:
-            return line_of(error)
-    return ""
+        error = _error_of(module, network, phase, torch.empty_like)
+    size = sum(each.numel() * each.element_size() for each in network.module.parameters())
+    if isinstance(error, DataDependentOutputException) and size < _MOST_BYTES:
+        real = type(network.module)(network.module.config)
+        error = _error_of(real, network, phase, torch.ones_like)
+    if error is None:
+        return ""
+    line = line_of(error)
+    return f"{type(error).__name__}: {error}" if Path(__file__).name in line else line
+
+
+def _error_of(
+    module: torch.nn.Module, network: Any, phase: str, made: Callable[..., torch.Tensor]
+) -> Exception | None:
+    """The error of a forward pass on inputs that `made` creates, or None."""
+    args, kwargs = tree_map_only(
+        torch.Tensor, lambda t: made(t, device="cpu"), (network.args, network.kwargs)
+    )
+    try:
+        with torch.no_grad():
+            module.train(phase == "training")(*args, **kwargs)
+    except Exception as error:
+        return error
+    return None
 
 
 def _answer(case: Case, state: str, text: str) -> dict[str, str]:

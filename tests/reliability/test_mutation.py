@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import io
 import json
-import os
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.reliability import mutation, promises
 from tests.reliability.answers import answered
+from tests.reliability.copied_tests import Outcome
 from tests.reliability.equivalents import EQUIVALENTS, proof
 from tests.reliability.mutants import mutants_of
-from tests.reliability.mutation import Outcome
 
 SOURCE = '''"""1 < 2"""
 def price(a: int = 3, *, strict=True):
@@ -70,70 +70,38 @@ def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
         assert (mutation.ROOT / tests).is_dir()
 
 
-def test_the_tests_of_a_module_are_run_before_those_of_its_package_and_of_others(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "tests" / "below").mkdir(parents=True)
-    files = {
-        "test_a.py": "a longer file of other tests",
-        "test_b.py": "other tests",
-        "test_c.py": "from simulator.costs.indexing import masks, sorting\n",
-        "test_indexing.py": "from simulator.costs import works\n",
-        "below/test_sorting_of_rows.py": "from simulator.costs import works; works()\n",
-    }
-    for name, text in files.items():
-        (tmp_path / "tests" / name).write_text(text, "utf-8")
-    assert mutation.nearest_first(tmp_path, "tests", "simulator/costs/indexing/sorting.py") == (
-        "tests/below/test_sorting_of_rows.py",
-        "tests/test_c.py",
-        "tests/test_indexing.py",
-        "tests/test_b.py",
-        "tests/test_a.py",
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="each run is forked")
-def test_a_test_kills_a_mutant(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("def test_one():\n    assert 1 + 1 == 2\n", "utf-8")
-    assert mutation.run_tests(tmp_path, ("test_it.py",), (), True)[:2] == ("passed", ())
-    (tmp_path / "test_it.py").write_text("def test_one():\n    assert 1 - 1 == 2\n", "utf-8")
-    failed = mutation.run_tests(tmp_path, ("test_it.py",), (), True)
-    assert failed[:2] == ("failed", ("test_it.py::test_one",))
-    left_out = mutation.run_tests(tmp_path, ("test_it.py",), failed.failed, True)
-    assert left_out.state == "broken"  # no test is left
-
-
-def test_a_mutant_is_not_run_from_the_bytecode_of_another(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Bytecode counts as that of a source of the same size and second."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(sys, "pycache_prefix", None)
-    code, test = tmp_path / "tests" / "code.py", tmp_path / "test_it.py"
-    code.parent.mkdir()
-    test.write_text("from tests.code import x\n\ndef test_it():\n    assert x == 1\n", "utf-8")
-    for number, state in ((1, "passed"), (2, "failed")):
-        code.write_text(f"x = {number}\n", "utf-8")
-        os.utime(code, (1e9, 1e9))
-        assert mutation.run_tests(tmp_path, ("test_it.py",), (), True).state == state
-
-
 TESTS = "tests/simulator/costs"
+DAY = "2026-11-28"
 
 
-def outcomes(monkeypatch: pytest.MonkeyPatch, *each: Outcome) -> list[tuple[tuple[str, ...], bool]]:
+class Asked(NamedTuple):
+    """The arguments of a run of tests."""
+
+    tests: tuple[str, ...]
+    left_out: tuple[str, ...]
+    first_only: bool
+    limit_s: int
+    day: str
+
+
+def outcomes(monkeypatch: pytest.MonkeyPatch, *each: Outcome) -> list[Asked]:
     """Fix the outcomes of the runs of a folder's tests; returns the list of their arguments."""
-    runs: list[tuple[tuple[str, ...], bool]] = []
+    runs: list[Asked] = []
     coming = iter(each)
 
-    def run_tests(
-        tree: Path, tests: tuple[str, ...], left_out: tuple[str, ...], first_only: bool
+    def fixed(
+        tree: Path,
+        tests: tuple[str, ...],
+        left_out: tuple[str, ...],
+        *,
+        first_only: bool,
+        limit_s: int,
+        day: str = "",
     ) -> Outcome:
-        runs.append((left_out, first_only))
+        runs.append(Asked(tests, left_out, first_only, limit_s, day))
         return next(coming)
 
-    monkeypatch.setattr(mutation, "run_tests", run_tests)
+    monkeypatch.setattr(mutation, "run_tests", fixed)
     return runs
 
 
@@ -145,7 +113,10 @@ def test_tests_that_fail_without_a_mutant_are_left_out(
     with path.open("a") as file:
         assert mutation.baseline_of(path, tmp_path, TESTS, file) == (("a::b",), True)
         assert mutation.baseline_of(path, tmp_path, TESTS, file) == (("a::b",), True)  # stored
-    assert runs == [((), False), (("a::b",), True)]
+    assert runs == [
+        Asked((TESTS,), (), False, 600, ""),
+        Asked((TESTS,), ("a::b",), True, 60, ""),
+    ]
     assert answered(path)[f"no mutant {TESTS}"]["seconds"] == 7.0
 
 
@@ -190,9 +161,39 @@ def test_tests_that_take_too_long_without_a_mutant_kill_none_by_their_time(
     assert source.read_text("utf-8") == "x = 1\n"
 
 
-def test_the_row_records_the_mutants_that_were_run(
+def test_a_survivor_of_a_day_is_run_against_all_cases(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    path, source = tmp_path / "results.jsonl", tmp_path / "a.py"
+    source.write_text("x = 1\ny = 2\n", "utf-8")
+    killed, survived = mutants_of(source, tmp_path)
+    passed, failed = Outcome("passed", (), 5.0), Outcome("failed", ("a::b",), 5.0)
+    before = (passed, passed)
+    runs = outcomes(monkeypatch, *before, failed, passed, *before, Outcome("failed", ("a::c",), 9))
+    with path.open("a") as file:
+        first = mutation.run_of_day(killed, "costs", tmp_path, path, DAY, file)
+        second = mutation.run_of_day(survived, "costs", tmp_path, path, DAY, file)
+    assert (first["state"], first["by"], first.get("all cases")) == ("killed", "a::b", None)
+    assert (second["state"], second["all cases"], second["by"]) == ("survived", "killed", "a::c")
+    assert [(run.limit_s, run.day) for run in runs] == [
+        (600, DAY), (60, DAY), (60, DAY), (60, DAY), (600, ""), (60, ""), (600, "")
+    ]  # fmt: skip
+    assert list(answered(path)) == [f"no mutant {TESTS} {DAY}", f"no mutant {TESTS}"]
+
+
+def test_without_a_day_a_mutant_is_run_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n", "utf-8")
+    (mutant,) = mutants_of(tmp_path / "a.py", tmp_path)
+    outcomes(monkeypatch, *[Outcome("passed", (), 5.0)] * 3)
+    answer = mutation.run_of_day(mutant, "costs", tmp_path, tmp_path / "r", "", io.StringIO())
+    assert answer["state"] == "survived" and "all cases" not in answer
+
+
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file with one killed and one surviving mutant, and a table of promises beside it."""
     path, readme = tmp_path / "results.jsonl", tmp_path / "README.md"
     readme.write_text("<!-- promises -->\n<!-- /promises -->\n", "utf-8")
     lines = [
@@ -202,12 +203,37 @@ def test_the_row_records_the_mutants_that_were_run(
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     monkeypatch.setattr(promises.write, "__defaults__", (readme,))
-    monkeypatch.setattr(
-        sys, "argv", ["mutation", str(path), "--summary", "--record", "--seed", "7"]
-    )
+    return path
+
+
+def row(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> str:
+    arguments = ["mutation", str(path), "--summary", "--record", *options]
+    monkeypatch.setattr(sys, "argv", arguments)
     assert mutation.main() == 0
-    row = readme.read_text("utf-8").splitlines()[3]
-    assert "RESULTS.jsonl --mutants 2 --seed 7` | 1 of 2 mutants killed (50%): costs 1 of 2," in row
+    return path.with_name("README.md").read_text("utf-8").splitlines()[3]
+
+
+def test_the_row_records_the_mutants_that_were_run(
+    monkeypatch: pytest.MonkeyPatch, results: Path
+) -> None:
+    line = row(monkeypatch, results, "--seed", "7", "--parts", "costs", "power")
+    assert line.startswith("| tests of a folder kill its mutants |")
+    command, figure = line.split("|")[2:4]
+    assert command.endswith(" RESULTS.jsonl --mutants 2 --parts costs power --seed 7` ")
+    assert figure == " 1 of 2 mutants killed (50%): costs 1 of 2 "
+
+
+def test_the_row_of_a_day_says_how_many_more_all_cases_kill(
+    monkeypatch: pytest.MonkeyPatch, results: Path
+) -> None:
+    answers = [{**a, "day": DAY} if a["part"] else a for a in answered(results).values()]
+    answers[2]["all cases"] = "killed"
+    results.write_text("".join(json.dumps(line) + "\n" for line in answers), "utf-8")
+    line = row(monkeypatch, results, "--day", DAY)
+    assert line.startswith("| tests of a folder on one day kill its mutants |")
+    assert f"--day {DAY}` | 1 of 2 mutants killed (50%): costs 1 of 2; all cases kill 1 of " in line
+    with pytest.raises(SystemExit, match="has answers of another --day: expected a file for each"):
+        row(monkeypatch, results)
 
 
 def test_each_proof_is_of_a_mutant_that_could_be_drawn() -> None:
@@ -230,5 +256,5 @@ def test_survivors_that_change_no_result_stay_survivors_and_are_named(tmp_path: 
     ]  # fmt: skip
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     figure = mutation.figure(path)
-    assert figure.startswith("1 of 3 mutants killed (33%): costs 1 of 3,")
+    assert figure.startswith("1 of 3 mutants killed (33%): costs 1 of 3;")
     assert figure.endswith("; 1 of the others proven to change no result")

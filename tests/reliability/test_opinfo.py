@@ -30,9 +30,25 @@ def test_a_tenth_of_torchs_ops_is_predicted_without_a_crash(
             answers.append(opinfo.run(case, samples=1))
     assert answers
     assert [(r.key, r.crashed) for r in answers if r.crashed] == []
-    refused = [(r.key, r.refused) for r in answers if r.refused]
-    assert [(key, why) for key, why in refused if key.split()[0] not in opinfo.REFUSED] == []
+    refused = [(r.key, text) for r in answers for text in r.refused]
+    assert [each for each in refused if not opinfo.is_explained(*each)] == []
     assert [(r.key, r.uncosted) for r in answers if r.uncosted] == []
+
+
+def test_a_refusal_is_explained_by_its_op_or_by_its_text() -> None:
+    assert opinfo.is_explained("to_sparse fp32 training", "any")
+    name = "nn.functional.batch_norm.without_cudnn bf16 training"
+    assert opinfo.is_explained(name, "IndexError: tuple index out of range (a.py, line 3)")
+    assert not opinfo.is_explained(name, "any")
+    assert not opinfo.is_explained("lerp fp32 training", "tuple index out of range")
+
+
+@pytest.mark.parametrize("name", ["lerp", "addbmm"])
+def test_inputs_of_no_dimension_keep_their_dtype_in_training(name: str) -> None:
+    """Their product with a weight in fp32 would be in fp32."""
+    (case,) = [c for c in opinfo.cases() if c.key == f"{name} fp16 training"]
+    answer = opinfo.run(case, samples=12)
+    assert answer.predicted > 1 and not (answer.refused or answer.crashed)
 
 
 def test_the_choice_is_a_tenth_of_the_ops(chosen: list[opinfo.Case]) -> None:

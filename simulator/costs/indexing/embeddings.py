@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.indexing.gather_scatter import rows
+from simulator.costs.indexing.sorting import sort_rows
 from simulator.costs.kernels.launches import (
     copy,
     fill_like,
@@ -15,6 +16,7 @@ from simulator.costs.kernels.launches import (
     index_range,
     indexed_access,
     pointwise,
+    reduction,
     row_scan,
 )
 from simulator.costs.kernels.radix import radix_sort
@@ -36,6 +38,21 @@ def embedding(op: Signature) -> tuple[Work, ...]:
     indices = op["indices"]
     copies = () if _is_flat(indices) else (copy(indices, indices.numel * indices.itemsize),)
     return *copies, rows(op)
+
+
+@cost("aten.embedding_renorm_.default")
+def embedding_renorm(op: Signature) -> tuple[Work, ...]:
+    """Sort the indices, select the distinct ones, and compute the norm of each of their rows
+    (Embedding.cu, `embedding_renorm_cuda_`). Rows already have a norm up to `max_norm`, and are not
+    written: an earlier step has scaled them."""
+    table, indices = op["self"], op["indices"]
+    n, width = indices.numel, table.shape[1]
+    if n == 0:
+        return ()
+    size, distinct = indices.nbytes, min(n, table.shape[0])
+    read = distinct * width * table.itemsize + distinct * indices.itemsize
+    norms = reduction(distinct, width, read, 0, flops=2, dtype=table.dtype)
+    return *sort_rows(indices, -1), *row_scan(n, size, size), norms
 
 
 def _is_flat(x: Tensor) -> bool:

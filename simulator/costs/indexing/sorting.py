@@ -37,17 +37,21 @@ def rows_along(x: Tensor, dim: int) -> tuple[int, int]:
 
 @cost("aten.sort.default", "aten.sort.stable", "aten.argsort.stable")
 def sort(op: Signature) -> tuple[Work, ...]:
-    """Values and int64 indices, after a copy of the input.
+    """Values and int64 indices along a dimension."""
+    return sort_rows(op["self"], op.arg("dim", -1))
+
+
+def sort_rows(x: Tensor, dim: int) -> tuple[Work, ...]:
+    """The sort of a tensor along a dimension, after a copy of it: values and int64 indices.
 
     Short rows: an index range, its broadcast to the rows, another copy, and one block per row.
     Long rows: one radix sort per row if a row fills the GPU, two of all elements (by value, by row)
     below 128 rows, otherwise CUB's segmented sort (Sort.cu).
     """
-    x = op["self"]
     n, key = x.numel, x.itemsize
     if n == 0:
         return ()
-    rows, cols = rows_along(x, op.arg("dim", -1))
+    rows, cols = rows_along(x, dim)
     if cols <= _SMALL_SORT:
         row = Tensor((rows, cols), "int64", (0, 1))
         places = Tensor((rows, cols), "int64", (cols, 1))

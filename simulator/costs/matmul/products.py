@@ -131,7 +131,7 @@ def gemm(
     the result itself; it is ignored if beta is 0.
     """
     engine, dtype = unit(a.dtype)
-    copies = [copy(x, x.numel * x.itemsize) for x in (a, b) if _needs_copy(x)]
+    copies = [copy(x, x.numel * x.itemsize) for x in (a, b) if x.numel and _needs_copy(x)]
     result = op.get("out")  # written, not read
     read = op.read_bytes - (result.nbytes if result is not None else 0)
     if addend is not None and op.arg("beta", 1) == 0:

@@ -195,6 +195,8 @@ def batch_norm(op: Signature) -> tuple[Work, ...]:
     Inference: a copy of the mean, the inverse root, and the application
     (ATen/native/cuda/Normalization.cu, `batch_norm_cuda_out`)."""
     source = op["input"]
+    if len(source.shape) < 2:  # torch accepts a single dimension if it is empty
+        return ()
     channels = source.shape[1]
     statistic_bytes = _statistics(op, channels)
     default = op.name.endswith("with_update.default")

@@ -21,6 +21,7 @@ _PACKAGE = Path(__file__).parents[2]
 _TRACING = ("tracing", "records")
 _LOADING = (
     "costs/attention/selection.py",
+    "networks/known_values.py",
     "networks/loading/load.py",
     "networks/loading/loaded.py",
     "scenario/module.py",

@@ -18,6 +18,12 @@ COMPILED = (
         "16 bytes hold one element only of a dtype of more than 4 bytes, which is not padded",
     ),
     Equivalent(
+        "simulator/fusion/lowering/lowering.py",
+        "'and' -> 'or'",
+        "return min(size / whole.nbytes, 1.0) if whole is not None or whole.nbytes else 1.0",
+        "a pending value is among those computed, and ops on empty tensors compute none",
+    ),
+    Equivalent(
         "simulator/fusion/lowering/reductions.py",
         "'<=' -> '<'",
         "if cols < _LEAST or rows >= _BUSY_ROWS * units:",
@@ -54,6 +60,12 @@ COMPILED = (
         "'0' -> '1'",
         'start = place * int(args.get("split_size", 1))',
         "the schema of `split` has no default for `split_size`",
+    ),
+    Equivalent(
+        "simulator/fusion/passes/functional.py",
+        "'index % 128 == 0' -> 'not (index % 128 == 0)'",
+        "if not (index % 128 == 0):",
+        "a cancelled question ends at other ops; an answer is the same",
     ),
     Equivalent(
         "simulator/fusion/passes/banning.py",

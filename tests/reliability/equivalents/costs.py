@@ -96,6 +96,24 @@ COSTS = (
         "1,025 is no power of a prime",
     ),
     Equivalent(
+        "simulator/costs/movement/concatenation.py",
+        "'0' -> '1'",
+        "least = 1",
+        "it is compared with the stride of the channels, which is not 0 here",
+    ),
+    Equivalent(
+        "simulator/lowering/turns.py",
+        "'0' -> '1'",
+        "capability = tuple(gpu.compute_capability or (1, 0))",
+        "an unknown capability is below 7.5 in both cases",
+    ),
+    Equivalent(
+        "simulator/lowering/transforms.py",
+        "'140_000' -> '140001'",
+        "_ON_CHIP = 140001",
+        "complex numbers take 4, 8 or 16 bytes, so no sequence takes 140,001",
+    ),
+    Equivalent(
         "simulator/lowering/product.py",
         "'0' -> '1'",
         "hopper = (gpu.compute_capability or (0, 1)) >= (9, 0)",

@@ -147,6 +147,10 @@ def test_nodes_of_a_graph_are_its_arguments_and_what_its_ops_become() -> None:
     # 3 inputs (the image, the convolution's weight and bias), 1 node for the convolution, and 7 for
     # a GELU
     assert _nodes(step, step.ops) == 3 + 1 + 7
+    module = nn.Sequential(nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8))
+    step = traced(module, (torch.zeros(2, 3, 8, 8),))
+    # a group norm has 2 inputs of its own and 13 nodes
+    assert _nodes(step, step.ops) == 3 + 1 + 2 + 13
     halves = traced(Calls(lambda _, x: x.chunk(2)[0] + 1), (torch.zeros(4),))
     # an argument and two unused parameters; a split with its two parts; and a sum
     assert _nodes(halves, halves.ops) == 3 + (1 + 2) + 1

@@ -18,7 +18,7 @@ from simulator.fusion import fused
 from simulator.fusion.host.compiled_host import HostCosts
 from simulator.fusion.host.host_costs import calls_s, launches, ops_s
 from simulator.hardware.gpu import gpu
-from simulator.hardware.host import host
+from simulator.hardware.host import Host, host
 from simulator.hardware.host_counts import tail_s
 from simulator.schedule.launch_plan import LaunchPlan, issued
 from simulator.tracing import trace
@@ -74,9 +74,13 @@ def test_a_backward_pass_is_entered_at_its_first_op_with_a_gradient_for_each_wei
     ]
 
 
+def slower(times: float) -> Host:
+    return structs.replace(HOST, seconds=dict(HOST.seconds) | {"op": times * HOST.seconds["op"]})
+
+
 def test_a_slower_host_takes_longer_in_proportion() -> None:
     plan = plan_of(Normed().eval(), torch.empty(4, 8))
-    twice = structs.replace(HOST, seconds=dict(HOST.seconds) | {"op": 2 * HOST.seconds["op"]})
+    twice = slower(2)
     costs = replace(FREE, call_s=1e-6, triton_s=1e-6, product_s=1e-6)
     assert calls_s(plan, twice, costs).sum() == pytest.approx(2 * calls_s(plan, HOST, costs).sum())
     launch_s = plan.launches * HOST.launch_s
@@ -99,6 +103,14 @@ def test_a_graph_after_a_break_is_entered_with_what_it_is_handed() -> None:
     assert first == 0 and entered_s == pytest.approx(1e-6 + 1e-7)
     # the second graph: a call, a function of its own, and the tensor that is passed between them
     assert second > first and resumed_s == pytest.approx(1e-6 + 1e-5 + 1e-7)
+
+
+def test_a_slower_host_enters_each_graph_later_in_proportion() -> None:
+    plan = plan_of(Calls(lambda m, x: apart(x @ m.w).sin()), torch.empty(4, 4))
+    costs = replace(FREE, call_s=1e-6, resumed_s=1e-5)
+    once, slow = (calls_s(plan, each, costs) for each in (HOST, slower(2)))
+    assert np.flatnonzero(once).size == 2
+    assert slow.tolist() == pytest.approx((2 * once).tolist())
 
 
 def heads(_: Calls, q: Tensor) -> Tensor:

@@ -177,6 +177,19 @@ def test_the_nearest_centre_is_that_of_all_distances(count: int) -> None:
     assert len(set(nearest.tolist())) == count
 
 
+def test_squares_below_the_limit_are_computed_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expanded squares of points far from the middle are rounded to multiples of about 10⁻⁴."""
+    others = module._Points(np.array([[0.1], [3e6]]))
+    points = np.array([[0.7], [0.9]])
+    monkeypatch.setattr(module, "_CLOSE", 0.0)
+    expanded = module._squares(points, others)[:, 0]
+    direct = (points[:, 0] - 0.1) ** 2
+    assert abs(expanded - direct).min() > 1e-6
+    monkeypatch.setattr(module, "_CLOSE", expanded[1])  # one is below the limit, one equals it
+    squares = module._squares(points, others)[:, 0]
+    assert squares.tolist() == [pytest.approx(direct[0], rel=1e-9), expanded[1]]
+
+
 @pytest.mark.parametrize("count", [1, 32, 33, 200])
 def test_few_and_many_points_find_their_experts(count: int) -> None:
     numbers = np.random.default_rng(count).integers(0, 5, count)

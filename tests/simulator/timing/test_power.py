@@ -61,6 +61,7 @@ def test_the_sum_of_a_kernel_that_computes() -> None:
     kernel = load(1.0, 0.0, 400.0, 0.0)
     free = made_up(500.0).settle(kernel, 0.0, 0.0)
     assert float(free.clock) == 1.0 and not free.is_slower
+    assert not made_up(500.0).power(kernel, free, 1.0, 1.0, (1.0, 1.0)).limited
     held = made_up(212.5).settle(kernel, 0.0, 0.0)
     assert float(held.clock) == pytest.approx(0.5, rel=1e-12)
     assert float(held.slowdown.vector) == pytest.approx(2.0, rel=1e-12)

@@ -48,6 +48,47 @@ def test_the_value_of_a_buffer_is_not_an_assumption() -> None:
         assert traced.ops[-1].outputs[0].shape == (4, 4 + 8 + 5)
 
 
+def test_the_value_of_a_declared_buffer_is_not_an_assumption() -> None:
+    """`nn.Buffer` returns what `requires_grad_` returns: the tensor itself."""
+
+    class Declares(Pads):
+        def __init__(self) -> None:
+            super().__init__()
+            self.total = nn.Buffer(torch.tensor(7) - 3, persistent=False)
+            self.stride = nn.Buffer(torch.tensor(2), persistent=False)
+
+    with torch.device("meta"), Remembering():
+        network = Declares()
+    traced = trace(network, (X,))
+    assert traced.assumptions == []
+    assert traced.ops[-1].outputs[0].shape == (4, 4 + 8 + 5)
+
+
+@pytest.mark.parametrize(
+    "returns_itself",
+    [lambda k: k.to(k.dtype), Tensor.contiguous, lambda k: k.requires_grad_(False)],
+)
+def test_a_call_that_returns_a_tensor_itself_keeps_its_value(
+    returns_itself: Callable[[Tensor], Tensor],
+) -> None:
+    traced = trace(with_steps(lambda x, steps: x * int(returns_itself(steps))), (X,))
+    assert traced.assumptions == []
+    (factor,) = [op.signature.arg("other") for op in traced.ops if op.name == "aten.mul.Tensor"]
+    assert factor == 6
+
+
+@pytest.mark.parametrize("read", [int, str, lambda k: k.device, lambda k: k.shape])
+def test_a_tensor_that_is_read_keeps_its_value(read: Callable[[Tensor], object]) -> None:
+    def scaled(x: Tensor, steps: Tensor) -> Tensor:
+        read(steps)
+        return x * int(steps)
+
+    traced = trace(with_steps(scaled), (X,))
+    assert traced.assumptions == []
+    (factor,) = [op.signature.arg("other") for op in traced.ops if op.name == "aten.mul.Tensor"]
+    assert factor == 6
+
+
 def with_steps(function: Callable[[Tensor, Tensor], Tensor]) -> nn.Module:
     """`function` of the input and of a buffer with the value 6."""
     network = Calls(lambda self, x: function(x, self.steps))

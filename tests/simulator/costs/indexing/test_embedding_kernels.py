@@ -105,7 +105,29 @@ def test_bags_are_summed_by_one_kernel() -> None:
     (work,) = launched(sig(name, ((5000, 64), F32), None, {}, **many))
     # 10,000 groups take two rounds, with four rows per bag; the whole table is read
     assert work.dims["steps"] == 8
+    for count, rounds in ((4096, 1), (4097, 2)):  # of 4,096·2 groups
+        full = bags | {"offsets": ((count,), I64), "indices": ((2 * count,), I64)}
+        (one,) = launched(sig(name, ((count, 64), F32), None, {}, **full))
+        assert one.dims["steps"] == 2 * rounds
     assert work.read_bytes == 256000 + 8 * 25000
+
+
+def test_the_norms_of_looked_up_rows_are_limited() -> None:
+    def kernels(indices: tuple[int, ...], rows: int) -> list[tuple[Any, ...]]:
+        table = ((rows, 64), HALF)
+        op = sig("aten.embedding_renorm_.default", table, None, {"max_norm": 1.0, "norm_type": 2.0},
+                 self=table, indices=(indices, I64))  # fmt: skip
+        return [(work.family, work.read_bytes, work.write_bytes) for work in launched(op)]
+
+    # 500 indices in one row are sorted and selected, and 500 rows of 128 bytes are read
+    sort = launched(sig("aten.sort.default", ((500,), I64), None, {"dim": -1}, self=((500,), I64)))
+    expected = [(work.family, work.read_bytes, work.write_bytes) for work in sort]
+    *before, states, select, norms = kernels((500,), 1000)
+    assert before == expected and states[0] == "fill"
+    assert select == ("scan", 4000, 4000)
+    assert norms == ("reduction", 500 * 128 + 4000, 0)
+    assert kernels((500,), 20)[-1] == ("reduction", 20 * 128 + 160, 0)  # at most the whole table
+    assert kernels((0,), 20) == []
 
 
 def test_gradients_of_bags() -> None:

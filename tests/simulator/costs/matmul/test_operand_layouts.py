@@ -43,6 +43,15 @@ def test_an_operand_that_cublas_does_not_accept_is_copied(
         assert kernels[0].write_bytes == second[0].write_bytes == 2 * rows * depth
 
 
+def test_an_empty_operand_is_not_copied() -> None:
+    """As in the gradient of a Cholesky factorization of no matrices."""
+    empty = matrix((0, 3, 3), (18, 6, 2))
+    kernels = launched(
+        sig("aten.bmm.default", ((0, 3, 3), "float16"), self=empty, mat2=((0, 3, 3), "float16"))
+    )
+    assert families(kernels) == ["gemm"]
+
+
 @pytest.mark.parametrize(
     ("shape", "stride", "expected"),
     [

@@ -35,6 +35,13 @@ def test_cudnn_training_writes_the_running_values() -> None:
     assert {name: work.dims[name] for name in shape} == shape
 
 
+def test_an_empty_input_without_channels_launches_nothing() -> None:
+    empty = ((0,), "float32")
+    args = {"training": False, "momentum": 0.1, "eps": 1e-5}
+    op = sig("aten.native_batch_norm.default", [empty] * 3, args=args, input=empty)
+    assert launched(op) == ()
+
+
 def test_cudnn_channels_last_clears_counters() -> None:
     last = Tensor((2, 4, 3, 3), "float32", (36, 1, 12, 4))
     kernels = launched(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+import torch
+from torch import nn
+from torch._functorch import config
 from torch._functorch._activation_checkpointing.knapsack import dp_knapsack
 
 from simulator.fusion.kinds import is_pointwise, kind
@@ -12,6 +15,8 @@ from simulator.fusion.lowering.sectors import sector_bytes
 from simulator.fusion.passes.budget import _left_out
 from simulator.records import Signature, Tensor
 from tests.simulator.costs.conftest import sig
+from tests.simulator.fusion.passes.test_rematerialization import ONE, ROWS, WIDTH, cut, stepped
+from tests.simulator.fusion.passes.torch_partition import torch_keeps
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -49,6 +54,28 @@ def test_the_most_valuable_set(
     sizes: list[float], values: list[int], most: float, left_out: list[int]
 ) -> None:
     assert _left_out(sizes, values, most) == left_out
+
+
+class Waist(nn.Module):
+    """Products of equal FLOPs, whose results are 4 times as wide in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        sizes = (WIDTH, 4 * WIDTH) * 2 + (WIDTH,)
+        self.layers = nn.ModuleList(map(nn.Linear, sizes, sizes[1:]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = torch.sin(layer(x))
+        return x
+
+
+def test_of_equally_valuable_results_the_knapsack_keeps_those_that_torch_keeps() -> None:
+    """Two of four products fit in 30%: a wide and a narrow one, or both narrow ones."""
+    network = Waist()
+    with config.patch(activation_memory_budget=0.3):
+        assert torch_keeps(network, (torch.randn(ROWS, WIDTH),)) == 5 * ONE
+    assert cut(stepped(network), 0.3)[0] == 5 * ONE
 
 
 @pytest.mark.parametrize(("shape", "dtype", "stride", "nbytes"), [

@@ -66,6 +66,12 @@ def test_long_groups_over_many_rows_run_as_three_kernels(
     assert kinds_of_taps(batch, positions, 1) == {"conv": 1}
 
 
+def test_the_offsets_of_a_long_group_take_4_bytes_for_each_element_of_a_patch() -> None:
+    op = conv("float16", (2, 768, 149), (768, 48, 128), 149, groups=16, last=False)
+    fills = [kernel.write_bytes for kernel in kernels(op) if kernel.family == "fill"]
+    assert fills == [24_576] * 16  # 4 · 48 · 128
+
+
 def test_long_groups_take_the_time_of_their_kernels() -> None:
     """Those of wav2vec 2.0 and WavLM take about 12 ms of a step at 4 · 250 and 4 · 150 rows."""
     few = position_embedding(128, torch.float16, 4, 62)
