@@ -25,12 +25,15 @@ _INSTALLED = ("site-packages", "dist-packages")
 def source_digests(path: Path) -> dict[str, str]:
     """The digests of a file and of each module that it imports, directly or not, by name."""
     digests: dict[Path, tuple[str, str]] = {}
-    _follow(path, path.parent, digests)
+    _follow(path, path.parent, digests, set())
     return dict(sorted(digests.values()))
 
 
-def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> None:
-    """Add a user's file and everything that it imports. A user's package is added as a whole."""
+def _follow(
+    path: Path, folder: Path, digests: dict[Path, tuple[str, str]], imported: set[str]
+) -> None:
+    """Add a user's file and everything that it imports, except the modules `imported` by an earlier
+    file. A user's package is added as a whole."""
     if path in digests:
         return
     try:
@@ -46,10 +49,13 @@ def _follow(path: Path, folder: Path, digests: dict[Path, tuple[str, str]]) -> N
     except (SyntaxError, ValueError):
         return
     for name in sorted(names - sys.stdlib_module_names):
+        if name in imported:
+            continue
+        imported.add(name)
         spec = PathFinder.find_spec(name, [str(folder)]) or _installed(name)
         for file in _files(spec):
             if _is_users(file):
-                _follow(file, folder, digests)
+                _follow(file, folder, digests, imported)
             elif _OWN_CODE not in file.parents:  # this package has a separate digest
                 digests[file] = name, _stat(file)
 
