@@ -26,9 +26,11 @@ _PARTS = 4
 """Number of chunks of steps, at least, in which stacked layers overlap."""
 _COLUMNS = 32
 """Columns of a step's product for each block."""
-_TILE = 128
 _REGISTERS = 256 * 1024
 """Bytes of the register file of an SM, on every GPU since Kepler."""
+_TILE, _SPREAD = 128, 1024
+"""The sizes of a layer that is spread over all multiprocessors are multiples of the one and at most
+the other."""
 
 
 @lowering("rnn")
@@ -37,8 +39,9 @@ def recurrence(op: Signature, work: Work, gpu: GPU) -> tuple[Work, ...]:
 
     A narrow layer is one kernel, whose blocks share the batch and keep W_hh, or part of it, in
     registers. A single wide LSTM layer in float16 is spread over the SMs if its sizes are multiples
-    of a tile (23 of 23 such layers of `calibration/measurements/h200_sxm/recurrent_layers`, 0 of
-    44 others). Otherwise, and always in bfloat16, every step launches its product and its cell.
+    of a tile and its batch is small (235 of 235 such layers of `recurrent_layers` and
+    `recurrent_cells` in calibration/measurements/h200_sxm, and 2 of 315 others). Otherwise, and
+    always in bfloat16, every step launches its product and its cell.
     """
     d = work.dims
     itemsize, one_kernel = op["input"].itemsize, op["input"].dtype != "bfloat16"
@@ -82,7 +85,8 @@ def _is_spread(op: Signature, work: Work) -> bool:
     d = work.dims
     alone = op.arg("num_layers", 1) == 1 and not op.arg("bidirectional", False)
     in_tiles = d["hidden"] % _TILE == 0 and d["input"] % _TILE == 0
-    return alone and in_tiles and d["b"] % 8 == 0 and d["projection"] == d["hidden"]
+    fits = d["hidden"] <= _SPREAD and d["b"] <= (64 if d["hidden"] <= 512 else 128)
+    return alone and in_tiles and fits and d["b"] % 8 == 0 and d["projection"] == d["hidden"]
 
 
 def _is_persistent(work: Work, itemsize: int) -> bool:

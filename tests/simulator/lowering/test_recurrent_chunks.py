@@ -83,7 +83,8 @@ def test_a_spread_layer_synchronizes_its_units_by_flags() -> None:
 
 @pytest.mark.parametrize(("changed", "kernels"), [
     ({}, 2), (dict(batch=12), 100), (dict(dtype="float32"), 100), (dict(train=False), 2),
-    (dict(hidden=1000), 100), (dict(hidden=320), 100),
+    (dict(hidden=1000), 100), (dict(hidden=320), 100), (dict(hidden=1536), 100),
+    (dict(batch=128), 2), (dict(batch=256), 100), (dict(hidden=512, batch=128), 100),
     (dict(both=True), 100), (dict(layers=2), 100), (dict(dtype="bfloat16"), 100),
     (dict(kind="gru"), 100),
 ])  # fmt: skip
