@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TextIO
 
 from tests.reliability import promises
 from tests.reliability.answers import answered
-from tests.reliability.copied_tests import ROOT, copy, load, nearest_first, run_tests
+from tests.reliability.copies.copied_tests import ROOT, copy, load, nearest_first, run_tests
 from tests.reliability.equivalents import proof
 from tests.reliability.mutants import Mutant, mutants_of
 

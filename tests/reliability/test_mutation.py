@@ -13,7 +13,7 @@ import pytest
 
 from tests.reliability import mutation, promises
 from tests.reliability.answers import answered
-from tests.reliability.copied_tests import Outcome
+from tests.reliability.copies.copied_tests import Outcome
 from tests.reliability.equivalents import EQUIVALENTS, proof
 from tests.reliability.mutants import mutants_of
 

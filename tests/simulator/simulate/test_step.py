@@ -213,7 +213,10 @@ def test_bfloat16_on_a_card_without_it_is_predicted_with_a_note(gpu: str) -> Non
 def test_a_graph_is_not_slower_where_launches_rule(name: str) -> None:
     eager, graph = answer(name), answer(name, mode="cuda_graph")
     assert graph.period_s <= eager.period_s
-    assert graph.gpu_busy_s == eager.gpu_busy_s
+    if name == "lstm":  # two stacked layers, whose steps overlap in a graph
+        assert graph.gpu_busy_s < 0.9 * eager.gpu_busy_s
+    else:
+        assert graph.gpu_busy_s == eager.gpu_busy_s
     assert graph.idle.host_s <= eager.idle.host_s
 
 

@@ -52,7 +52,9 @@ def test_an_edited_host_changes_the_answer_when_it_is_opened_again(
     opening.open([path])
     after, same_s = answer_s(opening)
     assert opening.networks.answering.answer is not earlier
-    assert after == pytest.approx(2 * before) and same_s == busy_s
+    assert after == pytest.approx(2 * before)
+    # a slower host leaves the card more of its power limit, so its clock is a little higher
+    assert 0.998 * busy_s < same_s <= busy_s
     assert opening.session.history.count() == 1  # the scenario is the same
 
 

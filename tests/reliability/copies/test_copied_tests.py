@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import layers
-from tests.reliability.copied_tests import Outcome, nearest_first, run_tests
+from tests.reliability.copies.copied_tests import Outcome, nearest_first, run_tests
 
 
 def test_the_tests_of_a_module_are_run_before_those_of_its_package_and_of_others(

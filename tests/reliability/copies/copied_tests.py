@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 _COPIED = ("simulator", "tests")
 """Folders of the copy; the others are links."""
 _LOADED = ("torch", "numpy", "scipy", "msgspec", "hypothesis", "pytest")

@@ -1,0 +1,1 @@
+"""Copies of the tests in which mutants run."""
