@@ -61,8 +61,8 @@ class KernelTimes:
     """The seconds of kernels with a known share of their operands in L2, at any clock: compute,
     bytes from DRAM and from L2, and fixed. `tensor` is 1 for kernels on tensor cores. `smooth` is
     None if compute and memory time overlap fully in every kernel; `beside` is the number of kernels
-    that run at once, and `streams` the further number in a CUDA graph, None if it is 1 for every
-    kernel."""
+    that run at once, and `streams` the number of a recurrent layer's kernels that a CUDA graph runs
+    at once, each None if it is 1 for every kernel."""
 
     compute_s: Floats
     dram_s: Floats

@@ -39,8 +39,8 @@ class Roofs:
     full of lines that other kernels wrote. `cold_log` and `hot_log` are the logarithms of measured
     over roofline time for this shape. `bytes` and `write_bytes` are those of the work. `smooth` is
     1 if compute and memory time overlap only in part, `tensor` is 1 for works on tensor cores.
-    `beside` is how many such kernels run at once, `streams` how many more in a CUDA graph. `chip_j`
-    and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
+    `beside` is how many such kernels run at once; `streams` is that of a recurrent layer's kernels
+    in a CUDA graph. `chip_j` and `tensor_j` are the joules of `ChipJoules`; NaN if unknown.
     """
 
     compute_s: Floats

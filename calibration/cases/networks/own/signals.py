@@ -113,16 +113,16 @@ class ActionDiffusion(Own):
             nn.Conv1d(width, width, 5, padding=2), nn.GroupNorm(8, width), nn.Mish(),
             nn.Conv1d(width, actions, 1),
         )  # fmt: skip
-        self.register_buffer("kept", torch.linspace(0.999, 0.01, 100).cumprod(0))
+        self.register_buffer("signal_shares", torch.linspace(0.999, 0.01, 100).cumprod(0))
 
     def example_inputs(self, batch: int, seq: int, training: bool = False) -> tuple[Tensor, ...]:
         return self.random(batch, seq, self.actions), self.random(batch, self.seen)
 
     def forward(self, actions: Tensor, seen: Tensor) -> Any:
-        kept: Any = self.kept
+        shares: Any = self.signal_shares
         noise = torch.randn_like(actions)
         step = torch.randint(0, 100, (len(actions),), device=actions.device)
-        share = kept[step][:, None, None]
+        share = shares[step][:, None, None]
         x = (share.sqrt() * actions + (1 - share).sqrt() * noise).transpose(1, 2)
         rates = torch.exp(torch.arange(64, device=x.device) * -(math.log(10000) / 63))
         angles = step[:, None] * rates[None]
