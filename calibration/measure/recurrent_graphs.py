@@ -26,14 +26,14 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import nn
 
 from calibration.measure.instruments.cuda_graph import captured
 from calibration.measure.instruments.device import find, versions
 from calibration.measure.instruments.gpu_events import GPU_EVENTS, gpu_events
+from calibration.sweeps.operands import DTYPES
+from calibration.sweeps.recurrent import CELLS
 
-_KINDS = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}
-_DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+_PRECISIONS = ("fp32", "fp16", "bf16")
 _BLOCKS, _REPLAYS = 5, 20
 _LONGEST_S = 1e-2
 """Replays of longer graphs are fewer."""
@@ -45,7 +45,7 @@ def variants() -> Iterator[dict[str, Any]]:
     sizes = [(64, 32, 24), (128, 8, 40), (256, 32, 50), (256, 1, 24), (512, 16, 40),
              (1024, 64, 24)]  # fmt: skip
     for kind, dtype, (layers, both), (hidden, batch, steps) in product(
-        _KINDS, _DTYPES, stacks, sizes
+        CELLS, _PRECISIONS, stacks, sizes
     ):
         if kind == "rnn" and (dtype != "fp32" or hidden in (64, 1024)):
             continue
@@ -67,8 +67,8 @@ def variants() -> Iterator[dict[str, Any]]:
 def call(variant: dict[str, Any]) -> Callable[[], object]:
     """The forward pass of a layer over [steps, batch, hidden], with its backward pass in
     training."""
-    dtype, hidden = _DTYPES[variant["dtype"]], variant["hidden"]
-    layer = _KINDS[variant["kind"]](
+    dtype, hidden = DTYPES[variant["dtype"]], variant["hidden"]
+    layer = CELLS[variant["kind"]](
         hidden, hidden, variant["layers"], bidirectional=variant["bidirectional"],
         device="cuda", dtype=dtype,
     )  # fmt: skip
@@ -137,6 +137,7 @@ def measure(variant: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Measure the layers in random order until the time ends."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)

@@ -95,8 +95,8 @@ LAYERS = (
     "recurrent_layers",
     "recurrent_cells",
 )
-"""Calls with the sizes of networks' layers. They come before further points
-where a curve has more samples than its fit uses, since people run these sizes."""
+"""Calls with the sizes of networks' layers. They come before further points where a curve has more
+samples than its fit uses, since people run these sizes."""
 
 
 def further(gpu: GPU, only: str = "") -> Iterator[Swept]:
