@@ -47,7 +47,7 @@ class Swept:
             yield Sample(work, cold[id(work)], seconds, 1.0)
 
 
-FILES = ("samples", "kernels", "factorizations", "varied")
+FILES = ("samples", "kernels", "factorizations", "varied", "along")
 """Sweeps in a GPU's folder, in the order of measurement."""
 
 
@@ -92,6 +92,7 @@ LAYERS = (
     "users_layers",
     "common_sizes",
     "common_sizes_second",
+    "common_layers",
     "recurrent_layers",
     "recurrent_cells",
 )

@@ -23,7 +23,7 @@ from calibration.sweeps import (
     transforms,
     varied_rows,
 )
-from calibration.sweeps.indexing import elements, embeddings, large_tables, sorting
+from calibration.sweeps.indexing import along, elements, embeddings, large_tables, sorting
 from calibration.sweeps.movement import copies, fills, heads, permutes
 from calibration.sweeps.registry import (
     OPERATIONS,
@@ -42,6 +42,7 @@ from calibration.sweeps.spatial import (
     pooling,
     resized_tables,
     shaped_convolutions,
+    sliding,
     uneven_groups,
     varied_convolutions,
     varied_pictures,
@@ -60,10 +61,10 @@ FAMILIES = (
         products,
     ),
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
-    *(elements, embeddings, large_tables, sorting),
+    *(along, elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
     *(awkward_convolutions, convolutions, grouped_convolutions),
-    *(network_layers, pooling),
+    *(network_layers, pooling, sliding),
     *(resized_tables, shaped_convolutions, uneven_groups, varied_convolutions, varied_pictures),
 )
 """The modules that register sweeps."""

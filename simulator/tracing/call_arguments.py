@@ -10,6 +10,9 @@ from typing import Any
 import torch
 
 _DROPPED_ARGS = {"device", "layout", "pin_memory"}
+_IN_PLACE = ("aten.index_add", "aten.scatter_add")
+"""Ops that autograd calls in place, on zeros that it has allocated, unless a tracer watches
+(`areAnyTensorSubclassLike` in torch/csrc/autograd/FunctionsManual.cpp)."""
 
 
 @cache
@@ -40,6 +43,8 @@ def by_name(
                 plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
+    if str(func.overloadpacket) in _IN_PLACE and torch._C._current_autograd_node() is not None:
+        plain["into_zeros"] = True
     return tensors, tuple(names), plain
 
 

@@ -4,6 +4,6 @@ indices or the values of the data.
 May import movement, kernels, the registry and the curve rules of `simulator.costs`.
 """
 
-from simulator.costs.indexing import embeddings, gather_scatter, masks, searching, sorting
+from simulator.costs.indexing import embeddings, gathers, masks, scatters, searching, sorting
 
-__all__ = ["embeddings", "gather_scatter", "masks", "searching", "sorting"]
+__all__ = ["embeddings", "gathers", "masks", "scatters", "searching", "sorting"]

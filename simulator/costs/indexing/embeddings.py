@@ -7,7 +7,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
-from simulator.costs.indexing.gather_scatter import rows
+from simulator.costs.indexing.gathers import rows
 from simulator.costs.indexing.sorting import sort_rows
 from simulator.costs.kernels.launches import (
     copy,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.costs.indexing.gather_scatter import nonzero_of
+from simulator.costs.indexing.gathers import nonzero_of
 from simulator.costs.kernels.launches import (
     clone,
     full_bytes,

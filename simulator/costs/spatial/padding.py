@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from simulator.costs.kernels.launches import fill_like
+from math import prod
+
+from msgspec.structs import replace
+
+from simulator.costs.kernels.launches import copy, fill_like, full_bytes, memcpy
 from simulator.costs.registry import Work, cost
-from simulator.costs.spatial.windows import window
-from simulator.records import Signature
+from simulator.costs.spatial.windows import spatial_dims, window
+from simulator.records import Signature, Tensor
+
+_BLOCK, _WARP = 256, 32
+_COLUMN_SLOTS, _PIXEL_SLOTS, _COPY_SLOTS = 16, 120, 40
+"""Instructions for each element of a column, for each window that covers a pixel, and for each
+padded element: mostly arithmetic of 64-bit indices."""
 
 
 @cost("aten.im2col.default")
 def im2col(op: Signature) -> tuple[Work, ...]:
-    """Columns of windows, one kernel per sample of the batch (Im2Col.cu)."""
+    """Columns of windows, one kernel per sample of the batch, each thread of which copies one
+    window of a channel (im2col.cuh). The result is allocated with the size of the image and then
+    resized: a larger one keeps the contents, uninitialised as they are (Im2Col.cu)."""
     x, out = op["self"], op.out
-    n = x.shape[0] if len(x.shape) == 4 else 1
     if out.numel == 0:
         return ()
-    sample = window("copy", op, out.numel // n, 0, x.nbytes // n, out.nbytes // n)
-    return (sample,) * n
+    samples = x.shape[0] if len(x.shape) == 4 else 1
+    taps = prod(op.arg("kernel_size"))
+    sample = window(
+        "unfold", op, out.numel // samples // taps, taps, x.nbytes // samples,
+        out.nbytes // samples, slots=_COLUMN_SLOTS, serial=taps,
+    )  # fmt: skip
+    kept = (memcpy(x.nbytes, x.nbytes),) if out.nbytes > x.nbytes else ()
+    return *kept, *(sample,) * samples
 
 
 @cost("aten.col2im.default")
 def col2im(op: Signature) -> Work:
-    """Each pixel is the sum of the windows that cover it: one kernel for the batch (Col2Im.cu)."""
+    """Each pixel is the sum of the windows that cover it: one kernel for the batch, whose threads
+    divide 64-bit indices in each step (im2col.cuh)."""
     x, out = op["self"], op.out
-    taps = max(1, -(-x.numel // max(out.numel, 1)))
-    return window("pool", op, out.numel, taps, x.nbytes, out.nbytes)
+    pairs = zip(op.arg("kernel_size"), op.arg("stride"), strict=True)
+    covering = prod(-(-taps // stride) for taps, stride in pairs)
+    return window(
+        "fold", op, out.numel, covering, x.nbytes, out.nbytes, slots=_PIXEL_SLOTS, serial=covering
+    )
 
 
 @cost("aten.unfold_backward.default")
@@ -38,15 +58,28 @@ _PADS = tuple(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n 
 
 
 @cost(*(f"aten.{name}.default" for name in _PADS))
-def pad(op: Signature) -> Work:
-    """Each output copies one element of the input."""
+def pad(op: Signature) -> tuple[Work, ...]:
+    """Each thread copies one element of a plane (ReflectionPad.cu, ReplicationPadding.cu);
+    reflection first copies an image that is not contiguous."""
     x, out = op["self"], op.out
-    return window("copy", op, out.numel, 0, x.nbytes, out.nbytes)
+    first = () if x.contiguous or "replication" in op.name else (copy(x, full_bytes(x)),)
+    return *first, _mirrored("padding_mirrored", op, out, x.nbytes, out.nbytes)
 
 
 @cost(*(f"aten.{name}_backward.default" for name in _PADS))
 def pad_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros, then each gradient added to its source element."""
     grad, out = op["grad_output"], op.out
-    main = window("scatter", op, grad.numel, 1, grad.nbytes + out.nbytes, out.nbytes)
-    return fill_like(out), main
+    read, write = grad.nbytes + out.nbytes, out.nbytes
+    return fill_like(out), _mirrored("padding_mirrored_backward", op, grad, read, write)
+
+
+def _mirrored(variant: str, op: Signature, padded: Tensor, read: int, write: int) -> Work:
+    """One thread per element of a padded plane, in blocks of at most 256 threads, which do not
+    cross planes."""
+    plane = max(1, prod(padded.shape[-spatial_dims(op) :]))
+    blocks = padded.numel // plane * -(-plane // _BLOCK)
+    threads = blocks * min(_BLOCK, -(-plane // _WARP) * _WARP)
+    kernel = window("padding", op, threads, 1, read, write, slots=_COPY_SLOTS)
+    dims = {**kernel.dims, "variant": variant.removeprefix("padding_"), "blocks": blocks}
+    return replace(kernel, flops=0, dims=dims)

@@ -8,10 +8,16 @@ from __future__ import annotations
 from math import prod
 
 from simulator.costs.compiled_traits import Traits
-from simulator.costs.kernels.launches import fill_like
+from simulator.costs.kernels.launches import copy, fill_like, full_bytes
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
-from simulator.records import Signature
+from simulator.records import Signature, Tensor
+
+_BLOCK_ROWS, _LANES = 8, 32
+"""Threads of a block of adaptive pooling, down and across."""
+_HALF_ATOMIC = 6
+"""Time of an atomic addition of half-precision numbers, relative to one of float32: a loop of
+comparisons and exchanges. On an H200, sums of 700 to 8,000 elements take 0.5 and 0.09 µs each."""
 
 
 def _window_taps(op: Signature, spatial: int) -> int:
@@ -48,16 +54,48 @@ def pool(op: Signature) -> Work:
     "aten.adaptive_avg_pool2d.default",
     "aten.adaptive_avg_pool3d.default",
     "aten._adaptive_avg_pool3d.default",
-    "aten.adaptive_max_pool2d.default",
-    "aten.adaptive_max_pool3d.default",
 )
 def adaptive_pool(op: Signature) -> Work:
     """Windows that together cover the input: about in / out values per window."""
     x, out = op["self"], op.out
-    taps = -(-x.numel // max(out.numel, 1))
+    if channels_last(x):
+        taps = -(-x.numel // max(out.numel, 1))
+        return window(
+            "pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant="adaptive", steps=taps
+        )
+    return _by_plane(op, "adaptive", x, out)
+
+
+@cost("aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
+def adaptive_max_pool(op: Signature) -> tuple[Work, ...]:
+    """The largest value of each window and its index. An image in another order is copied first,
+    and both results are copied into that order."""
+    x = op["self"]
+    kernel = _by_plane(op, "adaptive_max", x, op.out)
+    if x.contiguous:
+        return (kernel,)
+    first, *results = (copy(t, full_bytes(t)) for t in (x, *op.outputs))
+    return first, kernel, *results
+
+
+def _by_plane(op: Signature, variant: str, x: Tensor, out: Tensor) -> Work:
+    """Adaptive pooling with a block of 32 × 8 threads per plane, each of which computes the window
+    of one output after another; lanes beyond the last column idle (AdaptiveAveragePooling.cu,
+    AdaptiveMaxPooling2d.cu)."""
+    high, wide = out.shape[-2:]
+    rounds = -(-high // _BLOCK_ROWS) * -(-wide // _LANES)
+    dims = spatial_dims(op)
+    each = zip(x.shape[-dims:], out.shape[-dims:], strict=True)
+    taps = prod(-(-inputs // max(outputs, 1)) for inputs, outputs in each)
     return window(
-        "pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant="adaptive", steps=taps
-    )
+        "pool", op, out.numel, taps, x.nbytes, op.write_bytes, variant=variant,
+        steps=taps * rounds, threads=_lanes(out),
+    )  # fmt: skip
+
+
+def _lanes(x: Tensor) -> int:
+    """Lanes of the warps that process the rows of each plane, idle ones included."""
+    return x.numel // max(x.shape[-1], 1) * -(-x.shape[-1] // _LANES) * _LANES
 
 
 @cost(
@@ -65,18 +103,46 @@ def adaptive_pool(op: Signature) -> Work:
     "aten.max_pool3d_with_indices_backward.default",
     "aten.fractional_max_pool2d_backward.default",
     "aten.fractional_max_pool3d_backward.default",
-    "aten.adaptive_max_pool2d_backward.default",
-    "aten.adaptive_max_pool3d_backward.default",
 )
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Write zeros, then add each gradient at the index of its maximum: one thread per input
+    """Write zeros, then one thread per input adds the gradients of the windows whose maximum it is
     (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
+    covering = 1 if "fractional" in op.name else _covering(op, spatial_dims(op))
     main = window(
-        "pool", op, grad.numel, 1, read, out.nbytes, variant="max_backward", threads=out.numel
-    )
+        "pool", op, grad.numel, covering, read, out.nbytes, variant="max_backward",
+        threads=out.numel,
+    )  # fmt: skip
     return fill_like(out), main
+
+
+@cost("aten.adaptive_max_pool2d_backward.default", "aten.adaptive_max_pool3d_backward.default")
+def adaptive_max_pool_backward(op: Signature) -> tuple[Work, ...]:
+    """Write zeros, then add each gradient at the index of its maximum; tensors in another order are
+    copied."""
+    grad, indices, out = op["grad_output"], op["indices"], op.out
+    first = [copy(t, full_bytes(t)) for t in (grad, indices) if not t.contiguous]
+    read = grad.nbytes + indices.nbytes
+    main = window(
+        "pool", op, grad.numel, 1, read, out.nbytes, variant="adaptive_max_backward",
+        threads=_lanes(grad),
+    )  # fmt: skip
+    last = () if out.contiguous else (copy(out, full_bytes(out)),)
+    return *first, fill_like(out), main, *last
+
+
+def _covering(op: Signature, spatial: int) -> int:
+    """Number of windows that cover an input."""
+    sides, strides = op.arg("kernel_size"), op.arg("stride", []) or op.arg("kernel_size")
+    pairs = zip(_each(sides, spatial), _each(strides, spatial), strict=True)
+    return prod(-(-side // stride) for side, stride in pairs)
+
+
+def _each(sizes: int | list[int], spatial: int) -> list[int]:
+    """A size for each dimension, from one size or one per dimension."""
+    sizes = [sizes] if isinstance(sizes, int) else sizes
+    return sizes if len(sizes) == spatial else sizes * spatial
 
 
 @cost("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
@@ -91,11 +157,20 @@ def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
 
 @cost("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
 def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
-    """Write zeros, then the share of each input (AdaptiveAveragePooling.cu, `zeros_like`)."""
+    """Write zeros, then the share of each input. If windows overlap, each output adds its share to
+    all inputs of its window atomically (AdaptiveAveragePooling.cu)."""
     grad, out = op["grad_output"], op.out
-    steps = (
-        0 if channels_last(grad) else prod(out.shape[-spatial_dims(op) :])
-    )  # positions of one plane
+    dims = spatial_dims(op)
+    sides = list(zip(out.shape[-dims:], grad.shape[-dims:], strict=True))
+    if not channels_last(grad) and any(inputs % outputs for inputs, outputs in sides):
+        taps = prod(-(-inputs // outputs) for inputs, outputs in sides)
+        main = window(
+            "pool", op, grad.numel, taps, grad.nbytes + out.nbytes, out.nbytes,
+            variant="adaptive_atomic", threads=_lanes(grad),
+            steps=taps * (_HALF_ATOMIC if grad.itemsize == 2 else 1),
+        )  # fmt: skip
+        return fill_like(out), main
+    steps = 0 if channels_last(grad) else prod(out.shape[-dims:])  # positions of one plane
     main = window(
         "pool", op, out.numel, 1, grad.nbytes, out.nbytes, variant="adaptive_backward", steps=steps
     )

@@ -22,11 +22,13 @@ def window(
     variant: str | None = None,
     steps: int = 0,
     threads: int = 0,
+    serial: int = 0,
 ) -> Work:
     """One addition or comparison per output and tap, and `slots` instructions to load each tap.
 
     `variant` names the kernel if a family has several; `steps` counts the serial steps of one
-    thread; `threads` defaults to the number of outputs.
+    thread of a plane, and `serial` those of a thread that has no plane; `threads` defaults to the
+    number of outputs.
     """
     x = op.inputs[0]
     threads = threads or outputs
@@ -41,6 +43,8 @@ def window(
         dims["variant"] = variant
     if steps:
         dims |= {"steps": steps, "places": threads // steps}
+    if serial:
+        dims["steps"] = serial
     if variant in ("adaptive", "adaptive_backward") and not dims["channels_last"]:
         dims["runs"] = prod(x.shape[: -spatial_dims(op)])  # one block per plane
     return Work(

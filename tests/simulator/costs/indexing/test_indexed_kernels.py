@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.costs.kernels.radix import radix_sort
+from simulator.records import Tensor
 from tests.simulator.costs.conftest import Spec, launched, sig, sums
 
 F32, I64 = "float32", "int64"
@@ -32,7 +33,8 @@ def test_selected_rows_of_a_later_dimension_are_single_elements() -> None:
 
 def test_a_gather_reads_sectors_that_neighbours_share() -> None:
     x, index = ((100, 6), F32), ((100, 3), I64)
-    (work,) = launched(sig("aten.gather.default", ((100, 3), F32), self=x, index=index))
+    dim = {"dim": 1}
+    (work,) = launched(sig("aten.gather.default", ((100, 3), F32), None, dim, self=x, index=index))
     assert sums([work]) == [("gather", 0, 1200 + 2400, 1200, 1800)]
     assert (work.dims["runs"], work.dims["width"]) == (300, 1)
     # the 24 bytes of a row share a sector
@@ -110,7 +112,6 @@ def test_scatters_write_an_element_an_index() -> None:
     [
         # 20 rows of 6 elements; along the other dimension, 20 of the 6 elements of each of 100 rows
         ("index_add_.default", 0, ("scatter", 120, 160 + 480 + 480, 480, 840), 6),
-        ("index_copy_.default", 0, ("scatter", 0, 160 + 480, 480, 720), 6),
         ("index_reduce_.default", 0, ("scatter", 120, 1120, 480, 840), 6),
         ("index_add_.default", 1, ("scatter", 2000, 160 + 480 + 2400, 2400, 14000), 1),
         ("index_add_.default", -2, ("scatter", 120, 1120, 480, 840), 6),
@@ -128,6 +129,48 @@ def test_slices_by_index(
     few = sig(f"aten.{name}", TABLE, None, {"dim": dim}, self=TABLE, index=((16,), I64),
               source=((16, 6), F32))  # fmt: skip
     assert (launched(few)[0].dims["steps"], launched(few)[0].dims["few"]) == (16, True)
+
+
+def test_a_copy_by_index_runs_the_kernel_of_assigned_elements() -> None:
+    source = ((20, 6), F32)
+    op = sig("aten.index_copy_.default", TABLE, None, {"dim": 0}, self=TABLE, index=ROWS,
+             source=source)  # fmt: skip
+    (work,) = launched(op)
+    assert sums([work]) == [("scatter", 0, 160 + 480, 480, 720)]
+    assert (work.dims["variant"], work.dims["width"]) == ("index", 6)
+
+
+def expanded(rows: int, width: int) -> Tensor:
+    """One index per row, expanded along the row."""
+    return Tensor((rows, width), I64, (1, 0))
+
+
+def test_one_index_picks_neighbouring_elements() -> None:
+    """20 of 100 rows of 6 numbers: 24 bytes are no whole number of words; of 8 numbers they are."""
+    dim, index = {"dim": 0}, expanded(20, 6)
+    out, whole = ((20, 6), F32), ((20, 8), F32)
+    (work,) = launched(sig("aten.gather.default", out, None, dim, self=TABLE, index=index))
+    assert sums([work]) == [("gather", 0, 480 + 160, 480, 720)]
+    assert (work.dims["variant"], work.dims["runs"], work.dims["width"]) == ("elements", 20, 6)
+    index = expanded(20, 8)
+    (work,) = launched(
+        sig("aten.gather.default", whole, None, dim, self=((100, 8), F32), index=index)
+    )
+    assert (work.dims["variant"], work.dims["runs"], work.dims["width"]) == ("rows", 20, 8)
+    (work,) = launched(sig("aten.scatter_.src", TABLE, None, dim, self=TABLE,
+                           index=expanded(20, 6), src=out))  # fmt: skip
+    assert (work.read_bytes, work.dims["runs"], work.dims["width"]) == (160 + 480, 20, 6)
+
+
+@pytest.mark.parametrize("name", ["scatter_add", "index_add"])
+def test_a_gradient_is_added_to_zeros_in_place(name: str) -> None:
+    index = ((100, 3), I64) if name == "scatter_add" else ROWS
+    tensors = {"self": TABLE, "index": index}
+    tensors["src" if name == "scatter_add" else "source"] = ((100, 3), F32)
+    op = sig(f"aten.{name}.default", TABLE, None, {"dim": 0, "into_zeros": True}, **tensors)
+    assert [work.family for work in launched(op)] == ["scatter"]
+    op = sig(f"aten.{name}.default", TABLE, None, {"dim": 0}, **tensors)
+    assert [work.family for work in launched(op)] == ["memcpy", "scatter"]
 
 
 @pytest.mark.parametrize(("shape", "dim"), [((100,), 0), ((100,), -1), ((), 0)])

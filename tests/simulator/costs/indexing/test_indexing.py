@@ -113,7 +113,7 @@ def test_nonzero_waits_for_its_count() -> None:
 
 def test_gather_and_scatter() -> None:
     x, i = ((8, 100), F32), ((8, 3), I64)
-    (work,) = launched(sig("aten.gather.default", ((8, 3), F32), self=x, index=i))
+    (work,) = launched(sig("aten.gather.default", ((8, 3), F32), None, {"dim": 1}, self=x, index=i))
     # 24·4 + 24·8 = 288
     assert (work.read_bytes, work.write_bytes) == (288, 96)
     copy, put = launched(

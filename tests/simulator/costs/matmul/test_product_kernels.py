@@ -234,15 +234,23 @@ def test_windows_of_a_pool() -> None:
 def test_adaptive_windows_have_a_block_a_plane() -> None:
     x, small = ((2, 6, 12, 12), F32), ((2, 6, 5, 5), F32)
     (work,) = window("_adaptive_avg_pool2d", small, {}, self=x)
-    # ceil(1,728 / 300) = 6 inputs per output
-    assert sums([work]) == [("pool", 1800, 6912, 1200, 300 * 16)]
-    assert (work.dims["steps"], work.dims["places"], work.dims["runs"]) == (6, 50, 12)
+    # 3 × 3 inputs per output; 32 lanes for each of the 5 rows of 12 planes, 5 of which work
+    assert sums([work]) == [("pool", 2700, 6912, 1200, 1920 * 22)]
+    assert (work.dims["steps"], work.dims["places"], work.dims["runs"]) == (9, 213, 12)
     zeros, back = window("_adaptive_avg_pool2d_backward", x, {}, grad_output=small, self=x)
+    # 12 is no multiple of 5: windows overlap, and each output adds to its 9 inputs atomically
     assert sums([zeros, back]) == [
         ("fill", 0, 0, 6912, 3456),
-        ("pool", 1728, 1200, 6912, 1728 * 6),
+        ("pool", 2700, 1200 + 6912, 6912, 1920 * 22),
     ]
+    assert (back.dims["variant"], back.dims["steps"]) == ("adaptive_atomic", 9)
+    halves = ((2, 6, 12, 12), "float16"), ((2, 6, 5, 5), "float16")
+    _, back = window("_adaptive_avg_pool2d_backward", halves[0], {}, grad_output=halves[1])
+    assert back.dims["steps"] == 54
+    even = ((2, 6, 6, 6), F32)
+    _, back = window("_adaptive_avg_pool2d_backward", x, {}, grad_output=even, self=x)
     # one thread covers the 144 positions of a plane
+    assert sums([back]) == [("pool", 1728, 1728, 6912, 1728 * 6)]
     assert (back.dims["steps"], back.dims["places"], back.dims["runs"]) == (144, 12, 12)
     zeros, unpooled = window("max_unpool2d", x, {}, self=small, indices=((2, 6, 5, 5), "int64"))
     assert sums([zeros, unpooled]) == [
@@ -253,23 +261,40 @@ def test_adaptive_windows_have_a_block_a_plane() -> None:
 
 def test_windows_as_columns_and_back() -> None:
     x, columns = ((2, 6, 12, 12), F32), ((2, 54, 16), F32)
-    kernels = window("im2col", columns, {}, self=x)
-    # for each of two samples: 864 elements, four instructions each
-    assert sums(kernels) == [("copy", 0, 3456, 3456, 3456)] * 2
-    (whole,) = window("im2col", ((54, 16), F32), {}, self=((6, 12, 12), F32))
+    squares = {"kernel_size": [3, 3], "stride": [3, 3]}
+    kernels = window("im2col", columns, squares, self=x)
+    # for each of two samples: 96 threads copy a window of 9 elements
+    assert sums(kernels) == [("unfold", 864, 3456, 3456, 96 * (9 * 16 + 4))] * 2
+    assert (kernels[0].dims["steps"], kernels[0].dims["taps"]) == (9, 9)
+    (whole,) = window("im2col", ((54, 16), F32), squares, self=((6, 12, 12), F32))
     assert whole.write_bytes == 3456
-    assert window("im2col", ((2, 0, 16), F32), {}, self=((2, 0, 12, 12), F32)) == ()
-    (back,) = window("col2im", x, {}, self=columns)
-    # 1,728 columns for 1,728 pixels
-    assert sums([back]) == [("pool", 1728, 6912, 6912, 1728 * 6)]
+    assert window("im2col", ((2, 0, 16), F32), squares, self=((2, 0, 12, 12), F32)) == ()
+    # a result that is larger than the image: its allocation is enlarged, with its contents
+    kept, *kernels = window("im2col", ((2, 54, 100), F32), squares | {"stride": [1, 1]}, self=x)
+    assert sums([kept]) == [("memcpy", 0, 6912, 6912, 0)] and len(kernels) == 2
+    (back,) = window("col2im", x, squares, self=columns)
+    # each of 1,728 pixels is in one window
+    assert sums([back]) == [("fold", 1728, 6912, 6912, 1728 * 124)]
+    (back,) = window("col2im", x, squares | {"stride": [2, 1]}, self=columns)
+    assert (back.flops, back.dims["steps"]) == (6 * 1728, 6)
 
 
 def test_mirrored_edges_are_added_to_zeros() -> None:
     x, wide = ((2, 6, 12, 12), F32), ((2, 6, 14, 14), F32)
     (work,) = window("reflection_pad2d", wide, {}, self=x)
-    assert sums([work]) == [("copy", 0, 6912, 9408, 2352 * 4)]
+    # a block for each of 12 planes of 196 elements: 7 warps of 32 threads
+    assert sums([work]) == [("padding", 0, 6912, 9408, 12 * 224 * 44)]
+    assert (work.dims["variant"], work.dims["blocks"]) == ("mirrored", 12)
     zeros, back = window("reflection_pad2d_backward", x, {}, grad_output=wide, self=x)
     assert sums([zeros, back]) == [
         ("fill", 0, 0, 6912, 3456),
-        ("scatter", 2352, 9408 + 6912, 6912, 2352 * 6),
+        ("padding", 0, 9408 + 6912, 6912, 12 * 224 * 44),
     ]
+    assert back.dims["variant"] == "mirrored_backward"
+    # 300 elements: two blocks of 256 threads
+    (work,) = window("replication_pad1d", ((2, 6, 300), F32), {}, self=((2, 6, 298), F32))
+    assert (work.dims["blocks"], work.dims["elements"]) == (24, 24 * 256)
+    last = Tensor((2, 6, 12, 12), F32, (864, 1, 72, 6))
+    copy, _ = window("reflection_pad2d", wide, {}, self=last)
+    assert (copy.family, copy.bytes) == ("copy", 2 * 6912)
+    assert len(window("replication_pad2d", wide, {}, self=last)) == 1

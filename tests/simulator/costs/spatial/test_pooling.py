@@ -149,10 +149,12 @@ def test_grid_sampler_reads_its_grid() -> None:
 
 def test_im2col_is_a_kernel_for_each_sample() -> None:
     columns = ((2, 8 * 9, 196), F32)
-    works = run("im2col", columns, {"kernel_size": [3, 3]}, self=BIG)
+    windows = {"kernel_size": [3, 3], "stride": [1, 1]}
+    kept, *works = run("im2col", columns, windows, self=BIG)
     # writes 8·9·196·4 = 56,448 bytes each
     assert [w.write_bytes for w in works] == [56448, 56448]
-    (back,) = run("col2im", BIG, {"kernel_size": [3, 3]}, self=columns)
+    assert (kept.family, kept.write_bytes) == ("memcpy", BIG_BYTES)
+    (back,) = run("col2im", BIG, windows, self=columns)
     assert (back.read_bytes, back.write_bytes) == (112896, BIG_BYTES)
 
 
@@ -160,9 +162,9 @@ def test_mirrored_padding() -> None:
     out = ((2, 8, 18, 18), F32)
     (work,) = run("reflection_pad2d", out, {"padding": [1] * 4}, self=BIG)
     # writes 2·8·324·4 = 20,736 bytes
-    assert (work.family, work.read_bytes, work.write_bytes) == ("copy", BIG_BYTES, 20736)
+    assert (work.family, work.read_bytes, work.write_bytes) == ("padding", BIG_BYTES, 20736)
     works = run("reflection_pad2d_backward", BIG, {"padding": [1] * 4}, grad_output=out, self=BIG)
-    assert [w.family for w in works] == ["fill", "scatter"]
+    assert [w.family for w in works] == ["fill", "padding"]
 
 
 @pytest.mark.parametrize(("ratio", "places"), [(1, 1), (2, 4), (3, 9), (0, 4), (-1, 4)])
@@ -280,7 +282,35 @@ def test_an_adaptive_pool_has_a_block_for_each_plane(dims: int) -> None:
     big, small = ((2, 8, *[8] * dims), F32), ((2, 8, *[4] * dims), F32)
     (work,) = run(f"_adaptive_avg_pool{dims}d", small, {"output_size": [4] * dims}, self=big)
     assert (work.dims["variant"], work.dims["runs"]) == ("adaptive", 16)
-    assert (work.dims["taps"], work.dims["elements"]) == (2**dims, 16 * 4**dims)
+    # 32 lanes for each row of four outputs
+    assert (work.dims["taps"], work.dims["elements"]) == (2**dims, 16 * 4 ** (dims - 1) * 32)
+
+
+def test_the_largest_of_adaptive_windows() -> None:
+    """2 · 8 images in another order than row-major are copied, and both results back."""
+    places = ((2, 8, 4, 4), I64)
+    big, small = ((2, 8, 8, 8), F32), ((2, 8, 4, 4), F32)
+    (work,) = run("adaptive_max_pool2d", [small, places], {}, self=big)
+    assert (work.dims["variant"], work.dims["taps"], work.flops) == ("adaptive_max", 4, 1024)
+    last = Tensor((2, 8, 8, 8), F32, (512, 1, 64, 8))
+    works = run("adaptive_max_pool2d", [small, places], {}, self=last)
+    assert [w.family for w in works] == ["copy", "pool", "copy", "copy"]
+    assert [w.write_bytes for w in works] == [4096, 1024 + 2048, 1024, 2048]
+    zeros, back = run("adaptive_max_pool2d_backward", big, {}, grad_output=small, self=big,
+                      indices=places)  # fmt: skip
+    assert zeros.family == "fill"
+    assert (back.dims["variant"], back.flops) == ("adaptive_max_backward", 256)
+
+
+@pytest.mark.parametrize(("sides", "stride", "covering"),
+                         [([3, 3], [2, 2], 4), ([3, 3], [], 1), ([5], [1], 25)])  # fmt: skip
+def test_windows_whose_gradient_reaches_an_input(
+    sides: list[int], stride: list[int], covering: int
+) -> None:
+    big, small, places = ((2, 8, 8, 8), F32), ((2, 8, 4, 4), F32), ((2, 8, 4, 4), I64)
+    _, back = run("max_pool2d_with_indices_backward", big, {"kernel_size": sides, "stride": stride},
+                  grad_output=small, self=big, indices=places)  # fmt: skip
+    assert back.dims["taps"] == covering
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
