@@ -150,3 +150,37 @@ def test_a_value_is_not_known_after_a_write_that_is_not_followed(
     traced = trace(Calls(forward), (X,))
     layers = sum(op.name == "aten.add.Tensor" for op in traced.ops)
     assert (layers, traced.assumptions) == (5, []) if times else taken(traced) != []
+
+
+class Rates(nn.Module):
+    """Layers with rates that its constructor reads from a range."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rates = [float(rate) for rate in torch.linspace(0, 0.5, 3)]
+        self.doubled = (2 * torch.arange(3)).tolist()
+        self.middle = torch.linspace(0, 0.5, 3)[1].item()
+        self.last = torch.logspace(0, 2, 3).numpy()[-1]
+
+
+def test_a_constructor_can_read_a_range() -> None:
+    with torch.device("meta"), Remembering():
+        network = Rates()
+    assert network.rates == [0.0, 0.25, 0.5]
+    assert network.doubled == [0, 2, 4]
+    assert (network.middle, network.last) == (0.25, 100.0)
+
+
+def test_a_constructor_cannot_read_a_range_that_was_written_to_or_is_random() -> None:
+    def written() -> Tensor:
+        rates = torch.linspace(0, 0.5, 3)
+        rates[1] = torch.rand(())
+        return rates
+
+    for unknown in (written, lambda: torch.linspace(0, 0.5, 3) * torch.rand(3)):
+        with (
+            torch.device("meta"),
+            Remembering(),
+            pytest.raises((RuntimeError, NotImplementedError)),
+        ):
+            unknown().tolist()
