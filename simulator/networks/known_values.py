@@ -21,9 +21,10 @@ _CPU = torch.device("cpu")
 _DEEPCOPY: Any = Tensor.__deepcopy__
 _LEAVES = {bool, int, float, str, type(None), torch.dtype, torch.device}
 _FROM_NUMBERS: tuple[Any, ...] = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
-_RANGES: tuple[Any, ...] = (torch.linspace, torch.logspace, torch.arange)
+_RANGES: tuple[Any, ...] = (torch.linspace, torch.logspace, torch.arange, torch.full)
 _LONGEST_RANGE = 1024
 """The most elements of a tensor whose values a constructor can read."""
+_INTEGERS = (torch.int32, torch.int64)
 _TENSOR: Any = Tensor
 _READS: tuple[Any, ...] = (
     _TENSOR.item, _TENSOR.tolist, _TENSOR.numpy, _TENSOR.__bool__, _TENSOR.__int__,
@@ -88,9 +89,11 @@ def _is_unwritten(tensor: Tensor) -> bool:
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
-    """Return `tensor`; if `like` has one known element, record its value for `tensor`."""
+    """Return `tensor`, and record the value of `like` for it if that is known, or if `like` has
+    data and is one element or a short row of integers, such as lengths."""
     value = known_value(like)
-    if value is None and like.numel() == 1 and not like.is_meta and not like.requires_grad:
+    short = like.dim() == 1 and like.numel() <= _LONGEST_RANGE and like.dtype in _INTEGERS
+    if value is None and (short or like.numel() == 1) and not (like.is_meta or like.requires_grad):
         value = like.detach().cpu().clone()
     if value is not None:
         _note(tensor, value)

@@ -37,7 +37,7 @@ LIBRARIES: tuple[Case, ...] = (
     *infer("lib-vivit", "bf16", 8),
     *train("lib-ddpm-unet", "autocast", 4, by="adamw_fused"),
     *infer("lib-segresnet", "autocast", 1),
-    *infer("lib-asr-conformer", "fp16", 16, 400),
+    *infer("lib-asr-conformer", "autocast", 16, 400),
     *infer("lib-pixart", "bf16", 2),
     *train("lib-openclip-vit-b32", "autocast", 64, by="adamw_fused"),
     *infer("lib-smp-manet", "fp16", 4),

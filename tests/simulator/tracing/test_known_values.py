@@ -184,3 +184,24 @@ def test_a_constructor_cannot_read_a_range_that_was_written_to_or_is_random() ->
             pytest.raises((RuntimeError, NotImplementedError)),
         ):
             unknown().tolist()
+
+
+def test_the_longest_of_the_lengths_among_the_inputs_is_known() -> None:
+    """Frames after a sequence's end are masked, as in a recogniser of speech."""
+
+    def forward(_: Calls, x: Tensor, lengths: Tensor) -> Tensor:
+        longest = int(lengths.max().item())
+        return x * (torch.arange(longest, device=x.device) < lengths.unsqueeze(1))
+
+    with torch.device("meta"), Remembering():
+        equal_lengths = torch.full((4,), 8)
+    for lengths in (torch.tensor([8, 5, 3, 2]), equal_lengths):
+        traced = trace(Calls(forward), (X, lengths))
+        assert traced.assumptions == []
+        assert traced.ops[-1].outputs[0].shape == (4, 8)
+
+
+def test_the_values_of_other_inputs_are_not_known() -> None:
+    for values in (torch.ones(4, 8), torch.ones(2, 4, dtype=torch.int64)):
+        traced = trace(Calls(lambda _, x: x * int(x.max())), (values,))
+        assert taken(traced) != []
