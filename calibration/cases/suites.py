@@ -11,6 +11,7 @@ from calibration.cases.steps.compiled import (
 )
 from calibration.cases.steps.eager import BATCHES, CASES, HOST_CASES, VALIDATION
 from calibration.cases.steps.experts import EXPERTS, MIXTURES
+from calibration.cases.steps.libraries import LIBRARIES, LIBRARIES_COMPILED
 from calibration.cases.steps.own import OWN_CASES, OWN_COMPILED
 from calibration.cases.steps.own_fifth import OWN_FIFTH, OWN_FIFTH_COMPILED
 from calibration.cases.steps.own_fourth import OWN_FOURTH, OWN_FOURTH_COMPILED
@@ -47,4 +48,5 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "own_second": OWN_SECOND, "own_second_compiled": OWN_SECOND_COMPILED,
           "own_third_compiled": OWN_THIRD_COMPILED,
           "own_fourth": OWN_FOURTH, "own_fourth_compiled": OWN_FOURTH_COMPILED,
-          "own_fifth": OWN_FIFTH, "own_fifth_compiled": OWN_FIFTH_COMPILED}  # fmt: skip
+          "own_fifth": OWN_FIFTH, "own_fifth_compiled": OWN_FIFTH_COMPILED,
+          "libraries": LIBRARIES, "libraries_compiled": LIBRARIES_COMPILED}  # fmt: skip

@@ -13,15 +13,11 @@ from calibration.measure.instruments.device import Watch
 from calibration.measure.instruments.host_index import REFERENCE
 from calibration.measure.instruments.host_probes import Probes
 from calibration.measure.instruments.timing import latency, period
-from calibration.record.profiled import OpLog
 
 ROUNDS = 15
 """Rounds of a compiled step and its eager version; the median removes the influence of a busy
 second."""
 _FEWEST_ROUNDS = 5
-
-_SYNCS = {"aten.nonzero.default", "aten._local_scalar_dense.default"}
-"""A failed capture breaks the process's generator, so these networks are not captured."""
 
 
 def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[str, Any]:
@@ -50,18 +46,25 @@ def times(case: Case, watch: Watch, whole: bool, budget: float = 1.0) -> dict[st
     }
     if whole:
         row["ops"] = []
-        if case.phase == "inference" and not _SYNCS & _names(step):
+        if case.phase == "inference" and not _waits(step):
             row["graph"] = _graph(step, budget)
     elif case.mode != "eager":
         row |= _beside_eager(case, step, budget)
     return row
 
 
-def _names(step: Step) -> set[str]:
-    log = OpLog()
-    with log:
+def _waits(step: Step) -> bool:
+    """Whether the host waits for the GPU within a step that ran before, as for `nonzero`, `item` or
+    a copy from the CPU. Such a step is not captured, since a failed capture breaks the process's
+    generator."""
+    torch.cuda.set_sync_debug_mode("error")
+    try:
         step()
-    return {name for name, _, _ in log.ops}
+    except RuntimeError:
+        return True
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return False
 
 
 def _graph(step: Step, budget: float) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from calibration.record.read import Recording, recordings
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.lowering import launches
 from simulator.modes import run_of
+from simulator.networks.known_values import Remembering
 from simulator.records import Trace
 from simulator.tracing import trace
 
@@ -48,7 +49,8 @@ class Fidelity:
 def retrace(case: dict[str, Any], mode: str = "eager") -> Trace:
     """Trace a recorded case on tensors without memory, as its code runs in `mode`."""
     known = {key: value for key, value in case.items() if key not in ("name", "mode")}
-    step = Step(Case(**known), "meta")
+    with Remembering():  # as the simulator loads a network
+        step = Step(Case(**known), "meta")
     autocast = {torch.bfloat16: "bf16", torch.float16: "fp16", None: None}[step.autocast]
     return trace(
         step.module,

@@ -1,7 +1,8 @@
-"""Values of one-element tensors that a network computes from constants.
+"""Values of small tensors that a network computes from constants.
 
 Tensors on `meta` have no data, but a buffer such as `torch.tensor(stride)` can determine a size:
-its value is recorded, and so are the results of ops whose tensors all have known values.
+its value is recorded, and so are the results of ops whose tensors all have known values. A
+constructor can also read a short range, such as the rates of `torch.linspace(0, 0.1, layers)`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,21 @@ _CPU = torch.device("cpu")
 _DEEPCOPY: Any = Tensor.__deepcopy__
 _LEAVES = {bool, int, float, str, type(None), torch.dtype, torch.device}
 _FROM_NUMBERS: tuple[Any, ...] = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
+_RANGES: tuple[Any, ...] = (torch.linspace, torch.logspace, torch.arange, torch.full)
+_LONGEST_RANGE = 1024
+"""The most elements of a tensor whose values a constructor can read."""
+_INTEGERS = (torch.int32, torch.int64)
+_TENSOR: Any = Tensor
+_READS: tuple[Any, ...] = (
+    _TENSOR.item, _TENSOR.tolist, _TENSOR.numpy, _TENSOR.__bool__, _TENSOR.__int__,
+    _TENSOR.__float__, _TENSOR.__index__,
+)  # fmt: skip
+"""Calls that return a tensor's values as Python's or NumPy's."""
 
 
 def known_value(tensor: Tensor) -> Tensor | None:
-    """The value of a tensor with one element, on the CPU; None if the value is unknown, or if the
-    tensor or a view of it was written to since."""
+    """The value of a tensor, on the CPU; None if the value is unknown, or if the tensor or a view
+    of it was written to since. Most tensors with a known value have one element."""
     return _value(tensor, _version(tensor))
 
 
@@ -78,9 +89,11 @@ def _is_unwritten(tensor: Tensor) -> bool:
 
 
 def keep_value(tensor: Tensor, like: Tensor) -> Tensor:
-    """Return `tensor`; if `like` has one known element, record its value for `tensor`."""
+    """Return `tensor`, and record the value of `like` for it if that is known, or if `like` has
+    data and is one element or a short row of integers, such as lengths."""
     value = known_value(like)
-    if value is None and like.numel() == 1 and not like.is_meta and not like.requires_grad:
+    short = like.dim() == 1 and like.numel() <= _LONGEST_RANGE and like.dtype in _INTEGERS
+    if value is None and (short or like.numel() == 1) and not (like.is_meta or like.requires_grad):
         value = like.detach().cpu().clone()
     if value is not None:
         _note(tensor, value)
@@ -93,20 +106,22 @@ def remember(
     kwargs: Mapping[str, Any],
     result: Any,
     quietly: Callable[[], AbstractContextManager[None]] = nullcontext,
+    most: int = 1,
 ) -> None:
-    """Record the value of a call's result, if the result has one element, depends on numbers and
-    known values alone, and is not random. The value is computed inside the context `quietly()`."""
+    """Record the value of a call's result, if the result has at most `most` elements, depends on
+    numbers and known values alone, and is not random. The value is computed inside the context
+    `quietly()`."""
     if not isinstance(result, Tensor):
         if _writes(getattr(func, "__name__", "")):  # torch._foreach_add_ adds no version
             _forget(_tensors((*args, *kwargs.values())))
         return
-    if result.numel() != 1 or not result.is_meta:
+    if not 1 <= result.numel() <= most or not result.is_meta:
         return
     tensors = _tensors((*args, *kwargs.values()))
     if func is _DEEPCOPY:
         keep_value(result, args[0])
         return
-    if not (tensors or func in _FROM_NUMBERS):
+    if not (tensors or func in _FROM_NUMBERS or (most > 1 and func in _RANGES)):
         return
     if any(t is result for t in tensors) and _is_unwritten(result):
         return  # `requires_grad_`, `to` its own dtype …: the tensor itself, without a write
@@ -145,7 +160,7 @@ def _on_cpu(
 
 
 class Remembering(TorchFunctionMode):
-    """Records the values of tensors that a constructor creates."""
+    """Records the values of small tensors that a constructor creates, which it can then read."""
 
     def __torch_function__(
         self,
@@ -154,6 +169,13 @@ class Remembering(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        value = known_value(args[0]) if func in _READS else None
+        if value is not None:
+            return func(value, *args[1:], **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        remember(func, args, kwargs or {}, result)
+        remember(func, args, kwargs or {}, result, most=_LONGEST_RANGE)
+        if func is _TENSOR.unbind and (value := known_value(args[0])) is not None:
+            # a loop over a tensor unbinds it
+            for one, known in zip(result, func(value, *args[1:], **(kwargs or {})), strict=True):
+                _note(one, known)
         return result

@@ -120,9 +120,8 @@ def item(data: DataSizes, func: Any, x: torch.Tensor) -> Assumed:
     user_value = data.user_value("item")
     if user_value is None and x.dtype == torch.bool:
         return data.condition()
-    value = user_value[0] if user_value else 1
-    result = float(value) if x.dtype.is_floating_point else value
-    result = bool(value) if x.dtype == torch.bool else result
+    kind = float if x.dtype.is_floating_point else bool if x.dtype == torch.bool else int
+    result = kind(user_value[0] if user_value else 1)
     text = f"the value {result}"
     return result, f"{text}, {user_value[1]}" if user_value else data.assume("item", text)
 
@@ -254,9 +253,11 @@ def bincount(
 
 @_assume(aten.equal)
 def equal(data: DataSizes, func: Any, x: torch.Tensor, y: torch.Tensor) -> Assumed:
-    """`torch.equal`: true if the shapes agree."""
+    """`torch.equal`: true if the shapes agree; a condition if torch compares single booleans."""
     if _on_host(x):
         return func(x, y), None
+    if x.dtype == torch.bool and x.dim() == y.dim() == 0:
+        return data.condition()
     return x.shape == y.shape, "tensors of equal shape assumed to be equal"
 
 

@@ -150,3 +150,58 @@ def test_a_value_is_not_known_after_a_write_that_is_not_followed(
     traced = trace(Calls(forward), (X,))
     layers = sum(op.name == "aten.add.Tensor" for op in traced.ops)
     assert (layers, traced.assumptions) == (5, []) if times else taken(traced) != []
+
+
+class Rates(nn.Module):
+    """Layers with rates that its constructor reads from a range."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rates = [float(rate) for rate in torch.linspace(0, 0.5, 3)]
+        self.doubled = (2 * torch.arange(3)).tolist()
+        self.middle = torch.linspace(0, 0.5, 3)[1].item()
+        self.last = torch.logspace(0, 2, 3).numpy()[-1]
+
+
+def test_a_constructor_can_read_a_range() -> None:
+    with torch.device("meta"), Remembering():
+        network = Rates()
+    assert network.rates == [0.0, 0.25, 0.5]
+    assert network.doubled == [0, 2, 4]
+    assert (network.middle, network.last) == (0.25, 100.0)
+
+
+def test_a_constructor_cannot_read_a_range_that_was_written_to_or_is_random() -> None:
+    def written() -> Tensor:
+        rates = torch.linspace(0, 0.5, 3)
+        rates[1] = torch.rand(())
+        return rates
+
+    for unknown in (written, lambda: torch.linspace(0, 0.5, 3) * torch.rand(3)):
+        with (
+            torch.device("meta"),
+            Remembering(),
+            pytest.raises((RuntimeError, NotImplementedError)),
+        ):
+            unknown().tolist()
+
+
+def test_the_longest_of_the_lengths_among_the_inputs_is_known() -> None:
+    """Frames after a sequence's end are masked, as in a recogniser of speech."""
+
+    def forward(_: Calls, x: Tensor, lengths: Tensor) -> Tensor:
+        longest = int(lengths.max().item())
+        return x * (torch.arange(longest, device=x.device) < lengths.unsqueeze(1))
+
+    with torch.device("meta"), Remembering():
+        equal_lengths = torch.full((4,), 8)
+    for lengths in (torch.tensor([8, 5, 3, 2]), equal_lengths):
+        traced = trace(Calls(forward), (X, lengths))
+        assert traced.assumptions == []
+        assert traced.ops[-1].outputs[0].shape == (4, 8)
+
+
+def test_the_values_of_other_inputs_are_not_known() -> None:
+    for values in (torch.ones(4, 8), torch.ones(2, 4, dtype=torch.int64)):
+        traced = trace(Calls(lambda _, x: x * int(x.max())), (values,))
+        assert taken(traced) != []
