@@ -68,6 +68,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: dict[str, str] = {}
     run: Literal["eager", "captured", "compiled"] = "eager"
     asked: list[str] = []
+    workspace_configured: bool = False
 
 
 def save(trace: Trace, path: Path | str) -> None:
@@ -197,6 +198,7 @@ def _rows(trace: Trace) -> _File:
         "code",
         "run",
         "asked",
+        "workspace_configured",
     )
     return _File(
         format="ridgepoint-trace",

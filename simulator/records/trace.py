@@ -70,6 +70,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` gives the first line of each module's `forward`
     ("nets.py, line 31") by module path, except for torch's own modules. `run` is a
     `simulator.modes.Run`; `asked` names the functions with which the step queried how it runs.
+    `workspace_configured`: CUBLAS_WORKSPACE_CONFIG was set.
     `dict=True` leaves room for cached properties."""
 
     ops: list[Op]
@@ -93,6 +94,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     code: dict[str, str] = {}
     run: str = "eager"
     asked: list[str] = []
+    workspace_configured: bool = False
 
     def with_ops(self, ops: list[Op], storages: list[Storage], place: Sequence[int]) -> Trace:
         """The step with other ops and storages: old op i is now op `place[i]`."""

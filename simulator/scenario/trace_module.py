@@ -32,6 +32,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
     # torch is imported only where a network is traced
     from simulator.tracing import trace
     from simulator.tracing.dynamo import called_directly
+    from simulator.tracing.product_settings import settings_of
     from simulator.tracing.python_code.user_code import place_of
 
     with (
@@ -39,6 +40,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
         watched(f"tracing {request.network}", place_of),
         forced_attention(request.sdpa) if request.sdpa else nullcontext(),
         called_directly(),
+        settings_of(request.network),
     ):
         network = loaded(request)
         step = trace(

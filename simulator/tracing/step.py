@@ -22,6 +22,7 @@ from simulator.tracing.inner_optimizers import state_exists
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.mode_flags import Flags
+from simulator.tracing.product_settings import current
 from simulator.tracing.python_code.user_code import is_user_code
 from simulator.tracing.raising import as_input_error
 from simulator.tracing.recorder import Recorder
@@ -61,8 +62,9 @@ def trace(
     the mean of its squares), backward and the optimizer's second step, when its state exists.
     `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
     in `torch.autocast("cuda", ...)`. Code that queries whether it is captured or compiled gets the
-    answer for `run`; `Trace.asked` names the functions that it called. Raises InputError if the
-    network cannot be run.
+    answer for `run`; `Trace.asked` names the functions that it called. The process's settings of
+    float32 products and of cuBLAS's workspace hold for the step. Raises InputError if the network
+    cannot be run.
     """
     if not isinstance(module, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(
@@ -80,6 +82,8 @@ def trace(
         copy = weightless(module).train(training)
         inputs = weightless_inputs(tuple(args)), weightless_inputs(dict(kwargs or {}))
         recorder, tensors = _recorder(copy, inputs, sizes or {}, false_at)
+        tf32 = current().precision != "highest" and gpu.peak("tensor", "tf32")
+        recorder.in_tensor_float = bool(tf32)
         with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
             if training:
                 _training_step(copy, *inputs, loss, optimizer, autocast, recorder)
@@ -114,6 +118,7 @@ def trace(
         code=_forward_lines(copy),
         run=run,
         asked=sorted(flags.queried),
+        workspace_configured=current().workspace is not None,
     )
 
 

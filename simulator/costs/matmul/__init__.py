@@ -3,6 +3,12 @@
 May import kernels, the registry and the curve rules of `simulator.costs`.
 """
 
-from simulator.costs.matmul import grouped, linear_cross_entropy, matvec, products
+from simulator.costs.matmul import (
+    grouped,
+    linear_cross_entropy,
+    matvec,
+    products,
+    tensor_float,
+)
 
-__all__ = ["grouped", "linear_cross_entropy", "matvec", "products"]
+__all__ = ["grouped", "linear_cross_entropy", "matvec", "products", "tensor_float"]

@@ -1,8 +1,4 @@
-"""float32 matrix products on TF32 tensor cores (`torch.set_float32_matmul_precision("high")`).
-
-A separate op (`tf32.addmm.default`) does the work of the op that it replaces, but with its products
-on tensor cores. Convolutions use TF32 in stock PyTorch already.
-"""
+"""float32 matrix products on TF32 tensor cores (`torch.set_float32_matmul_precision("high")`)."""
 
 from __future__ import annotations
 
@@ -11,40 +7,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from simulator.costs import COSTS, Work, cost, works
+from simulator.costs.matmul.tensor_float import PRODUCTS, in_tensor_float
 from simulator.errors import InputError
 from simulator.records import Signature, Trace
 from simulator.scenario.module_pattern import block
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.symbols.family import Family
 from simulator.whatif.edits.rewriting import Rewriting
-
-PRODUCTS = [
-    name
-    for name in COSTS
-    if name.split(".")[1]
-    in (
-        "mm",
-        "addmm",
-        "addmm_",
-        "_addmm_activation",
-        "bmm",
-        "baddbmm",
-        "baddbmm_",
-        "addbmm",
-        "addbmm_",
-    )
-]
-
-
-@cost(*(f"tf32.{name.partition('.')[2]}" for name in PRODUCTS))
-def product(op: Signature) -> tuple[Work, ...]:
-    """FLOPs and bytes of the product, in TF32."""
-    products = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
-    return tuple(
-        replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
-        for w in products
-    )
 
 
 @dataclass(frozen=True)
@@ -66,14 +35,13 @@ class TensorFloat:
     def __call__(self, trace: Trace) -> Trace:
         change = Rewriting(trace)
         renamed: dict[int, Signature] = {}
-        products = set(PRODUCTS)
         for index, op in enumerate(trace.ops):
-            is_fp32 = op.name in products and op.inputs[0].dtype == "float32"
+            is_fp32 = op.name in PRODUCTS and op.inputs[0].dtype == "float32"
             if not is_fp32 or block(self.modules, op.module) is None:
                 continue
             key = id(op.signature)
             if key not in renamed:
-                renamed[key] = replace(op.signature, name=f"tf32.{op.name.partition('.')[2]}")
+                renamed[key] = replace(op.signature, name=in_tensor_float(op.name))
             change.put(index, (replace(op, signature=renamed[key]),))
         return change.done()
 
@@ -82,15 +50,13 @@ class TensorFloat:
         signatures = list(family.signatures)
         rows = list(family.rows)
         renamed: dict[int, int] = {}
-        products = set(PRODUCTS)
         for index, (row, module) in enumerate(zip(rows, family.op_columns[0], strict=True)):
             form = signatures[row]
-            is_fp32 = form.name in products and family.tensors[form.inputs[0]][2] == "float32"
+            is_fp32 = form.name in PRODUCTS and family.tensors[form.inputs[0]][2] == "float32"
             if not is_fp32 or block(self.modules, module) is None:
                 continue
             if row not in renamed:
                 renamed[row] = len(signatures)
-                name = f"tf32.{form.name.partition('.')[2]}"
-                signatures.append(dataclasses.replace(form, name=name))
+                signatures.append(dataclasses.replace(form, name=in_tensor_float(form.name)))
             rows[index] = renamed[row]
         return dataclasses.replace(family, signatures=signatures, rows=rows)
