@@ -43,7 +43,8 @@ def by_name(
                 plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
-    if str(func.overloadpacket) in _IN_PLACE and torch._C._current_autograd_node() is not None:
+    node: Any = torch._C._current_autograd_node()
+    if node is not None and str(func.overloadpacket) in _IN_PLACE:
         plain["into_zeros"] = True
     return tensors, tuple(names), plain
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from simulator.costs.matmul import products as _registered  # noqa: F401  # registers the products
+from simulator.costs.matmul import products
 from simulator.costs.registry import COSTS, Work, cost, works
 from simulator.records import Signature
 
@@ -23,7 +23,11 @@ _OPS = (
     "addbmm",
     "addbmm_",
 )
-PRODUCTS = frozenset(n for n in COSTS if n.startswith("aten.") and n.split(".")[1] in _OPS)
+PRODUCTS = frozenset(
+    name
+    for name, function in COSTS.items()
+    if function.__module__ == products.__name__ and name.split(".")[1] in _OPS
+)
 """The products that `torch.set_float32_matmul_precision("high")` moves to TF32."""
 
 
@@ -35,8 +39,8 @@ def in_tensor_float(name: str) -> str:
 @cost(*map(in_tensor_float, sorted(PRODUCTS)))
 def product(op: Signature) -> tuple[Work, ...]:
     """FLOPs and bytes of the product, in TF32."""
-    products = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
+    kernels = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
     return tuple(
         replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
-        for w in products
+        for w in kernels
     )
