@@ -1,7 +1,8 @@
 """The share of a mask that is true, if the ops that computed the mask determine it.
 
 A router picks `k` of `n` experts with `topk`; `chosen == 3` then selects one of n indices, if
-tokens spread evenly. Only masks from such choices are tracked; the share of others is unknown.
+tokens spread evenly. Two lists of integers differ nearly everywhere, as the ends of a graph's edges
+do. Only such masks are tracked; the share of others is unknown.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Masks:
         elif op in (aten.scatter_, aten.scatter) and isinstance(args[3], int | float):
             if args[3]:  # one_hot: ones among zeros
                 _write(self._shares, result, min(1.0, args[2].numel() / max(1, result.numel())))
+        elif op is aten.ne and all(map(_is_list_of_integers, args)):
+            _write(self._shares, result, 1.0)
         elif self._shares or self._index_shares:
             self._propagate(op, args, result)
 
@@ -93,6 +96,11 @@ def _argument(
     `sort.stable(self, *, stable, dim=-1)`."""
     place = next((i for i, a in enumerate(func._schema.arguments) if a.name == name), len(args))
     return args[place] if place < len(args) else kwargs.get(name, default)
+
+
+def _is_list_of_integers(value: Any) -> bool:
+    known = isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int64)
+    return known and value.numel() > 1
 
 
 def _integers(indices: list[torch.Tensor | None]) -> bool:

@@ -98,9 +98,9 @@ def _rows(data: DataSizes, name: str, default: int, why: str) -> tuple[int, str]
 
 def _selected(data: DataSizes, name: str, mask: torch.Tensor) -> tuple[int, str]:
     share, numel = data.masks.share(mask), mask.numel()
-    why = f"half of {numel} elements"
-    if share is not None:
-        why = f"{share:.4g} of {numel} elements, assuming evenly spread routing"
+    portion = {None: "half", 1.0: "all"}.get(share) or f"{share:.4g}"
+    cause = "that two lists of integers differ" if share == 1.0 else "evenly spread routing"
+    why = f"{portion} of {numel} elements" + ("" if share is None else f", assuming {cause}")
     share = DEFAULT_SHARE if share is None else share
     return _rows(data, name, max(1, round(numel * share)), why)
 

@@ -190,6 +190,19 @@ def test_the_opposite_of_a_mask_keeps_the_rest() -> None:
     assert taken(run(rest)) == [("aten.index.Tensor", f"7 rows: 0.875 of 8 elements, {EVENLY}")]
 
 
+def test_the_ends_of_edges_differ() -> None:
+    """As in a graph network that removes the edges from a node to itself."""
+
+    def edges(_: Calls, x: Tensor) -> Tensor:
+        start, end = x[:, :2].long().unbind(1)
+        return x[start != end]
+
+    assumed = "4 rows: all of 4 elements, assuming that two lists of integers differ"
+    assert taken(run(edges)) == [("aten.index.Tensor", assumed)]
+    same = run(lambda _, x: x[x[:, 0].long() != 3])
+    assert taken(same) == [("aten.index.Tensor", "2 rows: half of 4 elements")]
+
+
 def test_a_value_that_contradicts_the_network_is_named_by_its_place() -> None:
     def forward(_: Calls, x: Tensor) -> Tensor:
         return x.view(int(x.sum()), 8)
