@@ -42,10 +42,7 @@ class Group:
 
 def aligned(recording: Recording, traced: Trace) -> list[tuple[int, int]]:
     """Indices of matching ops, recorded and traced, in order."""
-    names = (
-        [op.name for op in recording.ops],
-        [op.name.replace("tf32.", "aten.") for op in traced.ops],
-    )
+    names = [op.name for op in recording.ops], [op.name for op in traced.ops]
     if names[0] == names[1]:
         return [(place, place) for place in range(len(names[0]))]
     matcher = SequenceMatcher(None, *names, autojunk=False)

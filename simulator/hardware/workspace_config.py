@@ -14,15 +14,16 @@ from simulator.hardware.host import host as find_host
 from simulator.records import Trace
 
 _PRODUCT_S, _BIASED_S = 53e-6, 150e-6
-"""Seconds that a call takes longer on the default host. On an H200's machine, mm went from 10.2 to
-54.2 µs, bmm from 16.5 to 60.1 µs and addmm from 13.9 to 138.6 µs, where the dispatcher was 1.25
-times as fast as on the default host; mm agreed within 8% in twelve other measurements."""
+"""Seconds that a call takes longer on the default host. On an H200's machine whose dispatcher was
+1.2 times as fast, mm went from 10.2 to 54.2 µs, bmm from 16.5 to 60.1 µs and addmm from 13.9 to
+138.6 µs (`h200_sxm/package_settings.jsonl` in the calibration's measurements)."""
 _BIASED = ("addmm", "addmm_", "_addmm_activation")
-_PLAIN = ("mm", "bmm", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "mv", "_scaled_mm")
+_PLAIN = ("mm", "bmm", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "_scaled_mm")
 
 
-def configured_s(trace: Trace, host: Host) -> NDArray[np.float64]:
-    """Additional seconds of each op [ops]; zeros if the variable is not set."""
+def workspace_parsing_s(trace: Trace, host: Host) -> NDArray[np.float64]:
+    """Additional seconds of each op [ops], at the speed of the host's dispatcher; zeros if the
+    variable is not set."""
     if not trace.workspace_configured:
         return np.zeros(len(trace.ops))
     signatures, rows = trace.signatures

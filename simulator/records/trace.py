@@ -70,7 +70,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     """The ops of one step in dispatch order; `code` gives the first line of each module's `forward`
     ("nets.py, line 31") by module path, except for torch's own modules. `run` is a
     `simulator.modes.Run`; `asked` names the functions with which the step queried how it runs.
-    `workspace_configured`: CUBLAS_WORKSPACE_CONFIG was set.
+    `workspace_configured`: CUBLAS_WORKSPACE_CONFIG was set, which each product parses.
     `dict=True` leaves room for cached properties."""
 
     ops: list[Op]

@@ -30,9 +30,9 @@ def trace_module(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
 def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
     """`trace_module`, with all blocks traced."""
     # torch is imported only where a network is traced
+    from simulator.networks.product_settings import own_settings
     from simulator.tracing import trace
     from simulator.tracing.dynamo import called_directly
-    from simulator.tracing.product_settings import settings_of
     from simulator.tracing.python_code.user_code import place_of
 
     with (
@@ -40,7 +40,7 @@ def whole_trace(request: TraceRequest, gpu: GPU) -> tuple[Trace, Facts]:
         watched(f"tracing {request.network}", place_of),
         forced_attention(request.sdpa) if request.sdpa else nullcontext(),
         called_directly(),
-        settings_of(request.network),
+        own_settings(),
     ):
         network = loaded(request)
         step = trace(

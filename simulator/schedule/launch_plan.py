@@ -17,7 +17,7 @@ from simulator.hardware.gpu import GPU
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import counts, share_counts, tail_s
 from simulator.hardware.waits import syncs
-from simulator.hardware.workspace_config import configured_s
+from simulator.hardware.workspace_config import workspace_parsing_s
 from simulator.lowering import Lowered, lower
 from simulator.records import Trace
 from simulator.schedule.l2_reuse import Accesses, accesses, share_patterns
@@ -96,7 +96,7 @@ class LaunchPlan:
         """The host's work of each launch, without durations; the work of an op comes before its
         first launch."""
         op_of, host = self.lowered.op_of, host.in_phase(self.trace.phase)
-        done = np.cumsum(host.op_s(self.counts) + configured_s(self.trace, host))
+        done = np.cumsum(host.op_s(self.counts) + workspace_parsing_s(self.trace, host))
         before = done[op_of] + host.launch_s * np.arange(1, op_of.size + 1)
         tail = float(done[-1]) if done.size else 0.0
         if op_of.size:

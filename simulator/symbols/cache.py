@@ -237,7 +237,8 @@ def _own_source() -> str:
     digest = hashlib.sha256(read_by_tracing().encode())
     folders = [_PACKAGE / "tracing", _PACKAGE / "networks", _PACKAGE / "records"]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    for path in sorted([*files, _PACKAGE / "costs" / "attention" / "selection.py"]):
+    read = ["attention/selection.py", "matmul/tensor_float.py"]
+    for path in sorted([*files, *(_PACKAGE / "costs" / name for name in read)]):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

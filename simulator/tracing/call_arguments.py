@@ -10,9 +10,12 @@ from typing import Any
 import torch
 
 _DROPPED_ARGS = {"device", "layout", "pin_memory"}
-_IN_PLACE = ("aten.index_add", "aten.scatter_add")
-"""Ops that autograd calls in place, on zeros that it has allocated, unless a tracer watches
-(`areAnyTensorSubclassLike` in torch/csrc/autograd/FunctionsManual.cpp)."""
+_IN_PLACE = {
+    "aten.index_add": ("IndexSelectBackward0",),
+    "aten.scatter_add": ("GatherBackward0",),
+}
+"""Ops that autograd calls in place, on zeros that it has allocated, unless a tracer watches, by the
+nodes that do so (`areAnyTensorSubclassLike` in torch/csrc/autograd/FunctionsManual.cpp)."""
 
 
 @cache
@@ -43,9 +46,10 @@ def by_name(
                 plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
-    node: Any = torch._C._current_autograd_node()
-    if node is not None and str(func.overloadpacket) in _IN_PLACE:
-        plain["into_zeros"] = True
+    if str(func.overloadpacket) in _IN_PLACE:
+        node: Any = torch._C._current_autograd_node()
+        if node is not None and node.name() in _IN_PLACE[str(func.overloadpacket)]:
+            plain["into_zeros"] = True
     return tensors, tuple(names), plain
 
 

@@ -55,7 +55,7 @@ class Masks:
         elif op in (aten.scatter_, aten.scatter) and isinstance(args[3], int | float):
             if args[3]:  # one_hot: ones among zeros
                 _write(self._shares, result, min(1.0, args[2].numel() / max(1, result.numel())))
-        elif op is aten.ne and all(map(_is_list_of_integers, args)):
+        elif op is aten.ne and _are_lists(args):
             _write(self._shares, result, 1.0)
         elif self._shares or self._index_shares:
             self._propagate(op, args, result)
@@ -98,9 +98,11 @@ def _argument(
     return args[place] if place < len(args) else kwargs.get(name, default)
 
 
-def _is_list_of_integers(value: Any) -> bool:
-    known = isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int64)
-    return known and value.numel() > 1
+def _are_lists(values: tuple[Any, ...]) -> bool:
+    """Whether all values are lists of integers of the same length, none of them expanded."""
+    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.dim() == 1]
+    integers = all(t.dtype in (torch.int32, torch.int64) and t.stride(0) for t in tensors)
+    return integers and len(tensors) == len(values) and len({t.shape for t in tensors}) == 1
 
 
 def _integers(indices: list[torch.Tensor | None]) -> bool:

@@ -18,7 +18,8 @@ from torch.autograd import _get_sequence_nr as next_sequence  # pyright: ignore
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from simulator.costs.matmul.tensor_float import PRODUCTS, in_tensor_float
+from simulator.costs.matmul.tensor_float import PRODUCTS
+from simulator.networks.product_settings import allows_tf32
 from simulator.records import Assumption, Op, Phase
 from simulator.tracing.call_arguments import by_name
 from simulator.tracing.foreign import (
@@ -43,8 +44,8 @@ _IGNORED_NAMESPACES = {"prim", "profiler"}
 
 
 class Recorder(TorchDispatchMode):
-    """Record ops while entered. `module_path` is the path of the module that runs;
-    `in_tensor_float` records float32 products as TF32 ones."""
+    """Record ops while entered. `module_path` is the path of the module that runs; `has_tf32`
+    says whether the GPU has TF32."""
 
     def __init__(self, sizes: Mapping[str, int], false_at: Set[str] = frozenset()) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class Recorder(TorchDispatchMode):
         self.breaks = Breaks()
         self.repeated_calls = RepeatedCalls()
         self.phase: Phase = "forward"
-        self.in_tensor_float = False
+        self.has_tf32 = False
         self.module_path = ""
         self.module_calls = 0
         self.python_calls = 0
@@ -239,8 +240,8 @@ class Recorder(TorchDispatchMode):
             + [self.storages.number(t, born=here) for t in outputs]
         )
         module = self._owner()
-        if self.in_tensor_float and name in PRODUCTS and inputs[0].dtype == torch.float32:
-            name = in_tensor_float(name)
+        if self.has_tf32 and name in PRODUCTS and inputs[0].dtype == torch.float32:
+            args = args | {"tf32": True} if allows_tf32() else args
         offsets = [int(t.storage_offset()) for t in (*inputs, *outputs)]
         regions = [*zip(storages, offsets, strict=True)]
         signature = self._signatures.signature(name, inputs, outputs, names, args, regions)

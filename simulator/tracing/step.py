@@ -15,6 +15,7 @@ from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.modes import Run
+from simulator.networks.product_settings import current
 from simulator.records import Storage, Trace
 from simulator.tracing import dynamo
 from simulator.tracing.attempts import may_be_untrue, run_that_succeeds
@@ -22,7 +23,6 @@ from simulator.tracing.inner_optimizers import state_exists
 from simulator.tracing.loss import Loss, loss_of
 from simulator.tracing.meta import weightless, weightless_inputs
 from simulator.tracing.mode_flags import Flags
-from simulator.tracing.product_settings import current
 from simulator.tracing.python_code.user_code import is_user_code
 from simulator.tracing.raising import as_input_error
 from simulator.tracing.recorder import Recorder
@@ -82,8 +82,7 @@ def trace(
         copy = weightless(module).train(training)
         inputs = weightless_inputs(tuple(args)), weightless_inputs(dict(kwargs or {}))
         recorder, tensors = _recorder(copy, inputs, sizes or {}, false_at)
-        tf32 = current().precision != "highest" and gpu.peak("tensor", "tf32")
-        recorder.in_tensor_float = bool(tf32)
+        recorder.has_tf32 = bool(gpu.peak("tensor", "tf32"))
         with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
             if training:
                 _training_step(copy, *inputs, loss, optimizer, autocast, recorder)

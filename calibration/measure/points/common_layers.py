@@ -13,10 +13,10 @@ from math import prod
 from random import Random
 
 from calibration.measure.points.command import command
+from calibration.measure.points.layers import layers
 from calibration.sweeps.registry import Params, Point
 
 _COUNT = 16_000
-_PRECISIONS = ("fp16", "bf16", "fp32")
 _WIDTHS = (16, 32, 32, 64, 64, 64, 96, 128, 128, 192, 256, 256, 384, 512)
 _BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 _SIDES = (4, 7, 8, 14, 16, 28, 32, 56, 64, 112, 128, 256)
@@ -29,21 +29,15 @@ _TRAINED = 0.5
 
 def drawn(seed: int = 0) -> Iterator[Point]:
     """The points, in random order of their kinds."""
-    rng = Random(seed)
     kinds: tuple[tuple[str, Callable[[Random], Params]], ...] = (
         ("layer_convolution", _first),
-        ("layer_convolution", _line),
+        ("layer_convolution", _over_time),
         ("layer_transposed", _transposed),
         ("layer_convolution", _depthwise),
         ("layer_convolution", _grouped),
         ("layer_convolution", _volume),
     )
-    for _ in range(_COUNT):
-        operation, draw = rng.choice(kinds)
-        params = {"dtype": rng.choice(_PRECISIONS)} | draw(rng)
-        yield Point(operation, params)
-        if rng.random() < _TRAINED:
-            yield Point(f"{operation}_backward", params)
+    return layers(kinds, _COUNT, _TRAINED, seed)
 
 
 def _layer(
@@ -87,7 +81,7 @@ def _first(rng: Random) -> Params:
     return _layer(rng, inputs, outputs, [side] * 2, [taps] * 2, [stride] * 2, [padding] * 2)
 
 
-def _line(rng: Random) -> Params:
+def _over_time(rng: Random) -> Params:
     """A layer over time."""
     taps = rng.choice((1, 3, 3, 3, 5, 7))
     inputs, outputs = rng.choice(_WIDTHS), rng.choice(_WIDTHS)

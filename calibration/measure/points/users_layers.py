@@ -13,36 +13,28 @@ from math import prod
 from random import Random
 
 from calibration.measure.points.command import command
-from calibration.sweeps.registry import Point
+from calibration.measure.points.layers import layers
+from calibration.sweeps.registry import Params, Point
 
 _COUNT = 6000
-_PRECISIONS = ("fp16", "bf16", "fp32")
 _MOST_MULTIPLICATIONS = 3e10
 _MOST_ELEMENTS = 1e8
 _TRAINED = 0.6
 """The share of draws whose gradients are measured as well."""
 
-Params = dict[str, object]
-
 
 def drawn(seed: int = 0) -> Iterator[Point]:
     """The points, in random order of their kinds."""
-    rng = Random(seed)
     kinds: tuple[tuple[str, Callable[[Random], Params]], ...] = (
-        ("layer_convolution", _line),
-        ("layer_convolution", _line),
+        ("layer_convolution", _over_time),
+        ("layer_convolution", _over_time),
         ("layer_transposed", _transposed),
         ("layer_transposed", _transposed),
         ("layer_convolution", _grouped),
         ("layer_convolution", _odd),
         ("layer_convolution", _factored),
     )
-    for _ in range(_COUNT):
-        operation, draw = rng.choice(kinds)
-        params = {"dtype": rng.choice(_PRECISIONS)} | draw(rng)
-        yield Point(operation, params)
-        if rng.random() < _TRAINED:
-            yield Point(f"{operation}_backward", params)
+    return layers(kinds, _COUNT, _TRAINED, seed)
 
 
 def _layer(
@@ -77,7 +69,7 @@ def _width(rng: Random) -> int:
     return rng.choice((16, 32, 64, 80, 96, 128, 192, 256, 384, 512, 768, 1024))
 
 
-def _line(rng: Random) -> Params:
+def _over_time(rng: Random) -> Params:
     """A layer over time, also the first one (raw sound, features) and the last one."""
     taps = rng.choice((1, 2, 3, 3, 3, 4, 5, 5, 7, 7, 9, 11, 15))
     stride = rng.choice((1, 1, 1, 1, 2, 2, 4, 5)) if taps > 1 else 1

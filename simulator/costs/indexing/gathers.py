@@ -103,24 +103,25 @@ def gather(op: Signature) -> Work:
     """One kernel, which reads one element per index; rows in 16-byte words if a row is picked by
     one index that is repeated along it (ScatterGatherKernel.cu, `fast_gather_kernel_eligible`)."""
     table, index = op["self"], op["index"]
-    if op.name == "aten.take.default":
+    if op.name == "aten.take.default" or not index.shape:
         return _elements(op, table, index.nbytes, 1, "elements")
-    width, dim = repeated(index), int(op.arg("dim")) % max(len(index.shape), 1)
+    dim = int(op.arg("dim")) % len(index.shape)
+    width = expanded_width(index, dim)
     picks_rows = prod(index.shape[:dim]) == 1 and 1 < width == prod(table.shape[dim + 1 :])
     if picks_rows and _words(table, width):
         return _whole_rows(op, table, index.nbytes, index.numel // width)
     return _elements(op, table, index.nbytes, width, "elements")
 
 
-def repeated(index: Tensor) -> int:
-    """Number of neighbouring elements that one stored index picks: it is expanded along the last
-    dimensions."""
+def expanded_width(index: Tensor, dim: int) -> int:
+    """Number of neighbouring elements that one stored index picks: it is expanded along dimensions
+    after the indexed one, `dim`, up to the last."""
     width = 1
-    for size, step in zip(reversed(index.shape), reversed(index.stride), strict=True):
+    for size, step in list(zip(index.shape, index.stride, strict=True))[:dim:-1]:
         if step and size > 1:
             break
         width *= size
-    return width
+    return max(width, 1)
 
 
 @cost("aten.index.Tensor", waits=indexes_by_data, traits=listed(slots=18))

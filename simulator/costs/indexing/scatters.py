@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.costs.compiled_traits import Traits
-from simulator.costs.indexing.gathers import FEW, SECTOR, index_bytes, masks_of, repeated
+from simulator.costs.indexing.gathers import FEW, SECTOR, expanded_width, index_bytes, masks_of
 from simulator.costs.indexing.host_reads import MASKS, indexes_by_data
 from simulator.costs.kernels.launches import (
     clone,
@@ -61,7 +61,9 @@ def _written(
 @cost("aten.scatter_add.default", traits=Traits(kind="library", autocast="widest"))
 def scatter(op: Signature) -> tuple[Work, ...]:
     """Write one element per index."""
-    index, width = op["index"], repeated(op["index"])
+    index, width = op["index"], 1
+    if index.shape and "dim" in op.args:
+        width = expanded_width(index, int(op.arg("dim")) % len(index.shape))
     return _written(
         op,
         index.nbytes,
@@ -103,6 +105,19 @@ def index_rows(op: Signature) -> tuple[Work, ...]:
     )
 
 
+def _indexed(op: Signature, target: Tensor) -> int:
+    """Number of elements of the indexed dimensions; a mask indexes as many as it has."""
+    indices = iter(op.tensors("indices"))
+    given: list[bool] = op.arg("indices_given", [True] * len(op.tensors("indices")))
+    dim, indexed = 0, 1
+    for has_index in given:
+        index = next(indices) if has_index else None
+        dims = len(index.shape) if index is not None and index.dtype in MASKS else 1
+        indexed *= prod(target.shape[dim : dim + dims]) if index is not None else 1
+        dim += dims
+    return indexed
+
+
 @cost(
     "aten.index_put.default",
     "aten.index_put_.default",
@@ -137,9 +152,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         n = target.numel
         return *first, pointwise(n, indices[0].nbytes, n * target.itemsize, flops=0)
     index_dims = sum(len(i.shape) if i.dtype in MASKS else 1 for i in indices)
-    given: list[bool] = op.arg("indices_given", [True] * index_dims)
-    sides = [size for size, has_index in zip(target.shape, given, strict=False) if has_index]
-    width = target.numel // max(1, prod(sides))
+    width = target.numel // max(1, _indexed(op, target))
     places = indices[0].numel // 2 if masked else max(i.numel for i in indices)
     n = places * width
     touched = min(n * target.itemsize, target.nbytes)

@@ -24,7 +24,8 @@ _TENSOR_DTYPES = {"float16", "bfloat16", "int8", "uint8"}
 def unit(dtype: str) -> tuple[Engine, str]:
     """Engine and dtype of a matrix product.
 
-    float32 stays on the vector unit: TF32 is off by default (torch.backends.cuda.matmul).
+    float32 stays on the vector unit: TF32 is off by default (torch.backends.cuda.matmul); a trace
+    marks the products for which the network's code allows it.
     So does float64: only data-centre GPUs have float64 tensor cores.
     """
     if dtype in _TENSOR_DTYPES or dtype.startswith(("float8", "float4")):
@@ -159,7 +160,17 @@ def gemm(
             **extra_dims,
         },
     )
-    return (*copies, as_matvec(product))
+    return _in_precision(op, (*copies, as_matvec(product)))
+
+
+def _in_precision(op: Signature, kernels: tuple[Work, ...]) -> tuple[Work, ...]:
+    """The kernels of a product; of float32 numbers on tensor cores if the call allows TF32."""
+    if not op.arg("tf32", False):
+        return kernels
+    return tuple(
+        replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
+        for w in kernels
+    )
 
 
 @cost("aten.mm.default", "aten.mm.dtype", "aten.mm.out", traits=_PRODUCT)
@@ -258,8 +269,8 @@ def addbmm(op: Signature) -> tuple[Work, ...]:
         },
     )
     if op.name.endswith("addbmm_.default") or op.arg("beta", 1) == 0:
-        return (product,) * batch
-    return copy_onto(op["self"], op.out), *(product,) * batch
+        return _in_precision(op, (product,) * batch)
+    return _in_precision(op, (copy_onto(op["self"], op.out), *(product,) * batch))
 
 
 @cost("aten._weight_int8pack_mm.default", "aten._weight_int4pack_mm.default")

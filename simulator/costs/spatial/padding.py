@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from simulator.costs.kernels.launches import copy, fill_like, full_bytes, memcpy
 from simulator.costs.registry import Work, cost
-from simulator.costs.spatial.windows import spatial_dims, window
+from simulator.costs.spatial.windows import spatial_dims, starts, window
 from simulator.records import Signature, Tensor
 
 _BLOCK, _WARP = 256, 32
 _COLUMN_SLOTS, _PIXEL_SLOTS, _COPY_SLOTS = 16, 120, 40
 """Instructions for each element of a column, for each window that covers a pixel, and for each
-padded element: mostly arithmetic of 64-bit indices."""
+padded element: mostly arithmetic of 64-bit indices. Only their order of magnitude matters, since
+each curve has a fitted share of the issue rate."""
 
 
 @cost("aten.im2col.default")
@@ -31,8 +32,8 @@ def im2col(op: Signature) -> tuple[Work, ...]:
         "unfold", op, out.numel // samples // taps, taps, x.nbytes // samples,
         out.nbytes // samples, slots=_COLUMN_SLOTS, serial=taps,
     )  # fmt: skip
-    kept = (memcpy(x.nbytes, x.nbytes),) if out.nbytes > x.nbytes else ()
-    return *kept, *(sample,) * samples
+    enlarged = (memcpy(x.nbytes, x.nbytes),) if out.nbytes > x.nbytes else ()
+    return *enlarged, *(sample,) * samples
 
 
 @cost("aten.col2im.default")
@@ -40,8 +41,8 @@ def col2im(op: Signature) -> Work:
     """Each pixel is the sum of the windows that cover it: one kernel for the batch, whose threads
     divide 64-bit indices in each step (im2col.cuh)."""
     x, out = op["self"], op.out
-    pairs = zip(op.arg("kernel_size"), op.arg("stride"), strict=True)
-    covering = prod(-(-taps // stride) for taps, stride in pairs)
+    sizes = op.arg("kernel_size"), op.arg("stride"), op.arg("dilation", [1, 1])
+    covering = prod(starts(*each) for each in zip(*sizes, strict=True))
     return window(
         "fold", op, out.numel, covering, x.nbytes, out.nbytes, slots=_PIXEL_SLOTS, serial=covering
     )
@@ -68,7 +69,7 @@ def pad(op: Signature) -> tuple[Work, ...]:
 
 @cost(*(f"aten.{name}_backward.default" for name in _PADS))
 def pad_backward(op: Signature) -> tuple[Work, Work]:
-    """Zeros, then each gradient added to its source element."""
+    """Zeros, then each gradient added to its source element (ReflectionPad.cu)."""
     grad, out = op["grad_output"], op.out
     read, write = grad.nbytes + out.nbytes, out.nbytes
     return fill_like(out), _mirrored("padding_mirrored_backward", op, grad, read, write)

@@ -10,7 +10,13 @@ from math import prod
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import copy, fill_like, full_bytes
 from simulator.costs.registry import Work, cost
-from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
+from simulator.costs.spatial.windows import (
+    channels_last,
+    covered_bytes,
+    spatial_dims,
+    starts,
+    window,
+)
 from simulator.records import Signature, Tensor
 
 _BLOCK_ROWS, _LANES = 8, 32
@@ -109,7 +115,8 @@ def max_pool_backward(op: Signature) -> tuple[Work, Work]:
     (DilatedMaxPool2d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
-    covering = 1 if "fractional" in op.name else _covering(op, spatial_dims(op))
+    adds = "fractional" in op.name or "3d" in op.name  # each output adds to its input atomically
+    covering = 1 if adds else _covering(op)
     main = window(
         "pool", op, grad.numel, covering, read, out.nbytes, variant="max_backward",
         threads=out.numel,
@@ -132,11 +139,11 @@ def adaptive_max_pool_backward(op: Signature) -> tuple[Work, ...]:
     return *first, fill_like(out), main, *last
 
 
-def _covering(op: Signature, spatial: int) -> int:
-    """Number of windows that cover an input."""
-    sides, strides = op.arg("kernel_size"), op.arg("stride", []) or op.arg("kernel_size")
-    pairs = zip(_each(sides, spatial), _each(strides, spatial), strict=True)
-    return prod(-(-side // stride) for side, stride in pairs)
+def _covering(op: Signature) -> int:
+    """Number of windows of an image that cover an input."""
+    sides = op.arg("kernel_size")
+    sizes = sides, op.arg("stride", []) or sides, op.arg("dilation", 1)
+    return prod(starts(*each) for each in zip(*(_each(size, 2) for size in sizes), strict=True))
 
 
 def _each(sizes: int | list[int], spatial: int) -> list[int]:

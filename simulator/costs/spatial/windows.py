@@ -58,6 +58,12 @@ def window(
     )
 
 
+def starts(taps: int, stride: int, dilation: int) -> int:
+    """Number of windows along a dimension whose extent covers an element, which a kernel checks one
+    after another."""
+    return -(-((taps - 1) * dilation + 1) // stride)
+
+
 def channels_last(x: Tensor) -> bool:
     return len(x.shape) > 3 and not x.contiguous and x.stride[1] == 1
 

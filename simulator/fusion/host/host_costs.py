@@ -17,7 +17,7 @@ from simulator.fusion.graphs import Graph, Graphs, graphs
 from simulator.fusion.host.compiled_host import HostCosts, compiled_host
 from simulator.hardware.host import Host
 from simulator.hardware.host_counts import coldness, tail_s
-from simulator.hardware.workspace_config import configured_s
+from simulator.hardware.workspace_config import workspace_parsing_s
 from simulator.records import Phase, Trace
 from simulator.schedule.launch_plan import Floats, LaunchPlan
 from simulator.schedule.timeline import Launches
@@ -49,7 +49,7 @@ def ops_s(plan: LaunchPlan, host: Host, costs: HostCosts) -> Floats:
     issued = (number > 0) & ~eager
     work_s = np.where(generated, triton_s, called_s) + costs.cold_s * _cold(trace) * issued
     work: Floats = np.where(eager, own, (work_s + tabled(trace) * costs.tabled_s) * speed)
-    return work + number * host.launch_s + configured_s(trace, host)
+    return work + number * host.launch_s + workspace_parsing_s(trace, host)
 
 
 def _by_kind(trace: Trace, costs: HostCosts) -> Floats:

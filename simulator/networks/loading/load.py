@@ -55,11 +55,12 @@ def load(
     import torch  # only when a network is loaded: it takes seconds
 
     from simulator.networks.known_values import Remembering
+    from simulator.networks.product_settings import own_settings
 
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
     try:
-        with torch.device("meta"), Remembering():
+        with torch.device("meta"), Remembering(), own_settings():
             return reader(wanted)
     finally:
         torch.set_default_dtype(before)

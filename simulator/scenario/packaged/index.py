@@ -21,9 +21,11 @@ _PACKAGE = Path(__file__).parents[2]
 _TRACING = ("tracing", "records")
 _LOADING = (
     "costs/attention/selection.py",
+    "costs/matmul/tensor_float.py",
     "networks/known_values.py",
     "networks/loading/load.py",
     "networks/loading/loaded.py",
+    "networks/product_settings.py",
     "scenario/module.py",
     "scenario/trace_module.py",
 )

@@ -28,7 +28,8 @@ def without_bias(op: Op, known: dict[int, Signature]) -> tuple[Op, int] | None:
     place = names.index(bias)
     if id(op.signature) not in known:
         places = tuple(i for i in range(len(names)) if i != place)
-        args = op.signature.args if name == op.name else {}
+        tf32 = {"tf32": True} if op.signature.arg("tf32", False) else {}
+        args = op.signature.args if name == op.name else tf32
         known[id(op.signature)] = replace(
             op.signature,
             name=name,

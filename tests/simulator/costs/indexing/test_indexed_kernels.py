@@ -162,6 +162,32 @@ def test_one_index_picks_neighbouring_elements() -> None:
     assert (work.read_bytes, work.dims["runs"], work.dims["width"]) == (160 + 480, 20, 6)
 
 
+def test_one_index_repeated_along_the_indexed_dimension_is_one_element() -> None:
+    """6 additions to one element of each of 100 rows; indices into all elements; no index."""
+    where, source = Tensor((100, 6), I64, (1, 0)), ((100, 6), F32)
+    op = sig("aten.scatter_add_.default", TABLE, None, {"dim": 1}, self=TABLE, index=where,
+             src=source)  # fmt: skip
+    assert (launched(op)[0].dims["width"], launched(op)[0].dims["runs"]) == (1, 600)
+    put = sig("aten.put_.default", TABLE, None, {}, self=TABLE, index=where, source=source)
+    assert launched(put)[0].dims["width"] == 1
+    none = Tensor((0, 6), I64, (1, 0))
+    op = sig("aten.gather.default", ((0, 6), F32), None, {"dim": 0}, self=TABLE, index=none)
+    assert launched(op)[0].dims["width"] == 6
+
+
+def test_an_index_after_a_whole_dimension() -> None:
+    """x[:, where] of [4, 20, 8] with 5 indices, and x[:, mask] with a mask of two dimensions."""
+    x, where, mask = ((4, 20, 8), F32), ((5,), I64), ((20, 8), "bool")
+    given = {"indices_given": [False, True], "accumulate": True}
+    op = sig("aten.index_put.default", x, None, given, self=x, indices=[where],
+             values=((4, 5, 8), F32))  # fmt: skip
+    assert launched(op)[-1].dims["elements"] == 4 * 5 * 8
+    op = sig("aten.index_put_.default", x, None, {"indices_given": [False, True]}, self=x,
+             indices=[mask], values=((4, 80), F32))  # fmt: skip
+    # half of the 160 places
+    assert launched(op)[-1].dims["elements"] == 4 * 80
+
+
 @pytest.mark.parametrize("name", ["scatter_add", "index_add"])
 def test_a_gradient_is_added_to_zeros_in_place(name: str) -> None:
     index = ((100, 3), I64) if name == "scatter_add" else ROWS

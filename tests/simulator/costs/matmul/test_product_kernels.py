@@ -244,8 +244,8 @@ def test_adaptive_windows_have_a_block_a_plane() -> None:
         ("pool", 2700, 1200 + 6912, 6912, 1920 * 22),
     ]
     assert (back.dims["variant"], back.dims["steps"]) == ("adaptive_atomic", 9)
-    halves = ((2, 6, 12, 12), "float16"), ((2, 6, 5, 5), "float16")
-    _, back = window("_adaptive_avg_pool2d_backward", halves[0], {}, grad_output=halves[1])
+    half, small_half = ((2, 6, 12, 12), "float16"), ((2, 6, 5, 5), "float16")
+    _, back = window("_adaptive_avg_pool2d_backward", half, {}, grad_output=small_half)
     assert back.dims["steps"] == 54
     even = ((2, 6, 6, 6), F32)
     _, back = window("_adaptive_avg_pool2d_backward", x, {}, grad_output=even, self=x)
@@ -265,18 +265,19 @@ def test_windows_as_columns_and_back() -> None:
     kernels = window("im2col", columns, squares, self=x)
     # for each of two samples: 96 threads copy a window of 9 elements
     assert sums(kernels) == [("unfold", 864, 3456, 3456, 96 * (9 * 16 + 4))] * 2
-    assert (kernels[0].dims["steps"], kernels[0].dims["taps"]) == (9, 9)
+    assert kernels[0].dims["steps"] == 9
     (whole,) = window("im2col", ((54, 16), F32), squares, self=((6, 12, 12), F32))
     assert whole.write_bytes == 3456
     assert window("im2col", ((2, 0, 16), F32), squares, self=((2, 0, 12, 12), F32)) == ()
     # a result that is larger than the image: its allocation is enlarged, with its contents
-    kept, *kernels = window("im2col", ((2, 54, 100), F32), squares | {"stride": [1, 1]}, self=x)
-    assert sums([kept]) == [("memcpy", 0, 6912, 6912, 0)] and len(kernels) == 2
+    enlarged, *kernels = window("im2col", ((2, 54, 100), F32), squares | {"stride": [1, 1]}, self=x)
+    assert sums([enlarged]) == [("memcpy", 0, 6912, 6912, 0)] and len(kernels) == 2
     (back,) = window("col2im", x, squares, self=columns)
     # each of 1,728 pixels is in one window
     assert sums([back]) == [("fold", 1728, 6912, 6912, 1728 * 124)]
-    (back,) = window("col2im", x, squares | {"stride": [2, 1]}, self=columns)
-    assert (back.flops, back.dims["steps"]) == (6 * 1728, 6)
+    assert window("col2im", x, squares | {"stride": [2, 1]}, self=columns)[0].flops == 6 * 1728
+    (back,) = window("col2im", x, squares | {"stride": [1, 1], "dilation": [4, 1]}, self=columns)
+    assert back.dims["steps"] == 9 * 3
 
 
 def test_mirrored_edges_are_added_to_zeros() -> None:
@@ -291,7 +292,6 @@ def test_mirrored_edges_are_added_to_zeros() -> None:
         ("padding", 0, 9408 + 6912, 6912, 12 * 224 * 44),
     ]
     assert back.dims["variant"] == "mirrored_backward"
-    # 300 elements: two blocks of 256 threads
     (work,) = window("replication_pad1d", ((2, 6, 300), F32), {}, self=((2, 6, 298), F32))
     assert (work.dims["blocks"], work.dims["elements"]) == (24, 24 * 256)
     last = Tensor((2, 6, 12, 12), F32, (864, 1, 72, 6))

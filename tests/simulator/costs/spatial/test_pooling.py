@@ -150,10 +150,10 @@ def test_grid_sampler_reads_its_grid() -> None:
 def test_im2col_is_a_kernel_for_each_sample() -> None:
     columns = ((2, 8 * 9, 196), F32)
     windows = {"kernel_size": [3, 3], "stride": [1, 1]}
-    kept, *works = run("im2col", columns, windows, self=BIG)
+    enlarged, *works = run("im2col", columns, windows, self=BIG)
     # writes 8·9·196·4 = 56,448 bytes each
     assert [w.write_bytes for w in works] == [56448, 56448]
-    assert (kept.family, kept.write_bytes) == ("memcpy", BIG_BYTES)
+    assert (enlarged.family, enlarged.write_bytes) == ("memcpy", BIG_BYTES)
     (back,) = run("col2im", BIG, windows, self=columns)
     assert (back.read_bytes, back.write_bytes) == (112896, BIG_BYTES)
 
@@ -284,33 +284,6 @@ def test_an_adaptive_pool_has_a_block_for_each_plane(dims: int) -> None:
     assert (work.dims["variant"], work.dims["runs"]) == ("adaptive", 16)
     # 32 lanes for each row of four outputs
     assert (work.dims["taps"], work.dims["elements"]) == (2**dims, 16 * 4 ** (dims - 1) * 32)
-
-
-def test_the_largest_of_adaptive_windows() -> None:
-    """2 · 8 images in another order than row-major are copied, and both results back."""
-    places = ((2, 8, 4, 4), I64)
-    big, small = ((2, 8, 8, 8), F32), ((2, 8, 4, 4), F32)
-    (work,) = run("adaptive_max_pool2d", [small, places], {}, self=big)
-    assert (work.dims["variant"], work.dims["taps"], work.flops) == ("adaptive_max", 4, 1024)
-    last = Tensor((2, 8, 8, 8), F32, (512, 1, 64, 8))
-    works = run("adaptive_max_pool2d", [small, places], {}, self=last)
-    assert [w.family for w in works] == ["copy", "pool", "copy", "copy"]
-    assert [w.write_bytes for w in works] == [4096, 1024 + 2048, 1024, 2048]
-    zeros, back = run("adaptive_max_pool2d_backward", big, {}, grad_output=small, self=big,
-                      indices=places)  # fmt: skip
-    assert zeros.family == "fill"
-    assert (back.dims["variant"], back.flops) == ("adaptive_max_backward", 256)
-
-
-@pytest.mark.parametrize(("sides", "stride", "covering"),
-                         [([3, 3], [2, 2], 4), ([3, 3], [], 1), ([5], [1], 25)])  # fmt: skip
-def test_windows_whose_gradient_reaches_an_input(
-    sides: list[int], stride: list[int], covering: int
-) -> None:
-    big, small, places = ((2, 8, 8, 8), F32), ((2, 8, 4, 4), F32), ((2, 8, 4, 4), I64)
-    _, back = run("max_pool2d_with_indices_backward", big, {"kernel_size": sides, "stride": stride},
-                  grad_output=small, self=big, indices=places)  # fmt: skip
-    assert back.dims["taps"] == covering
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
