@@ -1,22 +1,15 @@
 """Settings of a process that change its matrix products: TF32, and the workspace of cuBLAS.
 
 Code sets them at import or in a constructor: `torch.set_float32_matmul_precision("high")`, as
-speechbrain does, or `CUBLAS_WORKSPACE_CONFIG`, as MONAI and scripts for reproducible runs do. One
-process loads networks one after another, so each begins with stock settings, and an import of a
-package that an earlier network has imported changes them again.
+speechbrain does, or `CUBLAS_WORKSPACE_CONFIG`, as MONAI and scripts for reproducible runs do.
 """
 
 from __future__ import annotations
 
-import builtins
 import os
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from threading import get_ident, local
-from typing import Any, NamedTuple
-
-import torch
+from typing import NamedTuple
 
 _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
@@ -30,6 +23,8 @@ class ProductSettings(NamedTuple):
 
     def apply(self) -> None:
         """Give the process these settings."""
+        import torch  # only where a network is traced
+
         now = current()
         if now.precision != self.precision:
             torch.set_float32_matmul_precision(self.precision)
@@ -44,6 +39,8 @@ STOCK = ProductSettings()
 
 def current() -> ProductSettings:
     """The settings of the process."""
+    import torch  # only where a network is traced
+
     try:
         precision = torch.get_float32_matmul_precision()
     except RuntimeError:  # set for one backend: torch.backends.cuda.matmul.fp32_precision
@@ -57,51 +54,14 @@ def allows_tf32() -> bool:
     return current().precision != "highest"
 
 
-_CHANGES: dict[str, dict[str, Any]] = {}
-"""The settings that the first import of a package changed, by package."""
-_CONTEXT = local()
-
-
 @contextmanager
 def own_settings() -> Generator[None]:
-    """Load and trace a network inside this context: with stock settings and those that its code and
-    the packages that it imports change. The settings of the process are the same afterwards. A
-    context inside another one has no effect."""
-    if getattr(_CONTEXT, "entered", False):
-        yield
-        return
-    before, plain_import = current(), builtins.__import__
+    """Load and trace a network inside this context: it begins with stock settings, and the settings
+    of the process are the same afterwards. A package that changes settings when it is imported does
+    so for the first network of the process that imports it."""
+    before = current()
     STOCK.apply()
-    _CONTEXT.entered = True
-    builtins.__import__ = _following(plain_import)
     try:
         yield
     finally:
-        builtins.__import__ = plain_import
-        _CONTEXT.entered = False
         before.apply()
-
-
-def _following(plain_import: Any) -> Any:
-    """An import function that stores the changes of a package's first import, and repeats them at
-    its further imports. Imports of other threads are as before."""
-    thread = get_ident()
-
-    def following(name: str, *args: Any, **options: Any) -> Any:
-        package = name.partition(".")[0]
-        if get_ident() != thread or not package:
-            return plain_import(name, *args, **options)
-        if package in sys.modules:
-            if changes := _CHANGES.get(package):
-                current()._replace(**changes).apply()
-            return plain_import(name, *args, **options)
-        before = current()
-        module = plain_import(name, *args, **options)
-        after = current()
-        pairs = zip(ProductSettings._fields, before, after, strict=True)
-        changes = {field: new for field, old, new in pairs if new != old}
-        if changes:
-            _CHANGES[package] = changes
-        return module
-
-    return following

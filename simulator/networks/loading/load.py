@@ -55,12 +55,11 @@ def load(
     import torch  # only when a network is loaded: it takes seconds
 
     from simulator.networks.known_values import Remembering
-    from simulator.networks.product_settings import own_settings
 
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, DTYPES[dtype]))
     try:
-        with torch.device("meta"), Remembering(), own_settings():
+        with torch.device("meta"), Remembering():
             return reader(wanted)
     finally:
         torch.set_default_dtype(before)

@@ -85,8 +85,6 @@ def _own(accepted: Mapping[str, inspect.Parameter], name: str) -> int | None:
 
 def imported(path: Path) -> ModuleType:
     """Import a user's file as a module. Like a script, it can import files in its folder."""
-    from simulator.networks.product_settings import own_settings  # imports torch
-
     name = f"user_{path.stem}"
     spec = spec_from_file_location(name, path, loader=_Source(name, str(path)))
     assert spec is not None and spec.loader is not None
@@ -96,7 +94,7 @@ def imported(path: Path) -> ModuleType:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        with own_settings(), blaming(path.name, "correct the file", path):
+        with blaming(path.name, "correct the file", path):
             spec.loader.exec_module(code)
     finally:
         sys.path.remove(folder)

@@ -15,8 +15,7 @@ from simulator import predict_trace
 from simulator.errors import InputError
 from simulator.formats.trace_file import load, save
 from simulator.hardware.host import host
-from simulator.networks.loading.factories import factories
-from simulator.networks.product_settings import STOCK, current, own_settings
+from simulator.networks.product_settings import STOCK, current
 from simulator.scenario.scenario import Scenario, predict
 from simulator.tracing import trace
 
@@ -134,39 +133,17 @@ def test_an_edited_file_is_predicted_as_it_is(tmp_path: Path) -> None:
     assert period_s(network(tmp_path, "edited", ALLOW)) == fast_s
 
 
-def test_a_second_network_that_imports_a_package_has_its_settings(
+def test_a_package_sets_them_for_the_first_network_that_imports_it(
     tmp_path: Path, package: str
 ) -> None:
-    first, second = (network(tmp_path, name, package) for name in ("first", "second"))
-    assert period_s(first) == period_s(second)
-    assert period_s(network(tmp_path, "third")) > 5 * period_s(first)
+    first = period_s(network(tmp_path, "first", package))
+    assert current() == STOCK
+    assert period_s(network(tmp_path, "other")) > 5 * first
 
 
-def test_a_network_that_fails_first_has_the_settings_of_its_package(
-    tmp_path: Path, package: str
-) -> None:
-    stock_s = period_s(network(tmp_path, "stock"))
+def test_an_error_leaves_the_process_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ValueError: too wide"):
-        period_s(network(tmp_path, "fails", package, 'raise ValueError("too wide")'))
-    assert current() == STOCK
-    assert stock_s > 5 * period_s(network(tmp_path, "fails", package))
-
-
-def test_a_list_of_a_files_networks_leaves_the_process_as_it_was(
-    tmp_path: Path, package: str
-) -> None:
-    listed = network(tmp_path, "listed", package)
-    factories(Path(listed.partition(":")[0]))
-    assert current() == STOCK
-    assert period_s(network(tmp_path, "stock")) > 5 * period_s(listed)
-
-
-def test_contexts_inside_each_other_are_one() -> None:
-    with own_settings():
-        os.environ[VARIABLE] = ":16:8"
-        with own_settings():
-            assert current().workspace == ":16:8"
-        assert current().workspace == ":16:8"
+        period_s(network(tmp_path, "fails", ALLOW, 'raise ValueError("too wide")'))
     assert current() == STOCK
 
 
