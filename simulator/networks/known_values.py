@@ -106,22 +106,22 @@ def remember(
     kwargs: Mapping[str, Any],
     result: Any,
     quietly: Callable[[], AbstractContextManager[None]] = nullcontext,
-    most: int = 1,
+    max_elements: int = 1,
 ) -> None:
-    """Record the value of a call's result, if the result has at most `most` elements, depends on
+    """Record the value of a call's result, if the result has at most `max_elements`, depends on
     numbers and known values alone, and is not random. The value is computed inside the context
     `quietly()`."""
     if not isinstance(result, Tensor):
         if _writes(getattr(func, "__name__", "")):  # torch._foreach_add_ adds no version
             _forget(_tensors((*args, *kwargs.values())))
         return
-    if not 1 <= result.numel() <= most or not result.is_meta:
+    if not 1 <= result.numel() <= max_elements or not result.is_meta:
         return
     tensors = _tensors((*args, *kwargs.values()))
     if func is _DEEPCOPY:
         keep_value(result, args[0])
         return
-    if not (tensors or func in _FROM_NUMBERS or (most > 1 and func in _RANGES)):
+    if not (tensors or func in _FROM_NUMBERS or (max_elements > 1 and func in _RANGES)):
         return
     if any(t is result for t in tensors) and _is_unwritten(result):
         return  # `requires_grad_`, `to` its own dtype …: the tensor itself, without a write
@@ -173,7 +173,7 @@ class Remembering(TorchFunctionMode):
         if value is not None:
             return func(value, *args[1:], **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        remember(func, args, kwargs or {}, result, most=_LONGEST_RANGE)
+        remember(func, args, kwargs or {}, result, max_elements=_LONGEST_RANGE)
         if func is _TENSOR.unbind and (value := known_value(args[0])) is not None:
             # a loop over a tensor unbinds it
             for one, known in zip(result, func(value, *args[1:], **(kwargs or {})), strict=True):

@@ -82,8 +82,8 @@ def _gathered(x: Tensor, dims: list[int]) -> tuple[Work, ...]:
     batch = sorted(
         (dim for dim in range(len(x.shape)) if dim not in dims), key=lambda dim: -x.stride[dim]
     )
-    longer = [dim for dim in batch if x.shape[dim] > 1]
-    if all(x.stride[a] == x.shape[b] * x.stride[b] for a, b in pairwise(longer)):
+    extents = [(x.shape[dim], x.stride[dim]) for dim in batch if x.shape[dim] > 1]
+    if all(outer == size * stride for (_, outer), (size, stride) in pairwise(extents)):
         return ()
     order = [*batch, *dims]
     shape = tuple(x.shape[dim] for dim in order)

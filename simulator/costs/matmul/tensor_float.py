@@ -1,7 +1,8 @@
 """Matrix products of float32 numbers on TF32 tensor cores.
 
-A separate op (`tf32.addmm.default`) does the work of the op that it replaces, but with its products
-on tensor cores. Convolutions use TF32 in stock PyTorch already.
+A trace marks the products for which the network's code allows TF32 by the argument `tf32`. A
+what-if replaces the others by ops of their own (`tf32.addmm.default`). Convolutions use TF32 in
+stock PyTorch already.
 """
 
 from __future__ import annotations
@@ -38,9 +39,6 @@ def in_tensor_float(name: str) -> str:
 
 @cost(*map(in_tensor_float, sorted(PRODUCTS)))
 def product(op: Signature) -> tuple[Work, ...]:
-    """FLOPs and bytes of the product, in TF32."""
-    kernels = works(replace(op, name=f"aten.{op.name.partition('.')[2]}")) or ()
-    return tuple(
-        replace(w, engine="tensor", dtype="tf32", instructions=0) if w.family == "gemm" else w
-        for w in kernels
-    )
+    """The work of the product, in TF32."""
+    args = {**op.args, "tf32": True}
+    return works(replace(op, name=f"aten.{op.name.partition('.')[2]}", args=args)) or ()

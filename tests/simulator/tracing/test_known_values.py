@@ -178,11 +178,7 @@ def test_a_constructor_cannot_read_a_range_that_was_written_to_or_is_random() ->
         return rates
 
     for unknown in (written, lambda: torch.linspace(0, 0.5, 3) * torch.rand(3)):
-        with (
-            torch.device("meta"),
-            Remembering(),
-            pytest.raises((RuntimeError, NotImplementedError)),
-        ):
+        with torch.device("meta"), Remembering(), pytest.raises(RuntimeError, match="meta tensor"):
             unknown().tolist()
 
 
