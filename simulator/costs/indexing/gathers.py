@@ -24,7 +24,7 @@ FEW = 16
 """Number of rows up to which one thread processes them serially (Indexing.cu,
 `index_select_out_cuda_impl`, `index_add_cuda_impl`)."""
 SECTOR = 32
-"""Bytes that are read or written at once."""
+"""Bytes of a memory transaction."""
 
 
 def nonzero_of(mask: Tensor) -> tuple[Work, ...]:

@@ -105,17 +105,19 @@ def index_rows(op: Signature) -> tuple[Work, ...]:
     )
 
 
-def _indexed(op: Signature, target: Tensor) -> int:
-    """Number of elements of the indexed dimensions; a mask indexes as many as it has."""
+def _indexed(op: Signature, target: Tensor) -> tuple[int, int]:
+    """Number of elements of the indexed dimensions, and of those after them. A mask indexes as many
+    dimensions as it has."""
     indices = iter(op.tensors("indices"))
     given: list[bool] = op.arg("indices_given", [True] * len(op.tensors("indices")))
-    dim, indexed = 0, 1
+    dim, end, indexed = 0, 0, 1
     for has_index in given:
         index = next(indices) if has_index else None
         dims = len(index.shape) if index is not None and index.dtype in MASKS else 1
-        indexed *= prod(target.shape[dim : dim + dims]) if index is not None else 1
+        if index is not None:
+            indexed, end = indexed * prod(target.shape[dim : dim + dims]), dim + dims
         dim += dims
-    return indexed
+    return max(1, indexed), prod(target.shape[end:])
 
 
 @cost(
@@ -152,16 +154,17 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         n = target.numel
         return *first, pointwise(n, indices[0].nbytes, n * target.itemsize, flops=0)
     index_dims = sum(len(i.shape) if i.dtype in MASKS else 1 for i in indices)
-    width = target.numel // max(1, _indexed(op, target))
+    indexed, adjacent = _indexed(op, target)
+    slice_elements = target.numel // indexed
     places = indices[0].numel // 2 if masked else max(i.numel for i in indices)
-    n = places * width
+    n = places * slice_elements
     touched = min(n * target.itemsize, target.nbytes)
     read = index_bytes(op, places) + values.nbytes + (touched if accumulates else 0)
     variant = "sorted" if accumulates else "index"
     write = indexed_access(
         "scatter",
         n,
-        width,
+        slice_elements if accumulates else adjacent,
         read,
         touched,
         flops=int(accumulates),
@@ -179,7 +182,7 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         index_dims - 1
     )
     packed = () if values.contiguous else (copy(values, values.numel * values.itemsize),)
-    bits = max(1, (target.numel // max(width, 1)).bit_length())
+    bits = max(1, indexed.bit_length())
     return (
         *masks_of(op),
         *first,

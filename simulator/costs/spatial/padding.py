@@ -64,7 +64,7 @@ def pad(op: Signature) -> tuple[Work, ...]:
     reflection first copies an image that is not contiguous."""
     x, out = op["self"], op.out
     first = () if x.contiguous or "replication" in op.name else (copy(x, full_bytes(x)),)
-    return *first, _mirrored("padding_mirrored", op, out, x.nbytes, out.nbytes)
+    return *first, _mirrored("mirrored", op, out, x.nbytes, out.nbytes)
 
 
 @cost(*(f"aten.{name}_backward.default" for name in _PADS))
@@ -72,7 +72,7 @@ def pad_backward(op: Signature) -> tuple[Work, Work]:
     """Zeros, then each gradient added to its source element (ReflectionPad.cu)."""
     grad, out = op["grad_output"], op.out
     read, write = grad.nbytes + out.nbytes, out.nbytes
-    return fill_like(out), _mirrored("padding_mirrored_backward", op, grad, read, write)
+    return fill_like(out), _mirrored("mirrored_backward", op, grad, read, write)
 
 
 def _mirrored(variant: str, op: Signature, padded: Tensor, read: int, write: int) -> Work:
@@ -81,6 +81,5 @@ def _mirrored(variant: str, op: Signature, padded: Tensor, read: int, write: int
     plane = max(1, prod(padded.shape[-spatial_dims(op) :]))
     blocks = padded.numel // plane * -(-plane // _BLOCK)
     threads = blocks * min(_BLOCK, -(-plane // _WARP) * _WARP)
-    kernel = window("padding", op, threads, 1, read, write, slots=_COPY_SLOTS)
-    dims = {**kernel.dims, "variant": variant.removeprefix("padding_"), "blocks": blocks}
-    return replace(kernel, flops=0, dims=dims)
+    kernel = window("padding", op, threads, 1, read, write, slots=_COPY_SLOTS, variant=variant)
+    return replace(kernel, flops=0, dims={**kernel.dims, "blocks": blocks})

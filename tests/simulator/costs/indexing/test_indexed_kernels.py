@@ -182,6 +182,11 @@ def test_an_index_after_a_whole_dimension() -> None:
     op = sig("aten.index_put.default", x, None, given, self=x, indices=[where],
              values=((4, 5, 8), F32))  # fmt: skip
     assert launched(op)[-1].dims["elements"] == 4 * 5 * 8
+    assert launched(op)[-1].dims["width"] == 4 * 8  # sums of whole slices
+    given = {"indices_given": [False, True]}
+    op = sig("aten.index_put_.default", x, None, given, self=x, indices=[where],
+             values=((4, 5, 8), F32))  # fmt: skip
+    assert (launched(op)[-1].dims["elements"], launched(op)[-1].dims["width"]) == (160, 8)
     op = sig("aten.index_put_.default", x, None, {"indices_given": [False, True]}, self=x,
              indices=[mask], values=((4, 80), F32))  # fmt: skip
     # half of the 160 places
