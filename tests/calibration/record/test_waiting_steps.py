@@ -15,25 +15,22 @@ CASE = Case("resnet18", "fp32", "inference", 1)
 
 
 class Steps:
-    """Steps on a GPU in whose place `waits` says whether they wait for it."""
+    """Steps on a GPU that fail with `error` where waiting for the GPU is an error."""
 
-    def __init__(self, waits: bool) -> None:
-        self.waits = waits
+    def __init__(self, error: str) -> None:
+        self.error = error
         self.modes: list[str] = ["default"]
 
     def set_mode(self, mode: str) -> None:
         self.modes.append(mode)
 
     def __call__(self) -> None:
-        if self.waits and self.modes[-1] == "error":
-            raise RuntimeError("called a synchronizing CUDA operation")
+        if self.error and self.modes[-1] == "error":
+            raise RuntimeError(self.error)
 
 
-@pytest.mark.parametrize("waits", [False, True])
-def test_a_step_that_waits_for_the_gpu_is_not_captured(
-    waits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = Steps(waits)
+def row_of(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The row of a case whose steps are these."""
 
     def nothing(*values: object) -> Any:
         return {}
@@ -48,6 +45,20 @@ def test_a_step_that_waits_for_the_gpu_is_not_captured(
     monkeypatch.setattr(times, "Probes", lambda device: Probes("cpu"))
     monkeypatch.setattr(times, "_graph", lambda step, budget: "captured")
     watch: Any = type("Watch", (), {"reading": lambda self: {}})()
-    row = times.times(CASE, watch, whole=True)
-    assert row.get("graph") == (None if waits else "captured")
+    return times.times(CASE, watch, whole=True)
+
+
+@pytest.mark.parametrize("error", ["", "called a synchronizing CUDA operation"])
+def test_a_step_that_waits_for_the_gpu_is_not_captured(
+    error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = Steps(error)
+    assert row_of(steps, monkeypatch).get("graph") == (None if error else "captured")
+    assert steps.modes == ["default", "error", "default"]
+
+
+def test_another_error_is_not_taken_for_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps("CUDA out of memory")
+    with pytest.raises(RuntimeError, match="out of memory"):
+        row_of(steps, monkeypatch)
     assert steps.modes == ["default", "error", "default"]
