@@ -8,12 +8,12 @@ calibration.measure.network_layers LOG --points FILE --seconds 300` measures the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 from random import Random
 
 from calibration.measure.points.command import command
-from calibration.measure.points.layers import layers
+from calibration.measure.points.layers import Kind, layer, layers
 from calibration.sweeps.registry import Params, Point
 
 _COUNT = 16_000
@@ -29,7 +29,7 @@ _TRAINED = 0.5
 
 def drawn(seed: int = 0) -> Iterator[Point]:
     """The points, in random order of their kinds."""
-    kinds: tuple[tuple[str, Callable[[Random], Params]], ...] = (
+    kinds: tuple[Kind, ...] = (
         ("layer_convolution", _first),
         ("layer_convolution", _over_time),
         ("layer_transposed", _transposed),
@@ -55,16 +55,9 @@ def _layer(
     size = prod(sides) * max(inputs, outputs)
     most = min(_MOST_MULTIPLICATIONS / max(work, 1), _MOST_ELEMENTS / size)
     batch = rng.choice([each for each in _BATCHES if each <= most] or [1])
-    return {
-        "last": len(sides) == 2 and rng.random() < 0.2,
-        "image": [batch, inputs, *sides],
-        "weight": [outputs, inputs // groups, *taps],
-        "stride": stride,
-        "padding": padding,
-        "dilation": [1] * len(sides),
-        "groups": groups,
-        "bias": rng.random() < 0.6,
-    }
+    image, weight = [batch, inputs, *sides], [outputs, inputs // groups, *taps]
+    last = len(sides) == 2 and rng.random() < 0.2
+    return layer(image, weight, stride, padding, groups, last, rng.random() < 0.6)
 
 
 def _first(rng: Random) -> Params:

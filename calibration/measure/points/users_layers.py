@@ -8,12 +8,12 @@ calibration.measure.network_layers LOG --points FILE --seconds 300` measures the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 from random import Random
 
 from calibration.measure.points.command import command
-from calibration.measure.points.layers import layers
+from calibration.measure.points.layers import Kind, layer, layers
 from calibration.sweeps.registry import Params, Point
 
 _COUNT = 6000
@@ -25,7 +25,7 @@ _TRAINED = 0.6
 
 def drawn(seed: int = 0) -> Iterator[Point]:
     """The points, in random order of their kinds."""
-    kinds: tuple[tuple[str, Callable[[Random], Params]], ...] = (
+    kinds: tuple[Kind, ...] = (
         ("layer_convolution", _over_time),
         ("layer_convolution", _over_time),
         ("layer_transposed", _transposed),
@@ -53,16 +53,9 @@ def _layer(
     size = prod(sides) * max(inputs, outputs)
     while batch > 1 and (batch * work > _MOST_MULTIPLICATIONS or batch * size > _MOST_ELEMENTS):
         batch //= 2
-    return {
-        "last": last,
-        "image": [batch, inputs, *sides],
-        "weight": [outputs, inputs // groups, *taps],
-        "stride": [stride] * len(sides),
-        "padding": [tap // 2 for tap in taps],
-        "dilation": [1] * len(sides),
-        "groups": groups,
-        "bias": rng.random() < 0.6,
-    }
+    image, weight = [batch, inputs, *sides], [outputs, inputs // groups, *taps]
+    strides, padding = [stride] * len(sides), [tap // 2 for tap in taps]
+    return layer(image, weight, strides, padding, groups, last, rng.random() < 0.6)
 
 
 def _width(rng: Random) -> int:
