@@ -7,12 +7,14 @@ assumption as a text, which the prediction lists.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from simulator.errors import InputError
 from simulator.networks.known_values import known_value
 from simulator.tracing.masks import Masks
 from simulator.tracing.python_code.user_code import place_of
@@ -50,6 +52,8 @@ class DataSizes:
     assumed: dict[str, str] = field(default_factory=dict[str, str])
     latest_truth: str | None = None
     """The place where a condition was last assumed to be true."""
+    reads: Counter[str] = field(default_factory=Counter[str])
+    """How often a condition was read, by place."""
 
     def user_value(self, name: str) -> tuple[int, str] | None:
         """The user's value for the op that runs, and a text of its source; None without one."""
@@ -60,14 +64,20 @@ class DataSizes:
         return None
 
     def condition(self) -> tuple[bool, str]:
-        """The value of a boolean tensor that the network reads, and the assumption."""
+        """The value of a boolean tensor that the network reads, and the assumption. Raises
+        InputError for a loop that does not end with this value."""
         place = f"item@{place_of(sys._getframe(1))}"
-        if place in self.false_at:
-            return False, self.assume(
-                "item", "the value False, because the network fails if it is True"
+        value = place not in self.false_at
+        if value:
+            self.latest_truth = place
+        self.reads[place] += 1
+        if self.reads[place] > _MOST_READS:
+            raise InputError(
+                f"the condition {place} was read {_MOST_READS:,} times in one step, always as "
+                f"{value}: expected a loop that ends"
             )
-        self.latest_truth = place
-        return True, self.assume("item", "the value True")
+        why = "" if value else ", because the network fails or does not end if it is True"
+        return value, self.assume("item", f"the value {value}{why}")
 
     def assume(self, name: str, taken: str) -> str:
         """Record and return the assumption `taken` for the op that runs."""
@@ -86,6 +96,7 @@ class DataSizes:
         )
 
 
+_MOST_READS = 10_000
 _SHOWN = 3  # number of latest assumptions that an error shows
 
 

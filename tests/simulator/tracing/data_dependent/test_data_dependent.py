@@ -257,7 +257,7 @@ def test_a_condition_that_ends_in_an_error_is_false() -> None:
             raise ValueError("negative")
         return x + 1 if x.sum() > 0 else x
 
-    text = "the value False, because the network fails if it is True"
+    text = "the value False, because the network fails or does not end if it is True"
     name = "aten._local_scalar_dense.default"
     assert taken(run(forward)) == [(name, text), (name, "the value True")]
 

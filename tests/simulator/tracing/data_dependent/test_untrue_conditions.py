@@ -12,7 +12,7 @@ from simulator.tracing import trace
 from tests.simulator.conftest import Calls
 
 X = torch.ones(4, 8)
-FALSE = "the value False, because the network fails if it is True"
+FALSE = "the value False, because the network fails or does not end if it is True"
 
 
 def taken(traced: Trace) -> list[str]:
@@ -53,6 +53,31 @@ def test_a_condition_of_values_that_do_not_fit_is_false(values: tuple[int, ...])
     traced = trace(Calls(forward), (X,))
     assert taken(traced) == [FALSE]
     assert "aten.index_put_.default" not in traced.names()
+
+
+def test_a_condition_whose_loop_does_not_end_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejection sampling draws again as long as any number is too large."""
+    monkeypatch.setattr("simulator.tracing.sizes._MOST_READS", 20)
+
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        while (large := x > 2).any():
+            x = torch.where(large, torch.randn_like(x), x)
+        return x
+
+    traced = trace(Calls(forward), (X,))
+    assert taken(traced) == [FALSE]
+    assert traced.names().count("aten.where.self") == 0
+
+
+def test_a_loop_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulator.tracing.sizes._MOST_READS", 20)
+
+    def forward(_: Calls, x: Tensor) -> Tensor:
+        while True:
+            x = x + 1 if (x < 2).any() else x - 1
+
+    with pytest.raises(InputError, match="was read 20 times in one step, always as True: expected"):
+        trace(Calls(forward), (X,))
 
 
 def test_values_that_do_not_fit_are_an_error() -> None:
