@@ -23,6 +23,7 @@ from calibration.sweeps import (
     transforms,
     varied_rows,
 )
+from calibration.sweeps.functions import sweeps as functions
 from calibration.sweeps.indexing import along, elements, embeddings, large_tables, sorting
 from calibration.sweeps.movement import copies, fills, heads, permutes
 from calibration.sweeps.registry import (
@@ -61,6 +62,7 @@ FAMILIES = (
         products,
     ),
     *(rectangles, recurrent, reductions, seldom, softmaxes, thin_products, transforms, varied_rows),
+    functions,
     *(along, elements, embeddings, large_tables, sorting),
     *(copies, fills, heads, permutes),
     *(awkward_convolutions, convolutions, grouped_convolutions),
