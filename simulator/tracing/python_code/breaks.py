@@ -7,7 +7,8 @@ compiled at all (`maybe_has_backedge`, "graph break in loop"), but its callees a
 
 The breaks that are detected: a result that the host waits for or whose size depends on data,
 `print` and other C functions without a rule in Dynamo, logging, and functions under
-`torch.compiler.disable`. Dynamo may refuse other code too.
+`torch.compiler.disable`. A function under `torch.compiler.allow_in_graph` contains no break. Dynamo
+may refuse other code too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from simulator.records import Break, Signature
+from simulator.tracing.python_code.in_graph import InGraph
 from simulator.tracing.python_code.user_code import (
     calls_graph_break,
     concerns_breaks,
@@ -77,6 +79,7 @@ class Breaks:
     _disabled: list[tuple[FrameType, _Event]] = field(default_factory=list)
     _created_at: dict[int, int] = field(default_factory=dict)
     _backward: list[tuple[int, int]] = field(default_factory=list)
+    _in_graph: InGraph = field(default_factory=InGraph)
 
     def on_c_call(self, frame: FrameType, function: Any, op: int) -> None:
         """A frame calls a C function before op number `op`."""
@@ -128,6 +131,8 @@ class Breaks:
             is_logging_call(code) and frame.f_back is not None and is_user_code(frame.f_back.f_code)
         ):
             self._break(frame.f_back, op, op, f"logging's {code.co_name} cannot be traced")
+        elif is_user_code(code) and self._in_graph.holds(code):
+            self._disabled.append((frame, _Event(op, op, "", "")))  # no break within
         elif is_user_code(code):
             call = _Call(op, code=code, guards=guards(frame))
             self._parent().children.append(call)

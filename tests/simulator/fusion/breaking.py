@@ -161,3 +161,13 @@ class InTurn(Looped):
             x = block(x)
             print(end="")
         return x
+
+
+@torch.compiler.allow_in_graph
+def checked(x: Tensor) -> Tensor:
+    return x * (zlib.crc32(b"halfway") % 2 + 1)
+
+
+class Allowed(Two):
+    def between(self, x: Tensor) -> Tensor:
+        return checked(x)

@@ -200,3 +200,11 @@ def test_a_break_of_an_inference_step_has_no_place_in_a_backward_pass() -> None:
     compiled_step = compiled(breaking.Item()).trace
     assert [(b.op, b.until, b.back, b.back_until) for b in compiled_step.breaks] == [(2, 3, 0, 0)]
     assert Graphs(compiled_step).of == [("forward", number) for number in (0, 0, 1, 2, 2)]
+
+
+def test_a_function_that_is_allowed_in_the_graph_does_not_break_it() -> None:
+    """It calls the same C function as `InC`. Dynamo agrees (torch 2.13)."""
+    module = breaking.Allowed()
+    assert torch._dynamo.explain(module)(*module.example_inputs(8, 0)).graph_break_count == 0
+    assert not step(module).breaks
+    assert len(step(breaking.InC()).breaks) == 1
