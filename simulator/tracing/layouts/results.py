@@ -97,6 +97,8 @@ def _rule(func: Any) -> _Rule | None:
         return lambda operands, shape: preserved(operands[0])
     if name == "native_dropout_backward":  # ATen/native/cuda/Dropout.cu
         return lambda operands, shape: suggested(operands[0])
+    if name == "native_batch_norm_backward":  # ATen/native/cuda/Normalization.cuh
+        return lambda operands, shape: suggested(operands[1]) if len(shape) > 1 else packed(shape)
     if name in _OTHERS or not (torch.Tag.pointwise in func.tags or name in _ELEMENTWISE):
         return None
     if name in _SECOND_FIRST:

@@ -259,8 +259,23 @@ def test_gradients_that_cuda_lays_out_row_by_row() -> None:
     traced = trace(Calls(gradients), (torch.empty(16, 800, 256, device="meta"),))
     strides = {op.name: op.outputs[0].stride for op in traced.ops}
     assert strides["aten.native_layer_norm_backward.default"] == (204800, 256, 1)
-    # [16, 256, 800], whose gradient has the strides (204800, 800, 1)
+    # as recorded: [16, 256, 800], whose gradient has the strides (204800, 800, 1)
     assert strides["aten.native_dropout_backward.default"] == (204800, 800, 1)
+
+
+def test_the_gradient_of_a_batch_norm_has_the_layout_of_its_input() -> None:
+    def gradient(_: nn.Module, x: Tensor) -> Tensor:
+        leaf = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = F.batch_norm(leaf, None, None, training=True)
+        turned = torch.empty_like(x, memory_format=torch.channels_last)
+        return torch.autograd.grad(y, leaf, turned)[0]
+
+    # as recorded: a gradient in channels last of a row-major image [8, 128, 14, 14]
+    x = torch.empty(8, 128, 14, 14, dtype=torch.bfloat16, device="meta")
+    op = trace(Calls(gradient), (x,)).ops[-1]
+    assert op.name == "aten.native_batch_norm_backward.default"
+    assert op.outputs[0].stride == (25088, 196, 14, 1)
 
 
 def test_new_tensors_have_the_strides_of_another() -> None:
