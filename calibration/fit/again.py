@@ -55,6 +55,10 @@ _AS_THEY_ARE = ("gemv",)
 """Curves that are not fitted again. If `gemv` were fitted again, its residual would make
 predictions of matrix-vector products slower on an H100 PCIe, which uses the H200's residuals, than
 on an A100, which has no residuals."""
+_LARGEST_IN_L2 = {"group_moments": 0.28}
+"""Largest operands that the samples of a curve may have in L2, as a share of L2. A block that reads
+its row in steps takes twice as long if the row comes from DRAM. Repeated calls with larger operands
+evict a part of these in between, so the label that they were in L2 would be wrong."""
 _NEW_PHYSICS = ("pointwise_strided",)
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
@@ -114,6 +118,14 @@ def thinned(name: str, first: Sequence[Sample], further: Sequence[Sample]) -> li
     return merged([*first, *random_part(further, max(0, most - len(first)), random)])
 
 
+def located(name: str, measured: Sequence[Sample], gpu: GPU) -> list[Sample]:
+    """The samples of a curve of which it is known whether their operands were in L2."""
+    if name not in _LARGEST_IN_L2:
+        return [*measured]
+    largest = _LARGEST_IN_L2[name] * (gpu.l2_bytes or 0)
+    return [s for s in measured if s.hot <= 0.5 or s.work.bytes <= largest]
+
+
 def random_part(
     samples: Sequence[Sample], most: int, random: np.random.Generator
 ) -> Sequence[Sample]:
@@ -143,7 +155,7 @@ def fit_again(
             workers.submit(
                 chosen,
                 name,
-                thinned(name, groups.get(name, []), more.get(name, [])),
+                located(name, thinned(name, groups.get(name, []), more.get(name, [])), gpu),
                 kept_out.get(name, []),
                 gpu,
                 known,

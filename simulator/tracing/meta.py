@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from simulator.errors import InputError
 from simulator.networks.known_values import keep_value
-from simulator.tracing.layout import dense_error
+from simulator.tracing.layouts.dense import dense_error
 from simulator.tracing.substituted import substituted
 
 

@@ -30,7 +30,7 @@ from simulator.tracing.foreign import (
     stated_cost,
 )
 from simulator.tracing.host_counts import HostCounts, NotCounting
-from simulator.tracing.layout import dense_error
+from simulator.tracing.layouts.dense import dense_error
 from simulator.tracing.masks import Masks
 from simulator.tracing.python_code.breaks import Breaks
 from simulator.tracing.python_code.bytecode import Bytecode

@@ -7,6 +7,7 @@ import torch
 
 from simulator.costs.attention.selection import Attention, choose
 from simulator.records import Tensor as Operand
+from simulator.tracing.layouts.strides import layout_of, packed, preserved
 from simulator.tracing.semantics.registry import Situation, on_gpu, shape_rule
 
 aten = torch.ops.aten
@@ -86,11 +87,12 @@ def cudnn_attention(
     *rest: object,
     **options: object,
 ) -> tuple[object, ...]:
-    """The output in the layout of the query, the log-sum-exp if a backward pass needs it, and the
-    seed and offset of dropout, which live on the GPU."""
+    """The output in the layout of the query (`alloc_with_matching_layout`), the log-sum-exp if a
+    backward pass needs it, and the seed and offset of dropout, which live on the GPU."""
     shape = (*q.shape[:3], v.shape[-1])
-    order = sorted(range(4), key=lambda d: (-q.stride(d), d))
-    out = q.new_empty([shape[d] for d in order]).permute([order.index(d) for d in range(4)])
+    same = v.shape[-1] == q.shape[-1]
+    strides = preserved(layout_of(q)) if same else packed(shape, sorted(range(4), key=q.stride))
+    out = q.new_empty_strided(shape, strides)
     lse = q.new_empty((*q.shape[:3], 1), dtype=torch.float32) if compute_log_sumexp else None
     seed, offset = (torch.empty((), dtype=torch.int64, device=q.device) for _ in range(2))
     return out, lse, None, None, q.shape[2], k.shape[2], seed, offset, None

@@ -1,6 +1,6 @@
-"""A convolution returns channels last if its input is channels last. cuDNN does so for depthwise
-convolutions too (ATen/native/Convolution.cpp, `use_cudnn_depthwise`), whereas torch's own shape
-rule returns a contiguous result for them.
+"""A convolution by cuDNN returns channels last if its input or its weight is channels last
+(ATen/native/ConvUtils.h, `cudnn_conv_suggest_memory_format`), depthwise ones too
+(ATen/native/Convolution.cpp, `use_cudnn_depthwise`). torch's own rule returns a contiguous result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from simulator.tracing.semantics.registry import Situation, shape_rule
 
 
 @shape_rule("convolution")
-def convolution(situation: Situation, x: torch.Tensor, *args: Any) -> torch.Tensor:
-    """[N, C, H, W] to [N, C', H', W'], in the layout of the input."""
-    out = meta_conv(x, *args)
-    layout = suggest_memory_format(x)
-    if layout == torch.contiguous_format:
+def convolution(
+    situation: Situation, x: torch.Tensor, weight: torch.Tensor, *args: Any
+) -> torch.Tensor:
+    """[N, C, H, W] to [N, C', H', W'], in the layout of the input or of the weight."""
+    out = meta_conv(x, weight, *args)
+    layouts = {suggest_memory_format(x), suggest_memory_format(weight)} - {torch.contiguous_format}
+    if x.dtype == torch.float64 or not layouts:
         return out
-    return torch.empty_like(out, memory_format=layout)
+    return torch.empty_like(out, memory_format=layouts.pop())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from simulator.tracing.layouts.strides import iterated, layout_of
 from simulator.tracing.semantics.registry import Situation, shape_rule
 
 _ROW_ALIGNMENT_BYTES = 16
@@ -41,15 +42,16 @@ def grouped_mm(
 @shape_rule("mish_backward")
 def mish_backward(situation: Situation, grad_output: Tensor, x: Tensor) -> Tensor:
     """One kernel on CUDA; for `meta`, torch differentiates the formula."""
-    return torch.empty_like(x, memory_format=torch.preserve_format)
+    strides = iterated([layout_of(grad_output), layout_of(x)])
+    return x.new_empty_strided(x.shape, strides)
 
 
 @shape_rule("masked_fill.Tensor")
 def masked_fill(situation: Situation, x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """`value` has no dimension and may be on the CPU (TensorAdvancedIndexing.cpp)."""
+    """`value` has no dimension and may be on the CPU. The result is row-major
+    (TensorAdvancedIndexing.cpp)."""
     _check_value(value)
-    shape = torch.broadcast_shapes(x.shape, mask.shape)
-    return torch.empty_like(x.expand(shape), memory_format=torch.preserve_format)
+    return x.new_empty(torch.broadcast_shapes(x.shape, mask.shape))
 
 
 @shape_rule("masked_fill_.Tensor")

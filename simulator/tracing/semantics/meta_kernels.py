@@ -1,11 +1,36 @@
-"""Shapes of CUDA ops for which torch has no rule on `meta`."""
+"""Shapes of CUDA ops for which torch has no rule on `meta`, or another one."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from simulator.tracing.layouts.strides import layout_of, preserved
 from simulator.tracing.semantics.registry import Situation, shape_rule
+
+
+@shape_rule("empty_like")
+def empty_like(
+    situation: Situation,
+    x: Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: torch.memory_format | None = None,
+) -> Tensor:
+    """The strides of `x` if its elements have no gaps; torch's rule for `meta` changes those of
+    dimensions of size 1. Other ops that create such tensors call this one."""
+    dtype, device = dtype or x.dtype, device or x.device
+    if memory_format in (None, torch.preserve_format):
+        strides = preserved(layout_of(x))
+        return torch.empty_strided(
+            x.shape, strides, dtype=dtype, layout=layout or x.layout, device=device
+        )
+    return torch.empty(
+        x.shape, dtype=dtype, layout=layout or x.layout, device=device, memory_format=memory_format
+    )
 
 
 @shape_rule("multi_margin_loss_backward")
