@@ -52,7 +52,7 @@ def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
         x.nbytes + more,
         out.nbytes,
         instructions=8 * x.numel,
-        dims={"elements": x.numel, "width": 1},
+        dims={"elements": x.numel, "width": 1, "bins": out.numel, "variant": "histogram"},
     )
     return fill_like(out), count
 

@@ -250,7 +250,10 @@ def test_a_kth_value_is_selected_by_a_block_a_row() -> None:
     x, outs = ((6, 50), F32), [((6,), F32), ((6,), I64)]
     (work,) = launched(sig("aten.kthvalue.default", outs, None, {"k": 3}, self=x))
     assert sums([work]) == [("topk", 0, 1200, 72, 16 * 300 * 4)]
-    assert work.dims == {"rows": 6, "cols": 50, "k": 1, "key_bytes": 4}
+    shared = {"rows": 6, "cols": 50, "k": 1, "key_bytes": 4}
+    assert work.dims == shared | {"variant": "one"}
+    (middle,) = launched(sig("aten.median.dim", outs, None, {"dim": 1}, self=x))
+    assert middle.dims == shared | {"variant": "median"}
     (across,) = launched(sig("aten.kthvalue.default", outs, None, {"dim": 0}, self=x))
     assert (across.dims["rows"], across.dims["cols"]) == (50, 6)
     order, pick = launched(sig("aten.median.default", ((), F32), None, {}, self=x))
