@@ -120,13 +120,21 @@ def topk(op: Signature) -> tuple[Work, ...]:
     return *select, *radix_sort(k, x.itemsize, 8) * rows, moves, moves
 
 
+_RADIX_BITS, _SELECTING_THREADS = 2, 1024
+"""Bits of a pass of a selection in one block, and the largest block (SortingRadixSelect.cuh)."""
+
+
 @cost("aten.kthvalue.default", "aten.median.dim", "aten.nanmedian.dim", "aten.mode.default")
 def kthvalue(op: Signature) -> tuple[Work, ...]:
     """Radix selection, one block per row (Sorting.cu)."""
     x = op["self"]
     rows, cols = rows_along(x, op.arg("dim", -1))
-    variant = "mode" if "mode" in op.name else "median" if "median" in op.name else "one"
-    dims = {"rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize, "variant": variant}
+    passes = x.itemsize * 8 // _RADIX_BITS
+    dims: dict[str, int | str] = {
+        "rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize,
+        "runs": rows, "steps": passes * -(-cols // _SELECTING_THREADS),
+        "variant": "mode" if "mode" in op.name else "one",
+    }  # fmt: skip
     return (
         Work(
             "topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize, dims=dims

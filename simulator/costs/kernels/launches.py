@@ -241,7 +241,8 @@ def scan(
     if cols == x.numel and kind != "places":
         return row_scan(cols, x.nbytes, out.nbytes)
     rows, inner = x.numel // max(cols, 1), prod(x.shape[dim:][1:])
-    dims = {"rows": rows, "cols": cols, "inner": inner, "itemsize": out.itemsize}
+    dims: dict[str, int | str] = {"rows": rows, "cols": cols, "inner": inner}
+    dims["itemsize"] = out.itemsize
     if inner > 1:
         wide = min(inner, 512)
         blocks = rows // inner * -(-inner // wide)

@@ -16,7 +16,7 @@ from simulator.costs.kernels.launches import (
 )
 from simulator.costs.linear_algebra.factorizations import batched_shape
 from simulator.costs.movement.fills import fill_of
-from simulator.costs.reductions.dimensions import norm
+from simulator.costs.reductions import dimensions
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor, row_major
 
@@ -81,19 +81,19 @@ def lu_unpack(op: Signature) -> tuple[Work, ...]:
     traits=Traits(autocast="float32"),
 )
 def renorm(op: Signature) -> tuple[Work, ...]:
-    """The norm of each slice, its factor, and the product."""
+    """The norm of each slice, taken to be the Euclidean one, its factor, and the product."""
     x = op["self"]
     rank = len(x.shape)
     dim: int = op.arg("dim", 0) % rank
     slices = x.shape[dim]
     sizes = tuple(slices if d == dim else 1 for d in range(rank))
     factors = Tensor(sizes, "float32", row_major(sizes))
-    args = {"p": op.arg("p", 2), "dim": [d for d in range(rank) if d != dim]}
+    args = {"dim": [d for d in range(rank) if d != dim]}
     norms = replace(op, inputs=(x,), outputs=(factors,), names=("self",), args=args, aliases=())
     packed = replace(factors, dtype=x.dtype)
     product = replace(op, inputs=(x, packed), names=("self", "other"), aliases=())
     return (
-        *norm(norms),
+        *dimensions.reduction(norms, (2, 1), (1, 6), kind="norm"),
         pointwise(slices, factors.nbytes, factors.nbytes, slots=10),
         *elementwise(product, (1, 1)),
     )

@@ -54,13 +54,14 @@ def unfold_backward(op: Signature) -> tuple[Work, ...]:
     contain it, one after another (UnfoldBackwardKernel.cu)."""
     grad, out = op["grad_in"], op.out
     size, step = op.arg("size"), op.arg("step")
+    dim: int = op.arg("dim")
     covering = max(1, -(-size // step))
     threads = out.numel if step < size else grad.numel
     add = window(
         "unfold", op, threads, covering, grad.nbytes + out.nbytes, out.nbytes,
         slots=_PIXEL_SLOTS, variant="backward", serial=covering,
     )  # fmt: skip
-    return fill_like(out), index_range(out.shape[op.arg("dim")]), add
+    return fill_like(out), index_range(out.shape[dim]), add
 
 
 _PADS = tuple(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3))

@@ -42,11 +42,20 @@ def test_an_element_adds_the_windows_that_contain_it() -> None:
     assert (add.read_bytes, add.write_bytes) == (8 * 15 * 8 * 4 + 2048, 2048)
 
 
-def test_atomic_additions_to_an_element() -> None:
-    """A picture of 4 × 4, enlarged 64 times, gets 64 · 4 additions to each element."""
-    small, large = ((1, 2, 4, 4), F32), ((1, 2, 32, 32), F32)
-    args = {"output_size": [32, 32], "input_size": [1, 2, 4, 4]}
-    _, add = launched(
-        sig("aten.upsample_bilinear2d_backward.default", small, None, args, grad_output=large)
-    )
-    assert add.dims["adds"] == 2048 * 4 * 2 // 32 // 2
+@pytest.mark.parametrize(
+    ("small", "large", "lanes"),
+    [
+        ((4, 4), (32, 32), 16),  # a warp is a row, whose elements each get 2 · 8 additions
+        ((8, 8), (16, 16), 4 * 2),  # a warp is two rows: 2 · 2 additions from each
+        ((8, 8), (8, 16), 4),  # each row adds to its own elements
+        ((8, 8, 8), (4, 4, 4), 1 * 1 * 1),  # a smaller picture; a warp is two planes
+    ],
+)
+def test_lanes_of_a_warp_that_add_to_one_element(
+    small: tuple[int, ...], large: tuple[int, ...], lanes: int
+) -> None:
+    name = f"upsample_{'bi' if len(small) == 2 else 'tri'}linear{len(small)}d_backward"
+    args = {"output_size": list(large), "input_size": [1, 2, *small]}
+    out, grad = ((1, 2, *small), F32), ((1, 2, *large), F32)
+    _, add = launched(sig(f"aten.{name}.default", out, None, args, grad_output=grad))
+    assert add.dims["lanes"] == lanes
