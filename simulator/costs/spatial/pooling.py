@@ -21,7 +21,7 @@ from simulator.records import Signature, Tensor
 
 _BLOCK_ROWS, _LANES = 8, 32
 """Threads of a block of adaptive pooling, down and across."""
-_HALF_ATOMIC = 6
+HALF_ATOMIC = 6
 """Time of an atomic addition of half-precision numbers, relative to one of float32: a loop of
 comparisons and exchanges. On an H200, sums of 700 to 8,000 elements take 0.5 and 0.09 µs each."""
 
@@ -206,7 +206,7 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
         main = window(
             "pool", op, grad.numel, taps, grad.nbytes + out.nbytes, out.nbytes,
             variant="adaptive_atomic", threads=_lanes(grad),
-            steps=taps * (_HALF_ATOMIC if grad.itemsize == 2 else 1),
+            steps=taps * (HALF_ATOMIC if grad.itemsize == 2 else 1),
         )  # fmt: skip
         return fill_like(out), main
     steps = 0 if channels_last(grad) else prod(out.shape[-dims:])  # positions of one plane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import pytest
@@ -59,3 +60,9 @@ def test_lanes_of_a_warp_that_add_to_one_element(
     out, grad = ((1, 2, *small), F32), ((1, 2, *large), F32)
     _, add = launched(sig(f"aten.{name}.default", out, None, args, grad_output=grad))
     assert add.dims["lanes"] == lanes
+    # 2 instructions for each of two FLOPs of 2 or 3 dimensions' neighbours, and 4
+    slots = 2 * 2 * 2 ** len(small) + 4
+    assert add.instructions == 2 * prod(large) * slots * lanes
+    half = ((1, 2, *large), "float16")
+    _, add = launched(sig(f"aten.{name}.default", out, None, args, grad_output=half))
+    assert add.instructions == 2 * prod(large) * slots * lanes * 6
