@@ -16,6 +16,7 @@ from calibration.record.samples import Launched, Sample, alone, dirty, match, me
 from calibration.sweeps import Point, points
 from simulator.costs import Work
 from simulator.costs.curves import curve
+from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
 from simulator.records import Trace
 from simulator.tracing import trace_call
@@ -63,8 +64,8 @@ def swept(
     gpu: GPU, path: Path | None = None, held_out: bool | None = None, only: str = ""
 ) -> Iterator[Swept]:
     """Every measured point of a library's call, traced again: either the held-out points or the
-    others. Here and below, `only` is a regular expression for whole names of operations; empty
-    allows all."""
+    others. Here and below, `only` is a regular expression for whole names of operations, or
+    of functions of torch; empty allows all."""
     measured = sampled(gpu, path)
     for point in points("library"):
         sample = measured.get(point.name)
@@ -81,6 +82,7 @@ FURTHER = (
     "experts_calls",
     "grouped",
     "resized",
+    "functions_second",
 )
 """Further points, drawn as in the sweeps and blind calls."""
 LAYERS = (
@@ -119,11 +121,16 @@ def of_file(name: str, gpu: GPU, only: str = "") -> Iterator[Swept]:
     for row in read(path).samples.values() if path.is_file() else ():
         point = Point(**row["point"])
         if row.get("kernels") and _matches(point, only):
-            yield lowered(point, trace_call(point.make), row, gpu)
+            try:
+                trace = trace_call(point.make)
+            except InputError:  # a function that reads values on the host
+                continue
+            yield lowered(point, trace, row, gpu)
 
 
 def _matches(point: Point, only: str) -> bool:
-    return not only or re.fullmatch(only, point.operation) is not None
+    names = point.operation, str(point.params.get("name", ""))
+    return not only or any(re.fullmatch(only, name) for name in names)
 
 
 def lowered(point: Point, trace: Trace, sample: Row, gpu: GPU) -> Swept:

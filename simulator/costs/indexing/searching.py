@@ -14,9 +14,9 @@ from simulator.costs.kernels.launches import (
     scan,
     tile_states,
     to_host,
-    whole_reduction,
 )
 from simulator.costs.kernels.radix import radix_sort
+from simulator.costs.reductions.dimensions import extreme
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -52,7 +52,7 @@ def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
         x.nbytes + more,
         out.nbytes,
         instructions=8 * x.numel,
-        dims={"elements": x.numel, "width": 1},
+        dims={"elements": x.numel, "width": 1, "bins": out.numel, "variant": "histogram"},
     )
     return fill_like(out), count
 
@@ -66,8 +66,7 @@ def _lacks_range(op: Signature) -> bool:
 def histc(op: Signature) -> tuple[Work, ...]:
     """If no range is given, the host first fetches the smallest and largest value."""
     x = op["self"]
-    extremes = whole_reduction(x.numel, x.nbytes, x.itemsize)
-    read = (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
+    read = (extreme(x), to_host(x.itemsize)) * 2
     before = read if _lacks_range(op) else ()
     return *before, *_histogram(x, 0, op.out)
 
@@ -76,7 +75,7 @@ def histc(op: Signature) -> tuple[Work, ...]:
 def bincount(op: Signature) -> tuple[Work, ...]:
     """The host fetches the smallest and largest value to size the bins."""
     x, weights = op["self"], op.get("weights")
-    extremes = (*whole_reduction(x.numel, x.nbytes, x.itemsize), to_host(x.itemsize)) * 2
+    extremes = (extreme(x), to_host(x.itemsize)) * 2
     return *extremes, *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
 
 

@@ -120,12 +120,21 @@ def topk(op: Signature) -> tuple[Work, ...]:
     return *select, *radix_sort(k, x.itemsize, 8) * rows, moves, moves
 
 
+_RADIX_BITS, _SELECTING_THREADS = 2, 1024
+"""Bits of a pass of a selection in one block, and the largest block (SortingRadixSelect.cuh)."""
+
+
 @cost("aten.kthvalue.default", "aten.median.dim", "aten.nanmedian.dim", "aten.mode.default")
 def kthvalue(op: Signature) -> tuple[Work, ...]:
     """Radix selection, one block per row (Sorting.cu)."""
     x = op["self"]
     rows, cols = rows_along(x, op.arg("dim", -1))
-    dims = {"rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize}
+    passes = x.itemsize * 8 // _RADIX_BITS
+    dims: dict[str, int | str] = {
+        "rows": rows, "cols": cols, "k": 1, "key_bytes": x.itemsize,
+        "runs": rows, "steps": passes * -(-cols // _SELECTING_THREADS),
+        "variant": "mode" if "mode" in op.name else "one",
+    }  # fmt: skip
     return (
         Work(
             "topk", 0, x.nbytes, op.write_bytes, instructions=16 * x.numel * x.itemsize, dims=dims
@@ -160,21 +169,14 @@ def cumsum(op: Signature) -> tuple[Work, ...]:
         before = (pointwise(x.numel, x.nbytes, out.nbytes, flops=0),)
     elif not x.contiguous:
         before = (copy(x, out.nbytes),)
-    return *before, *scan(out if before else x, out, op.arg("dim", 0))
+    kind = "logs" if "log" in op.name else "sums"
+    return *before, *scan(out if before else x, out, op.arg("dim", 0), kind)
 
 
 @cost("aten.cummax.default", "aten.cummin.default")
 @cost("aten._cummax_helper.default", "aten._cummin_helper.default")
-def cummax(op: Signature) -> Work:
-    """One kernel for the values and their indices (ScanKernels.cpp)."""
-    x = op["self"]
-    rows, cols = rows_along(x, op.arg("dim", 0))
-    write = x.numel * (x.itemsize + 8)
-    return Work(
-        "scan",
-        x.numel,
-        x.nbytes,
-        write,
-        instructions=8 * x.numel,
-        dims={"rows": rows, "cols": cols, "inner": 1},
-    )
+def cummax(op: Signature) -> tuple[Work, ...]:
+    """One kernel for the values and their indices, with the blocks of a running sum (ScanUtils.cuh,
+    `scan_dim_with_indices`)."""
+    x = op.inputs[0]
+    return scan(x, x, op.arg("dim", 0), "places") if x.numel else ()

@@ -7,6 +7,7 @@ operand and per arithmetic step of a lane.
 from __future__ import annotations
 
 from math import prod
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -226,17 +227,22 @@ def row_scan(elements: int, read: int, write: int) -> tuple[Work, Work]:
     return tile_states(elements), sweep
 
 
-def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
+def scan(
+    x: Tensor, out: Tensor, dim: int, kind: Literal["sums", "logs", "places"] = "sums"
+) -> tuple[Work, ...]:
     """Running sums along a dimension: CUB's scan for a single row (ScanUtils.cuh), else one kernel.
+    Logarithms of sums of exponentials are longer steps; extrema with their "places" have their own
+    kernels, for a single row too.
 
     Contiguous rows are scanned in shared memory, two elements per thread at a time, in about
     log2(threads) steps; otherwise one thread scans each column.
     """
     cols = x.shape[dim] if x.shape else 1
-    if cols == x.numel:
+    if cols == x.numel and kind != "places":
         return row_scan(cols, x.nbytes, out.nbytes)
     rows, inner = x.numel // max(cols, 1), prod(x.shape[dim:][1:])
-    dims = {"rows": rows, "cols": cols, "inner": inner, "itemsize": out.itemsize}
+    dims: dict[str, int | str] = {"rows": rows, "cols": cols, "inner": inner}
+    dims["itemsize"] = out.itemsize
     if inner > 1:
         wide = min(inner, 512)
         blocks = rows // inner * -(-inner // wide)
@@ -245,12 +251,14 @@ def scan(x: Tensor, out: Tensor, dim: int) -> tuple[Work, ...]:
         log = _row_threads_log2(rows, cols)
         sweeps = -(-cols // (2 << log))
         dims |= {"blocks": -(-rows // (512 >> log)), "threads": 512, "steps": sweeps * (log + 2)}
+    if kind != "sums":
+        dims["variant"] = f"{kind}_across" if inner > 1 else kind
     return (
         Work(
             "scan",
             x.numel,
             x.nbytes,
-            out.nbytes,
+            out.nbytes + (8 * x.numel if kind == "places" else 0),
             dtype=vector_dtype(out.dtype),
             instructions=6 * x.numel,
             dims=dims,

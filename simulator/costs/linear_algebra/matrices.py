@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from simulator.costs.compiled_traits import Traits
+from simulator.costs.kernels.elementwise import elementwise
 from simulator.costs.kernels.launches import (
     full_bytes,
     indexed_access,
@@ -13,8 +16,9 @@ from simulator.costs.kernels.launches import (
 )
 from simulator.costs.linear_algebra.factorizations import batched_shape
 from simulator.costs.movement.fills import fill_of
+from simulator.costs.reductions import dimensions
 from simulator.costs.registry import Work, cost
-from simulator.records import Signature
+from simulator.records import Signature, Tensor, row_major
 
 _SQUARINGS = 8
 """Products of a matrix exponential: five for the Taylor polynomial of degree 18, and three
@@ -77,15 +81,21 @@ def lu_unpack(op: Signature) -> tuple[Work, ...]:
     traits=Traits(autocast="float32"),
 )
 def renorm(op: Signature) -> tuple[Work, ...]:
-    """The norm of each slice, its factor, and the product."""
+    """The norm of each slice, taken to be the Euclidean one, its factor, and the product."""
     x = op["self"]
-    dim: int = op.arg("dim", 0)
+    rank = len(x.shape)
+    dim: int = op.arg("dim", 0) % rank
     slices = x.shape[dim]
-    norms = 4 * slices
+    sizes = tuple(slices if d == dim else 1 for d in range(rank))
+    factors = Tensor(sizes, "float32", row_major(sizes))
+    args = {"dim": [d for d in range(rank) if d != dim]}
+    norms = replace(op, inputs=(x,), outputs=(factors,), names=("self",), args=args, aliases=())
+    packed = replace(factors, dtype=x.dtype)
+    product = replace(op, inputs=(x, packed), names=("self", "other"), aliases=())
     return (
-        reduction(slices, x.numel // max(slices, 1), x.nbytes, norms, flops=2, dtype=x.dtype),
-        pointwise(slices, norms, norms, slots=10),
-        pointwise(x.numel, x.nbytes + norms, full_bytes(op.out), inputs=2, dtype=x.dtype),
+        *dimensions.reduction(norms, (2, 1), (1, 6), kind="norm"),
+        pointwise(slices, factors.nbytes, factors.nbytes, slots=10),
+        *elementwise(product, (1, 1)),
     )
 
 

@@ -3,6 +3,22 @@
 May import kernels, the registry and the curve rules of `simulator.costs`.
 """
 
-from simulator.costs.movement import communication, concatenation, copies, fills, slices, views
+from simulator.costs.movement import (
+    communication,
+    concatenation,
+    copies,
+    fills,
+    rearrangements,
+    slices,
+    views,
+)
 
-__all__ = ["communication", "concatenation", "copies", "fills", "slices", "views"]
+__all__ = [
+    "communication",
+    "concatenation",
+    "copies",
+    "fills",
+    "rearrangements",
+    "slices",
+    "views",
+]

@@ -83,7 +83,7 @@ def _batch(
         read_bytes=sum(t.nbytes for t in parts) if read_bytes is None else read_bytes,
         write_bytes=elements * op.out.itemsize,
         dtype=lane_dtype(op.outputs),
-        instructions=4 * elements,
+        instructions=4 * elements if vectorized else slots,
         dims={
             "elements": elements,
             "vectorized": vectorized,

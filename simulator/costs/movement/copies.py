@@ -141,15 +141,7 @@ def permuted_copy(op: Signature, read: int, variant: str | None = None) -> tuple
     return (work,) if elements else ()
 
 
-@cost(
-    "aten.repeat.default",
-    "aten.flip.default",
-    "aten.native_channel_shuffle.default",
-    "aten.channel_shuffle.default",
-    "aten.rot90.default",
-    "aten.pixel_shuffle.default",
-    "aten.pixel_unshuffle.default",
-)
+@cost("aten.flip.default", "aten.rot90.default")
 def rearrange(op: Signature) -> tuple[Work, ...]:
     """One kernel; the input is read once, however often its elements are written."""
     return permuted_copy(op, read_of(op, "self"))

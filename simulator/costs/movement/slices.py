@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from simulator.costs.kernels.launches import full_bytes, strided_copy
-from simulator.costs.movement.copies import move, permuted_copy
+from simulator.costs.kernels.launches import full_bytes
+from simulator.costs.movement.copies import move
 from simulator.costs.movement.fills import fill_of
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor, row_major
 
 
 def _within(op: Signature, source: Tensor) -> tuple[Work, ...]:
-    """A copy of `source` into a slice of the first output."""
+    """A copy of `source` into a slice of the first output: a memcpy if the slice has no gaps, such
+    as the first rows of a matrix."""
     if not source.numel:
         return ()
     steps = list(op.out.stride)
     if "select" in op.name:
         del steps[op.arg("dim", 0)]
+    elif "slice" in op.name:
+        steps[op.arg("dim", 0)] *= op.arg("step", 1)
     if len(steps) != len(source.shape):  # a diagonal has one dimension fewer
         steps = list(row_major(source.shape))
-    place = replace(op.out, shape=source.shape, stride=tuple(steps))
-    return (strided_copy(source, place, source.numel * op.out.itemsize),)
+    return move(source, replace(op.out, shape=source.shape, stride=tuple(steps)))
 
 
 @cost("aten.constant_pad_nd.default", "aten.pad.default")
 def constant_pad(op: Signature) -> tuple[Work, ...]:
     """Fill the result, then copy the input into it; if all padding is negative, only a clone."""
     pad = [int(size) for size in op.arg("pad", [])]
-    source = op["self"]
-    if pad and all(size <= 0 for size in pad):
-        return permuted_copy(op, op.out.numel * source.itemsize)
-    shape = list(source.shape)
+    shape = list(op["self"].shape)
     for i, size in enumerate(pad):
         shape[-1 - i // 2] += min(size, 0)
-    return (*fill_of(op.out), *_within(op, replace(source, shape=tuple(shape))))
+    inside = replace(op["self"], shape=tuple(shape))
+    if pad and all(size <= 0 for size in pad):
+        return move(inside, op.out)
+    return (*fill_of(op.out), *_within(op, inside))
 
 
 @cost(

@@ -91,6 +91,16 @@ def total(elements: int, dtype: str) -> Work:
     return _sum(Tensor((elements,), dtype, (1,)), 1)
 
 
+def extreme(x: Tensor) -> Work:
+    """The largest, or smallest, of packed elements."""
+    flat = Tensor((x.numel,), x.dtype, (1,))
+    dims = {**shape_of(flat, (0,)), **loads(flat, (0,)), "kind": "extremes", "again": False}
+    slots = 3 * x.numel
+    return Work(
+        "reduction", x.numel, x.nbytes, x.itemsize, "vector", lane_dtype([x]), slots, dims
+    )  # fmt: skip
+
+
 def _sum(tensor: Tensor, rows: int) -> Work:
     """A sum over the first dimension."""
     most = 8 if tensor.itemsize == 2 else 4

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from msgspec.structs import replace
+
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     copy,
@@ -14,6 +16,7 @@ from simulator.costs.kernels.launches import (
     vector_dtype,
 )
 from simulator.costs.movement.fills import fill_of
+from simulator.costs.reductions.dimensions import sum_over_rows
 from simulator.costs.reductions.losses import pointwise_terms
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
@@ -55,30 +58,52 @@ def cdist(op: Signature) -> tuple[Work, ...]:
         )
         last = pointwise_terms(op, out.numel, 1, full, full)
         return (*launches, product, last, pointwise_terms(op, out.numel, 1, full, full, specials=1))
-    return (reduction(out.numel, m, op.read_bytes, out.nbytes, flops=3, dtype=out.dtype),)
+    return (_of_pairs(out.numel, m, op.read_bytes, out.nbytes, out.dtype),)
+
+
+_BLOCK = 256
+
+
+def _of_pairs(pairs: int, m: int, read: int, write: int, dtype: str) -> Work:
+    """One block per pair, which sums `m` terms of three FLOPs (DistanceKernel.cu)."""
+    one = reduction(pairs, m, read, write, flops=3, dtype=dtype)
+    dims = {"variant": "pairs", "outputs": pairs, "cols": m, "runs": pairs}
+    return replace(one, dims=dims | {"steps": -(-m // _BLOCK)})
+
+
+_PAIRS = 16
+"""Pairs of a block of the backward kernels."""
+
+
+def _terms_of_pairs(pairs: int, m: int, read: int, write: int, dtype: str) -> Work:
+    """The gradients of `pairs` distances by `m` coordinates, each term four FLOPs."""
+    one = reduction(pairs, m, read, write, flops=4, dtype=dtype)
+    runs = -(-pairs // _PAIRS)
+    dims = {"variant": "pairs_backward", "outputs": pairs, "cols": m, "runs": runs}
+    return replace(one, dims=dims)
 
 
 @cost("aten._cdist_backward.default")
 def cdist_backward(op: Signature) -> tuple[Work, Work]:
-    """A gradient [b, p, r, m] for each pair and coordinate, then its sum over r."""
+    """A gradient [r, b, p, m] for each pair and coordinate, then its sum over r."""
     x, r = op["x1"], op["x2"].shape[-2]
-    n, size = x.numel * r, x.itemsize
-    terms = pointwise_terms(op, n, 4, op.read_bytes, n * size)
-    inner = x.shape[-1]
-    return terms, reduction(x.numel, r, n * size, op.out.nbytes, inner=inner, dtype=x.dtype)
+    m = max(x.shape[-1], 1)
+    terms = _terms_of_pairs(x.numel // m * r, m, op.read_bytes, x.numel * r * x.itemsize, x.dtype)
+    return terms, sum_over_rows(r, x.numel, x.dtype)
 
 
 @cost("aten._pdist_forward.default", "aten._pdist_backward.default")
 def pdist(op: Signature) -> tuple[Work, ...]:
-    """Distances of the n·(n - 1)/2 pairs of n points; backward as for `cdist`."""
+    """Distances of the n·(n - 1)/2 pairs of n points; backward a gradient [n - 1, n, m] of both
+    points of each pair, then its sum."""
     x = op["self"]
     n, m = x.shape
     pairs = n * (n - 1) // 2
     if "backward" not in op.name:
-        return (reduction(pairs, m, op.read_bytes, op.out.nbytes, flops=3, dtype=x.dtype),)
-    full = n * n * m * x.itemsize  # each pair is read twice, to sum the row of a point
-    terms = pointwise_terms(op, pairs * m, 4, op.read_bytes, full)
-    return terms, reduction(n * m, n, full, op.out.nbytes, inner=m, dtype=x.dtype)
+        return (_of_pairs(pairs, m, op.read_bytes, op.out.nbytes, x.dtype),)
+    full = (n - 1) * n * m * x.itemsize  # each pair is stored for both of its points
+    terms = _terms_of_pairs(pairs, m, op.read_bytes, full, x.dtype)
+    return terms, sum_over_rows(n - 1, n * m, x.dtype)
 
 
 @cost("aten.dist.default", "aten.dist.out", traits=Traits(autocast="float32"))
@@ -109,7 +134,7 @@ def euclidean(op: Signature) -> tuple[Work, ...]:
                 size + 2 * rows * x.itemsize,
                 size + 2 * rows * x.itemsize,
                 dtype=vector_dtype(x.dtype),
-                instructions=4 * (x.numel + 2 * rows),
+                instructions=35 * (x.numel + 2 * rows),
                 dims={
                     "elements": x.numel + 2 * rows,
                     "vectorized": False,

@@ -21,7 +21,7 @@ from simulator.records import Signature, Tensor
 
 _BLOCK_ROWS, _LANES = 8, 32
 """Threads of a block of adaptive pooling, down and across."""
-_HALF_ATOMIC = 6
+HALF_ATOMIC = 6
 """Time of an atomic addition of half-precision numbers, relative to one of float32: a loop of
 comparisons and exchanges. On an H200, sums of 700 to 8,000 elements take 0.5 and 0.09 µs each."""
 
@@ -48,10 +48,16 @@ def pool(op: Signature) -> Work:
     """
     x, out = op["self"], op.out
     taps = _window_taps(op, spatial_dims(op))
+    read = covered_bytes(x, out, taps)
     variant = "max" if "max" in op.name else "average"
+    if _is_volume(op):
+        variant = f"{variant}_volumes"
+        threads = _lanes_of_volumes(out)
+        return window(
+            "pool", op, out.numel, taps, read, op.write_bytes, variant=variant, threads=threads
+        )
     if op.name == "aten.max_pool2d_with_indices.default" and channels_last(x):
         variant = "max_last"  # a separate kernel (DilatedMaxPool2d.cu, `max_pool_forward_nhwc`)
-    read = covered_bytes(x, out, taps)
     return window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 
 
@@ -99,6 +105,19 @@ def _by_plane(op: Signature, variant: str, x: Tensor, out: Tensor) -> Work:
     )  # fmt: skip
 
 
+def _is_volume(op: Signature) -> bool:
+    """Whether an op pools volumes with windows of a fixed place."""
+    return "3d" in op.name and "fractional" not in op.name
+
+
+def _lanes_of_volumes(x: Tensor) -> int:
+    """Threads of kernels with a block for each 8 × 32 elements of a plane of a volume, idle ones
+    included (AveragePool3d.cu, DilatedMaxPool3d.cu)."""
+    high, wide = x.shape[-2:]
+    blocks = -(-high // _BLOCK_ROWS) * -(-wide // _LANES)
+    return x.numel // max(high * wide, 1) * blocks * _BLOCK_ROWS * _LANES
+
+
 def _lanes(x: Tensor) -> int:
     """Lanes of the warps that process the rows of each plane, idle ones included."""
     return x.numel // max(x.shape[-1], 1) * -(-x.shape[-1] // _LANES) * _LANES
@@ -112,10 +131,16 @@ def _lanes(x: Tensor) -> int:
 )
 def max_pool_backward(op: Signature) -> tuple[Work, Work]:
     """Write zeros, then one thread per input adds the gradients of the windows whose maximum it is
-    (DilatedMaxPool2d.cu)."""
+    (DilatedMaxPool2d.cu). In volumes, one thread per output adds to its input
+    (DilatedMaxPool3d.cu)."""
     grad, out = op["grad_output"], op.out
     read = grad.nbytes + op["indices"].nbytes
-    adds = "fractional" in op.name or "3d" in op.name  # each output adds to its input atomically
+    if _is_volume(op):
+        return fill_like(out), window(
+            "pool", op, grad.numel, 1, read, out.nbytes, variant="max_volumes_backward",
+            threads=_lanes_of_volumes(grad),
+        )  # fmt: skip
+    adds = "fractional" in op.name  # each output adds to its input atomically
     covering = 1 if adds else _covering(op)
     main = window(
         "pool", op, grad.numel, covering, read, out.nbytes, variant="max_backward",
@@ -154,12 +179,19 @@ def _each(sizes: int | list[int], spatial: int) -> list[int]:
 
 @cost("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
 def avg_pool_backward(op: Signature) -> tuple[Work, ...]:
-    """Each input gathers the windows that cover it; in 3-d, windows are added to zeros
-    (AveragePool3d.cu)."""
+    """Each input gathers the windows that cover it; in 3-d, one thread per output adds to its
+    window, which was cleared (AveragePool3d.cu)."""
     grad, out = op["grad_output"], op.out
+    if _is_volume(op):
+        taps = _window_taps(op, 3)
+        return fill_like(out), window(
+            "pool", op, grad.numel, taps, grad.nbytes + out.nbytes, out.nbytes,
+            variant="average_volumes_backward", threads=_lanes_of_volumes(grad),
+        )  # fmt: skip
     taps = max(1, -(-grad.numel * _window_taps(op, spatial_dims(op)) // max(out.numel, 1)))
-    main = window("pool", op, out.numel, taps, grad.nbytes, out.nbytes, variant="average_backward")
-    return (fill_like(out), main) if "3d" in op.name else (main,)
+    return (
+        window("pool", op, out.numel, taps, grad.nbytes, out.nbytes, variant="average_backward"),
+    )
 
 
 @cost("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
@@ -174,7 +206,7 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
         main = window(
             "pool", op, grad.numel, taps, grad.nbytes + out.nbytes, out.nbytes,
             variant="adaptive_atomic", threads=_lanes(grad),
-            steps=taps * (_HALF_ATOMIC if grad.itemsize == 2 else 1),
+            steps=taps * (HALF_ATOMIC if grad.itemsize == 2 else 1),
         )  # fmt: skip
         return fill_like(out), main
     steps = 0 if channels_last(grad) else prod(out.shape[-dims:])  # positions of one plane
@@ -188,4 +220,6 @@ def adaptive_avg_pool_backward(op: Signature) -> tuple[Work, Work]:
 def max_unpool(op: Signature) -> tuple[Work, Work]:
     """Write zeros, then write each value at its index."""
     x = op["self"]
-    return fill_like(op.out), window("pool", op, x.numel, 1, op.read_bytes, x.nbytes)
+    return fill_like(op.out), window(
+        "pool", op, x.numel, 1, op.read_bytes, x.nbytes, variant="unpool"
+    )

@@ -7,9 +7,16 @@ from math import prod
 from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
-from simulator.costs.kernels.launches import copy_onto, fill_like
+from simulator.costs.kernels.launches import (
+    copy_onto,
+    fill_like,
+    index_range,
+    pointwise,
+    strided_copy,
+)
 from simulator.costs.movement.copies import move
 from simulator.costs.registry import Work, cost
+from simulator.costs.spatial.pooling import HALF_ATOMIC
 from simulator.costs.spatial.warp_loads import SHARED_CLOCKS, WARP, load_clocks
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
 from simulator.records import Signature, Tensor, row_major
@@ -66,6 +73,8 @@ def upsample(op: Signature) -> tuple[Work, ...]:
     arithmetic = 1 if taps == 1 else 2 * taps
     steps = _serial_planes(op, x)
     variant = "antialiased" if "_aa" in op.name else _variant(op, "serial") if steps else "gather"
+    if spatial_dims(op) == 3:
+        variant, steps = f"{variant}_volumes", steps or x.shape[0]
     if variant == "serial_cubic":
         steps = _cubic_steps(x, out, steps)
     main = window(
@@ -148,7 +157,7 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
     the same size copies."""
     grad, out = op["grad_output"], op.out
     if _is_copy(op, grad, out):
-        return move(grad, out)
+        return fill_like(out), *move(grad, out)
     if "nearest" in op.name:
         taps = max(1, grad.numel // max(out.numel, 1))
         steps = 0 if channels_last(grad) else grad.shape[0]
@@ -178,7 +187,26 @@ def upsample_backward(op: Signature) -> tuple[Work, ...]:
         variant="scatter_antialiased" if "_aa" in op.name else _variant(op, "scatter"),
         steps=steps,
     )
+    if parallel:
+        lanes = _adding_lanes(op, grad, out)
+        waits = lanes * (HALF_ATOMIC if grad.itemsize == 2 else 1)
+        dims = main.dims | {"lanes": lanes}
+        main = replace(main, instructions=main.instructions * waits, dims=dims)
     return *_to_rows(op, grad), fill_like(out), main
+
+
+def _adding_lanes(op: Signature, grad: Tensor, out: Tensor) -> int:
+    """Lanes of a warp that add to the same element, one after another. The lanes have neighbouring
+    gradients, of one row or of several short ones; each adds to 2 elements along a dimension. On an
+    H200, 1.6 million gradients in fp32 take 28 µs if 8 lanes share an element, and 79 µs if 16 do;
+    4.2 million in fp16 take 189 µs in rows of 32, and 1,258 µs in rows of 16."""
+    left, lanes = WARP, 1
+    sizes = zip(grad.shape, out.shape, strict=True)
+    for large, small in list(sizes)[: -spatial_dims(op) - 1 : -1]:
+        each = -(-large * 2 // max(small, 1)) if large > small else 1
+        lanes *= min(left, large, each)
+        left = max(1, left // max(large, 1))
+    return lanes
 
 
 def _grid_taps(op: Signature) -> int:
@@ -193,39 +221,63 @@ def _grid_taps(op: Signature) -> int:
 @cost("aten.cudnn_grid_sampler.default")
 def grid_sampler(op: Signature) -> Work:
     """Sampling at positions of a grid: each output is a weighted sum of inputs."""
-    x, grid = op.inputs[0], op["grid"]
-    taps = _grid_taps(op)
-    read = covered_bytes(x, op.out, taps) + grid.nbytes
+    read = covered_bytes(op["input"], op.out, _grid_taps(op)) + op["grid"].nbytes
+    return _sampled("samples", op, op.out, 2, read, op.out.nbytes)
+
+
+def _sampled(
+    variant: str, op: Signature, sampled: Tensor, flops: int, read: int, write: int
+) -> Work:
+    """One thread per position, which visits the channels one after another, with `flops` for each
+    tap (GridSampler.cu)."""
+    channels = op["input"].shape[1]
+    taps = flops * _grid_taps(op) * channels
     return window(
-        "resample", op, op.out.numel, 2 * taps, read, op.out.nbytes, slots=4, variant="gather"
-    )
+        "resample", op, sampled.numel // max(channels, 1), taps, read, write,
+        slots=4, variant=variant, serial=channels,
+    )  # fmt: skip
 
 
 @cost("aten.grid_sampler_2d_backward.default", "aten.grid_sampler_3d_backward.default")
 @cost("aten.cudnn_grid_sampler_backward.default")
 def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
-    """Gradients of the input, added to zeros, and of the grid, by one kernel."""
+    """Gradients of the input, added to zeros atomically, and of the grid, by one kernel."""
     grad, wants = op["grad_output"], op.arg("output_mask", [True, True])
     clear = (fill_like(op.out),) if wants[0] else ()
-    main = window(
-        "resample",
-        op,
-        grad.numel,
-        4 * _grid_taps(op),
-        op.read_bytes,
-        op.write_bytes,
-        slots=4,
-        variant="scatter",
-    )
-    return *clear, main
+    return *clear, _sampled("samples_backward", op, grad, 4, op.read_bytes, op.write_bytes)
 
 
 @cost("aten.affine_grid_generator.default", "aten.cudnn_affine_grid_generator.default")
-def affine_grid(op: Signature) -> Work:
-    """A 2·3 (or 3·4) matrix times each base coordinate; the kernel builds the base grid itself."""
-    out = op.out
-    side = out.shape[-1]
-    return window("resample", op, out.numel, 2 * (side + 1), op.read_bytes, out.nbytes)
+def affine_grid(op: Signature) -> tuple[Work, ...]:
+    """A 2·3 (or 3·4) matrix times each base coordinate: along each dimension a range from -1 to 1,
+    which is multiplied and divided unless corners are aligned, and copied into the base grid; then
+    ones, and a product (ATen/native/AffineGridGenerator.cpp)."""
+    out, size = op.out, op.out.itemsize
+    images, *sides, spatial = out.shape
+    grid = row_major((images, *sides, spatial + 1))[:-1]
+    place = Tensor((images, *sides), out.dtype, grid)
+    launches: list[Work] = []
+    for d, side in enumerate(sides):
+        ends = [pointwise(side, side * size, side * size, dtype=out.dtype)] * 2
+        steps = tuple(int(d == other) for other in range(len(sides)))
+        coordinates = replace(place, stride=(0, *steps))
+        launches += [index_range(side, size), *([] if op.arg("align_corners") else ends)]
+        launches.append(strided_copy(coordinates, place, place.nbytes))
+    places = prod(sides)
+    product = Work(
+        "gemm",
+        2 * images * places * spatial * (spatial + 1),
+        images * places * (spatial + 1) * size + op.inputs[0].nbytes,
+        out.nbytes,
+        "vector" if out.dtype in ("float32", "float64") else "tensor",
+        out.dtype,
+        images * places * spatial * (spatial + 1),
+        {
+            "b": images, "m": places, "n": spatial, "k": spatial + 1,
+            "transa": False, "transb": True, "epilogue": None,
+        },
+    )  # fmt: skip
+    return *launches, fill_like(place), product
 
 
 @cost("torchvision.roi_align.default", "torchvision.roi_pool.default")

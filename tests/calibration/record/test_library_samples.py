@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from calibration.record.library_samples import Swept, samples
+from calibration.record.library_samples import Swept, of_file, samples
 from calibration.sweeps import Point
 from simulator.costs import Work
+from simulator.hardware.gpu import gpu
 
 TENSOR = "sm80_xmma_fprop_implicit_gemm_indexed_wo_smem_f16f16_f16f32_f32"
 LANES = "void convolve_common_engine_float_NHWC<float, float, 1024>"
@@ -30,3 +31,12 @@ def test_calls_of_another_algorithm_are_samples_of_curves_without_a_rule(operati
 def test_calls_that_run_as_lowered_are_samples() -> None:
     every = samples([_call("stem", "fwd_wide", TENSOR)])
     assert sorted(sample.seconds for sample in every) == [8.0, 9.0]
+
+
+def test_functions_are_chosen_by_their_names() -> None:
+    """Both directions of a function match; a function that reads values is left out."""
+    swept = list(of_file("functions_second", gpu("h200"), "chunks|gaussian_nll"))
+    assert {each.point.params["name"] for each in swept} == {"chunks"}
+    assert {each.point.operation for each in swept} == {"function", "function_backward"}
+    (backward, *_) = (each for each in swept if "backward" in each.point.operation)
+    assert [work.family for work, _, _ in backward.launches] == ["concat"]

@@ -136,6 +136,18 @@ def test_one_row_is_cubs_and_masks_are_cast() -> None:
 def test_cummax_writes_places_too() -> None:
     (work,) = scanned("cummax", (8, 100), 1)
     assert (work.read_bytes, work.write_bytes) == (3200, 9600)
+    # 8 rows with 128 threads each, two elements of a row at a time: 2 + log2(128) steps
+    (sums_of_rows,) = scanned("cumsum", (8, 100), 1)
+    assert work.dims == sums_of_rows.dims | {"variant": "places"}
+    (across,) = scanned("cummin", (8, 100), 0)
+    assert (across.dims["variant"], across.dims["steps"]) == ("places_across", 8)
+    (row,) = scanned("cummax", (1, 100), 1)  # not CUB's
+    assert row.dims["variant"] == "places"
+
+
+def test_a_running_logarithm_has_longer_steps() -> None:
+    (along,), (across,) = scanned("logcumsumexp", (8, 100), 1), scanned("logcumsumexp", (8, 100), 0)
+    assert (along.dims["variant"], across.dims["variant"]) == ("logs", "logs_across")
 
 
 def test_search_probes_a_logarithm() -> None:
@@ -250,7 +262,14 @@ def test_a_kth_value_is_selected_by_a_block_a_row() -> None:
     x, outs = ((6, 50), F32), [((6,), F32), ((6,), I64)]
     (work,) = launched(sig("aten.kthvalue.default", outs, None, {"k": 3}, self=x))
     assert sums([work]) == [("topk", 0, 1200, 72, 16 * 300 * 4)]
-    assert work.dims == {"rows": 6, "cols": 50, "k": 1, "key_bytes": 4}
+    # a pass over the row for each two of 32 bits
+    shared = {"rows": 6, "cols": 50, "k": 1, "key_bytes": 4, "runs": 6, "steps": 16}
+    assert work.dims == shared | {"variant": "one"}
+    (middle,) = launched(sig("aten.median.dim", outs, None, {"dim": 1}, self=x))
+    assert middle.dims == work.dims
+    wide = ((6, 1500), F32)
+    (longer,) = launched(sig("aten.mode.default", outs, None, {"dim": 1}, self=wide))
+    assert (longer.dims["variant"], longer.dims["steps"]) == ("mode", 32)
     (across,) = launched(sig("aten.kthvalue.default", outs, None, {"dim": 0}, self=x))
     assert (across.dims["rows"], across.dims["cols"]) == (50, 6)
     order, pick = launched(sig("aten.median.default", ((), F32), None, {}, self=x))

@@ -128,18 +128,40 @@ def test_blocks_are_copied_to_the_diagonal_of_zeros() -> None:
 @pytest.mark.parametrize(
     ("args", "size", "sectors"),
     [
-        # a row of 60 numbers, 4 sectors of 32 bytes for each 32 lanes on both sides
-        ({}, 60, 15), ({"dim": 0}, 60, 15), ({"dim": -2}, 60, 15),
+        # a row of 60 numbers has no gaps
+        ({}, 60, None), ({"dim": 0}, 60, None), ({"dim": -2}, 60, None),
         # a column of 40 numbers, each in a sector of its own
         ({"dim": 1}, 40, 5 + 40), ({"dim": -1}, 40, 5 + 40),
     ],
 )  # fmt: skip
 def test_a_row_or_a_column_is_copied_to_its_place(
-    args: dict[str, int], size: int, sectors: int
+    args: dict[str, int], size: int, sectors: int | None
 ) -> None:
     whole: Spec = ((40, 60), "float32")
     call = {**args, "index": 1}
     name = "aten.select_backward.default"
     clear, part = launched(sig(name, whole, None, call, grad_output=((size,), "float32")))
     assert (clear.write_bytes, part.write_bytes) == (9600, 4 * size)
-    assert (part.dims["elements"], part.dims["warp_sectors"]) == (size, sectors)
+    assert part.family == ("memcpy" if sectors is None else "copy")
+    assert part.dims.get("warp_sectors") == sectors
+
+
+def test_rows_behind_a_row_of_padding_are_a_memcpy() -> None:
+    x: Spec = ((40, 60), "float32")
+    for pad, family in (([0, 0, 1, 0], "memcpy"), ([1, 0], "copy")):
+        out: Spec = ((40 + sum(pad[2:]), 60 + sum(pad[:2])), "float32")
+        _, part = launched(sig("aten.constant_pad_nd.default", out, None, {"pad": pad}, self=x))
+        assert (part.family, part.bytes) == (family, 2 * 9600)
+    (cut,) = launched(
+        sig("aten.constant_pad_nd.default", ((39, 60), "float32"), None, {"pad": [0, 0, 0, -1]},
+            self=x)
+    )  # fmt: skip
+    assert (cut.family, cut.bytes) == ("memcpy", 2 * 39 * 240)
+
+
+def test_every_second_column_is_a_slice_with_gaps() -> None:
+    call = {"input_sizes": [40, 60], "dim": 1, "start": 0, "end": 60, "step": 2}
+    name, grad = "aten.slice_backward.default", ((40, 30), "float32")
+    _, part = launched(sig(name, ((40, 60), "float32"), None, call, grad_output=grad))
+    # 32 numbers lie in 4 sectors on one side, and span 252 bytes on the other
+    assert (part.family, part.dims["warp_sectors"]) == ("copy", round(37.5 * (4 + 252 / 32)))

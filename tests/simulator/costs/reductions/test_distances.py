@@ -14,7 +14,9 @@ def test_distances_of_few_points_are_a_block_each() -> None:
     (work,) = launched(sig("aten._cdist_forward.default", out, None, {}, x1=x, x2=y))
     # 1,500 pairs of 6 coordinates, 3 FLOPs each
     assert sums([work]) == [("reduction", 27000, 1440 + 1800, 6000, 36000)]
-    assert work.dims == {"rows": 1500, "cols": 6, "inner": 1}
+    assert work.dims == {
+        "variant": "pairs", "outputs": 1500, "cols": 6, "runs": 1500, "steps": 1
+    }  # fmt: skip
     many, args = ((3, 20, 26), F32), {"x1": x, "x2": ((3, 26, 6), F32)}
     assert len(launched(sig("aten._cdist_forward.default", many, None, {}, **args))) == 11
     for settings, count in (({"p": 1.0}, 1), ({"compute_mode": 2}, 1), ({"compute_mode": 1}, 11)):
@@ -59,10 +61,12 @@ def test_gradients_of_distances_are_summed_over_the_others() -> None:
     )
     # 3·20·25·6 = 9,000 terms of 4 FLOPs; 6,000 + 1,440 + 1,800 + 6,000 bytes
     assert sums(kernels) == [
-        ("pointwise", 36000, 15240, 36000, 54000),
+        ("reduction", 36000, 15240, 36000, 45000),
         ("reduction", 9000, 36000, 1440, 18000),
     ]
-    assert kernels[1].dims == {"rows": 360, "cols": 25, "inner": 6}
+    # 16 of the 1,500 pairs are a block
+    assert (kernels[0].dims["variant"], kernels[0].dims["runs"]) == ("pairs_backward", 94)
+    assert (kernels[1].dims["rows"], kernels[1].dims["cols"]) == (360, 25)
 
 
 def test_pairs_of_points_are_counted_once() -> None:
@@ -72,12 +76,12 @@ def test_pairs_of_points_are_counted_once() -> None:
     kernels = launched(
         sig("aten._pdist_backward.default", x, None, {}, grad=pairs, self=x, pdist=pairs)
     )
-    # each pair counts twice, to sum the rows of 20 points: 20·20·6·4 = 9,600 bytes
+    # each pair counts twice, to sum the 19 rows of a point: 19·20·6·4 = 9,120 bytes
     assert sums(kernels) == [
-        ("pointwise", 190 * 24, 2000, 9600, 190 * 6 * 6),
-        ("reduction", 2400, 9600, 480, 4800),
+        ("reduction", 190 * 24, 2000, 9120, 190 * 6 * 5),
+        ("reduction", 2280, 9120, 480, 4560),
     ]
-    assert kernels[1].dims == {"rows": 120, "cols": 20, "inner": 6}
+    assert (kernels[1].dims["rows"], kernels[1].dims["cols"]) == (120, 19)
 
 
 def test_a_distance_of_two_tensors() -> None:
@@ -99,7 +103,7 @@ def test_euclidean_distances_are_one_product_two_deeper() -> None:
             ("pointwise", 6 * points, 24 * points, 24 * points, 18 * points),
             ("reduction", 6 * points, 24 * points, 4 * points, 12 * points),
             ("fill", 0, 0, 4 * points, points),
-            ("concat", 0, 32 * points, 32 * points, 32 * points),
+            ("concat", 0, 32 * points, 32 * points, 35 * 8 * points),
         )
     ]
     root = ("pointwise", 1800, 7200, 7200, 1800 * 9)

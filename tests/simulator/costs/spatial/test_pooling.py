@@ -144,7 +144,8 @@ def test_grid_sampler_reads_its_grid() -> None:
     for mode, corners in ((0, 8), (1, 1)):
         args = {"interpolation_mode": mode}
         (work,) = run("grid_sampler_3d", small, args, input=cube, grid=grid)
-        assert (work.dims["taps"], work.flops) == (2 * corners, 16 * 2 * corners)
+        # 8 places with 2 channels each
+        assert (work.dims["taps"], work.flops) == (2 * 2 * corners, 16 * 2 * corners)
 
 
 def test_im2col_is_a_kernel_for_each_sample() -> None:
@@ -204,8 +205,8 @@ def test_sixteen_channels_that_lie_innermost_are_interpolated_at_once(
 @pytest.mark.parametrize("name", ["upsample_bilinear2d", "upsample_bilinear2d_backward"])
 def test_bilinear_to_the_same_size_copies(name: str) -> None:
     first = "grad_output" if "backward" in name else "self"
-    (work,) = run(name, BIG, {"output_size": [8, 8]}, **{first: BIG})
-    assert work.family == "memcpy"
+    works = run(name, BIG, {"output_size": [8, 8]}, **{first: BIG})
+    assert [w.family for w in works] == [*(["fill"] if "backward" in name else []), "memcpy"]
 
 
 def test_other_interpolations_compute_the_same_size() -> None:
@@ -247,11 +248,12 @@ def test_the_instructions_of_windows() -> None:
     (pool,) = run("avg_pool2d", SMALL, {"kernel_size": [2]}, self=BIG)
     assert pool.instructions == 1024 * (4 * 2 + 4)
     (sampled,) = run("grid_sampler_2d", SMALL, {}, input=BIG, grid=grid)
-    # four corners and a multiply-add for each of 1,024 outputs
-    assert (sampled.flops, sampled.instructions) == (8192, 1024 * (8 * 4 + 4))
+    # four corners and a multiply-add for each of 1,024 outputs; 128 threads visit 8 channels each
+    assert (sampled.flops, sampled.instructions) == (8192, 128 * (8 * 8 * 4 + 4))
+    assert (sampled.dims["elements"], sampled.dims["steps"]) == (128, 8)
     *_, back = run("grid_sampler_2d_backward", [BIG, grid], {}, grad_output=SMALL, input=BIG,
                    grid=grid)  # fmt: skip
-    assert (back.flops, back.instructions) == (2 * 8192, 1024 * (16 * 4 + 4))
+    assert (back.flops, back.instructions) == (2 * 8192, 128 * (8 * 16 * 4 + 4))
     out = ((5, 8, 7, 7), F32)
     for name, taps in (("roi_align", 32), ("roi_pool", 4)):
         op = sig(f"torchvision.{name}.default", out, None, {}, input=BIG, rois=rois)
@@ -259,21 +261,26 @@ def test_the_instructions_of_windows() -> None:
         assert (region.flops, region.instructions) == (1960 * taps, 1960 * (taps * 4 + 4))
         # at most the whole input, and 5 regions of 5 numbers
         assert (region.read_bytes, region.write_bytes) == (BIG_BYTES + 100, 7840)
-    for size, sides in (((3, 10, 20, 2), 2), ((3, 5, 10, 20, 3), 3)):
-        theta, places = ((3, sides, sides + 1), F32), (size, F32)
-        (affine,) = run("affine_grid_generator", places, {}, theta=theta)
-        n = 3 * 200 * (2 if sides == 2 else 15)
-        # a row of the matrix for each number of a place
-        assert affine.flops == n * 2 * (sides + 1)
-        assert affine.instructions == n * (2 * (sides + 1) * 2 + 4)
-        assert (affine.read_bytes, affine.write_bytes) == (12 * sides * (sides + 1), 4 * n)
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_the_kernels_of_an_affine_grid(aligned: bool) -> None:
+    """A range, two kernels that shrink it and a copy for each side; ones and a product."""
+    theta, places = ((3, 2, 3), F32), ((3, 10, 20, 2), F32)
+    kernels = run("affine_grid_generator", places, {"align_corners": aligned}, theta=theta)
+    side = ["arange", *([] if aligned else ["pointwise"] * 2), "copy"]
+    assert [w.family for w in kernels] == [*side * 2, "fill", "gemm"]
+    product = kernels[-1]
+    # 3 images of 200 places, which have 2 numbers of 3 terms each
+    assert (product.flops, product.write_bytes) == (2 * 600 * 2 * 3, 600 * 2 * 4)
+    assert product.read_bytes == 600 * 3 * 4 + 18 * 4
 
 
 def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
     grid = ((2, 8, 8, 2), F32)
     (work,) = run("grid_sampler_2d_backward", [grid], {"output_mask": [False, True]},
                   grad_output=SMALL, input=BIG, grid=grid)  # fmt: skip
-    assert work.dims["variant"] == "scatter"
+    assert work.dims["variant"] == "samples_backward"
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -295,4 +302,4 @@ def test_the_taps_of_an_interpolation_by_its_dimensions(dims: int) -> None:
     assert work.dims["taps"] == 2 * 2**dims
     assert (work.dims["steps"], work.dims["places"]) == (16, 8**dims)
     (near,) = run(f"upsample_nearest{dims}d", big, {"output_size": [8] * dims}, self=small)
-    assert near.dims["taps"] == 1 and "steps" not in near.dims
+    assert near.dims["taps"] == 1 and near.dims.get("steps") == (2 if dims == 3 else None)
