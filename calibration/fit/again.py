@@ -46,16 +46,17 @@ _MOST = {
     "fill": 600,
     "padding": 600,
     "layout": 600,
+    "pointwise": 4500,
 }
 """Maximum number of samples of a curve, by the prefix of its name. Libraries choose among many
 kernels for products and convolutions, most of all for products in single precision; fills behave
-the same at any size."""
+the same at any size, and functions of each element differ in their instructions."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
 """Curves that are not fitted again. If `gemv` were fitted again, its residual would make
 predictions of matrix-vector products slower on an H100 PCIe, which uses the H200's residuals, than
 on an A100, which has no residuals."""
-_NEW_PHYSICS = ("pointwise_strided",)
+_NEW_PHYSICS = ("pointwise_strided", "pointwise", "random")
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
 _WORSE = 1.05

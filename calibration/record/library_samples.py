@@ -81,6 +81,7 @@ FURTHER = (
     "experts_calls",
     "grouped",
     "resized",
+    "functions_second",
 )
 """Further points, drawn as in the sweeps and blind calls."""
 LAYERS = (
