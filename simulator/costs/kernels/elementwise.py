@@ -94,7 +94,7 @@ def converts(op: Signature) -> bool:
     read = {
         t.dtype
         for t, name in zip(op.inputs, op.names, strict=True)
-        if t.device != "cpu" and name not in (*_UNREAD, *_IN_OWN_DTYPE)
+        if t.shape and t.device != "cpu" and name not in (*_UNREAD, *_IN_OWN_DTYPE)
     }
     return len(read) > 1 or bool(read - {op.out.dtype} and op.out.dtype != "bool")
 

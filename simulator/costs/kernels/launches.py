@@ -11,7 +11,7 @@ from math import prod
 from msgspec.structs import replace
 
 from simulator.costs.curves import curve_rule
-from simulator.costs.kernels.iterator import converting_slots, offset_slots, walk
+from simulator.costs.kernels.iterator import VECTOR_ELEMENTS, converting_slots, offset_slots, walk
 from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
 
@@ -158,14 +158,16 @@ def pointwise(
     dtype: str = "float32",
 ) -> Work:
     """A kernel with `flops` per element, which take `slots` instructions, at least one each."""
-    dims = {"elements": elements, "inputs": inputs, "contiguous": True}
+    each = max(flops, slots) + inputs + 1
+    steps = VECTOR_ELEMENTS * each
+    dims = {"elements": elements, "inputs": inputs, "contiguous": True, "steps": steps}
     return Work(
         "pointwise",
         flops * elements,
         read,
         write,
         dtype=vector_dtype(dtype),
-        instructions=(max(flops, slots) + inputs + 1) * elements,
+        instructions=each * elements,
         dims=dims,
     )
 

@@ -200,8 +200,14 @@ for _name, _row_of_name in LONE.items():
     traits=listed(autocast="float32", overloads=("Scalar", "Tensor_Scalar", "Tensor_Tensor")),
 )
 def pow_(op: Signature) -> tuple[Work, ...]:
-    """x to the power `exponent`, which is a number or a tensor."""
-    return elementwise(op, power(op.arg("exponent")))
+    """x to the power `exponent`, which is a number or a tensor. The power 0 is a fill. The power 1
+    is a copy, or nothing in place (ATen/native/Pow.cpp, `pow_Tensor_Scalar_out`)."""
+    exponent = op.arg("exponent")
+    if exponent == 0:
+        return (fill_like(op.out),)
+    if exponent == 1:
+        return () if op.name == "aten.pow_.Scalar" else (copy_onto(op["self"], op.out),)
+    return elementwise(op, power(exponent))
 
 
 @cost("aten.pow.Scalar", "aten.pow.Scalar_out")
@@ -209,11 +215,12 @@ def power_of_number(op: Signature) -> tuple[Work, ...]:
     """A number to the power of a tensor: the number is written to a tensor on the GPU, a double for
     a float, which the kernel reads for each element (ATen/native/Pow.cpp, `pow_Scalar_out`). All
     powers of 1 are a fill."""
-    number = op.arg("self")
+    number: object = op.arg("self")
     if number == 1:
         return (fill_like(op.out),)
-    kinds = {bool: "bool", int: "int64", complex: "complex128"}
-    return _power_of(kinds.get(type(number), "float64"), op["exponent"], op.out)
+    kinds = ((bool, "bool"), (int, "int64"), (complex, "complex128"))
+    kind = next((dtype for each, dtype in kinds if isinstance(number, each)), "float64")
+    return _power_of(kind, op["exponent"], op.out)
 
 
 def _power_of(kind: str, exponent: Tensor, out: Tensor) -> tuple[Work, ...]:

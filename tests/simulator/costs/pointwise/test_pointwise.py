@@ -159,10 +159,19 @@ def test_the_base_of_a_power_is_written_to_the_gpu() -> None:
     fill, raised = launched(sig("aten.pow.Scalar", MAT, args={"self": 2.0}, exponent=MAT))
     assert (fill.family, fill.write_bytes) == ("fill", 8)  # a double
     assert (raised.read_bytes, raised.write_bytes, raised.flops) == (96 + 8, 96, 24)
-    # each element computes offsets, and converts the double
-    assert raised.dims["widens"] and not raised.dims["contiguous"]
+    assert not raised.dims["contiguous"]  # each element computes offsets
     (ones,) = launched(sig("aten.pow.Scalar", MAT, args={"self": 1}, exponent=MAT))
     assert (ones.family, ones.write_bytes) == ("fill", 96)
+
+
+def test_powers_of_0_and_1_compute_nothing() -> None:
+    def launches(name: str, exponent: float) -> list[str]:
+        op = sig(f"aten.{name}", MAT, args={"exponent": exponent}, self=MAT)
+        return [work.family for work in launched(op)]
+
+    assert launches("pow.Tensor_Scalar", 0) == launches("pow_.Scalar", 0.0) == ["fill"]
+    assert launches("pow.Tensor_Scalar", 1.0) == ["memcpy"]
+    assert launches("pow_.Scalar", 1) == []
 
 
 def test_ldexp_multiplies_by_a_power() -> None:
