@@ -46,10 +46,11 @@ _MOST = {
     "fill": 600,
     "padding": 600,
     "layout": 600,
+    "pointwise": 4500,
 }
 """Maximum number of samples of a curve, by the prefix of its name. Libraries choose among many
 kernels for products and convolutions, most of all for products in single precision; fills behave
-the same at any size."""
+the same at any size, and functions of each element differ in their instructions."""
 _MOST_OF_OTHERS = 2500
 _AS_THEY_ARE = ("gemv",)
 """Curves that are not fitted again. If `gemv` were fitted again, its residual would make
@@ -59,7 +60,7 @@ _LARGEST_IN_L2 = {"group_moments": 0.28}
 """Largest operands that the samples of a curve may have in L2, as a share of L2. A block that reads
 its row in steps takes twice as long if the row comes from DRAM. Repeated calls with larger operands
 evict a part of these in between, so the label that they were in L2 would be wrong."""
-_NEW_PHYSICS = ("pointwise_strided",)
+_NEW_PHYSICS = ("pointwise_strided", "pointwise", "random")
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
 _WORSE = 1.05

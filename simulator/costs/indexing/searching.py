@@ -163,7 +163,8 @@ def multinomial(op: Signature) -> tuple[Work, ...]:
     """A single draw is argmax(p / q) with exponentially distributed q, after checks of p that the
     host waits for.
 
-    With replacement: normalise, scan and search (Distributions.cpp, MultinomialKernel.cu).
+    With replacement: copy twice, normalise, scan and search (Distributions.cpp,
+    MultinomialKernel.cu).
     """
     x, out = op["self"], op.out
     n, full = x.numel, x.nbytes
@@ -178,4 +179,4 @@ def multinomial(op: Signature) -> tuple[Work, ...]:
     search = indexed_access(
         "gather", out.numel, 1, min(full, out.numel * x.itemsize * 20), out.nbytes
     )
-    return reduction(rows, cols, full, full), *sums, search
+    return clone(x), clone(x), reduction(rows, cols, full, full), *sums, search

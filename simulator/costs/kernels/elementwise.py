@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from simulator.costs.curves import curve_rule
 from simulator.costs.kernels.iterator import (
+    VECTOR_ELEMENTS,
     aligned,
     converting_slots,
     lane_dtype,
     offset_slots,
     unrolled_elements,
-    vector_load_elements,
     walk,
 )
 from simulator.costs.registry import Work
@@ -19,9 +19,14 @@ from simulator.records import Signature
 
 Steps = tuple[int, int]
 
+_BYTE = 3
+"""Further instructions of an operand if all operands are bytes, which are extracted from words of
+four one by one; fitted to times on an H200."""
+
 _UNREAD = ("out", "grad_input", "output", "buffer")
 """Arguments that receive the result and are not read."""
-_FLAGS = ("condition", "mask")
+_IN_OWN_DTYPE = ("condition", "mask", "abs", "angle", "real", "imag")
+"""Arguments that kernels read in their own dtype: masks, and the parts of a complex result."""
 
 
 def read_of(op: Signature, *names: str) -> int:
@@ -65,9 +70,10 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
         dims |= {"axes": len(iteration.axes), **iteration.touched}
         slots = max(slots, offset_slots(len(iteration.axes), len(operands)))
     slots += instructions + len(operands)
-    dims["steps"] = slots * (
-        unrolled_elements(op.out) if widens or not contiguous else vector_load_elements(operands)
-    )
+    if all(t.itemsize == 1 for t in operands):
+        slots += _BYTE * len(operands)
+    offsets = widens or not contiguous
+    dims["steps"] = slots * (unrolled_elements(op.out) if offsets else VECTOR_ELEMENTS)
     return (
         Work(
             family,
@@ -83,12 +89,12 @@ def elementwise(op: Signature, steps: Steps, family: str = "pointwise") -> tuple
 
 def converts(op: Signature) -> bool:
     """Whether an operand is converted as it is read, so that ATen cannot load vectors
-    (ATen/native/cuda/CUDALoops.cuh, `needs_dynamic_casting`). A mask and the result of a comparison
-    are not converted."""
+    (ATen/native/cuda/CUDALoops.cuh, `needs_dynamic_casting`). The result of a comparison is not
+    converted."""
     read = {
         t.dtype
         for t, name in zip(op.inputs, op.names, strict=True)
-        if t.shape and t.device != "cpu" and name not in (*_UNREAD, *_FLAGS)
+        if t.shape and t.device != "cpu" and name not in (*_UNREAD, *_IN_OWN_DTYPE)
     }
     return len(read) > 1 or bool(read - {op.out.dtype} and op.out.dtype != "bool")
 

@@ -15,6 +15,9 @@ from simulator.records import Tensor
 
 THREADS = 128
 """Threads per block (ATen/native/cuda/thread_constants.h)."""
+VECTOR_ELEMENTS = 8
+"""Elements per thread of a kernel that loads vectors, whatever the size of its operands
+(CUDALoops.cuh, `elems_per_thread` since torch 2.7)."""
 _WARP = 32
 SECTOR, LINE = 32, 128
 """Bytes of the smallest transfer between L2 and a streaming multiprocessor, and of one L1 line."""
@@ -45,13 +48,6 @@ def unrolled_elements(out: Tensor) -> int:
     """Elements per thread of a kernel that computes offsets (`gpu_kernel_impl_nocast`,
     unroll_factor)."""
     return 2 if out.itemsize >= 4 else 4
-
-
-def vector_load_elements(operands: Iterable[Tensor]) -> int:
-    """Elements per thread of a kernel that loads vectors (`elems_per_thread`); operands on the CPU
-    do not count."""
-    size = max((t.itemsize for t in operands if t.device != "cpu"), default=0)
-    return {1: 16, 2: 8}.get(size, 4)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from simulator.costs.curves import curve_rule
-from simulator.costs.kernels.iterator import converting_slots, offset_slots, walk
+from simulator.costs.kernels.iterator import VECTOR_ELEMENTS, converting_slots, offset_slots, walk
 from simulator.costs.registry import Work
 from simulator.records import Tensor, row_major
 
@@ -159,14 +159,16 @@ def pointwise(
     dtype: str = "float32",
 ) -> Work:
     """A kernel with `flops` per element, which take `slots` instructions, at least one each."""
-    dims = {"elements": elements, "inputs": inputs, "contiguous": True}
+    each = max(flops, slots) + inputs + 1
+    steps = VECTOR_ELEMENTS * each
+    dims = {"elements": elements, "inputs": inputs, "contiguous": True, "steps": steps}
     return Work(
         "pointwise",
         flops * elements,
         read,
         write,
         dtype=vector_dtype(dtype),
-        instructions=(max(flops, slots) + inputs + 1) * elements,
+        instructions=each * elements,
         dims=dims,
     )
 

@@ -148,8 +148,16 @@ _DRAWS = (
     "normal.float_float", "normal_functional.default", "randn.default", "randn.generator",
     "exponential_.default", "cauchy_.default", "log_normal_.default",
 )  # fmt: skip
+_SLOTS = {
+    "exponential": 4, "cauchy": 6, "normal": 10, "randn": 10, "log_normal": 12, "geometric": 14,
+    "random": 15, "randint": 15, "bernoulli.default": 42, "bernoulli.Tensor": 42,
+    "bernoulli_.Tensor": 42, "poisson": 190,
+}  # fmt: skip
+"""Instructions per number after its random bits, from times of long tensors on an H200, by how the
+names of draws begin; 2 for evenly distributed ones. An integer takes the remainder of a division. A
+chance for each number prevents vectors; a Poisson number is drawn in a loop."""
 _SHAPED = ("normal", "randn", "exponential", "cauchy", "log_normal")
-"""How the names of draws begin whose numbers are not evenly distributed."""
+"""How the names of draws begin whose numbers take a logarithm or a root."""
 
 
 @cost("aten.rand_like.default", "aten.randn_like.default", traits=Traits(recompute="random"))
@@ -161,7 +169,7 @@ def draw(op: Signature) -> tuple[Work, ...]:
     chances = {"bernoulli_.Tensor": "p", "bernoulli.default": "self", "poisson.default": "self"}
     reads = read_of(op, chances[name]) if name in chances else 0
     shaped = name.startswith(_SHAPED)
-    slots = 20 if shaped else 2
+    slots = next((n for start, n in _SLOTS.items() if name.startswith(start)), 2)
     dims = {"elements": n, "slots": slots, "vector": 1}
     return tuple(
         replace(
@@ -204,8 +212,8 @@ def normal(op: Signature) -> tuple[Work, ...]:
         3 * n,
         0,
         size,
-        instructions=(PHILOX // 4 + 20) * n,
-        dims={"elements": n, "slots": 20, "vector": 1},
+        instructions=(PHILOX // 4 + _SLOTS["normal"]) * n,
+        dims={"elements": n, "slots": _SLOTS["normal"], "vector": 1},
     )
     return drawn, *(pointwise(n, size + x.nbytes, size, inputs=2) for x in op.inputs)
 

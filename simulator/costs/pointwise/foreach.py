@@ -73,7 +73,7 @@ def multi_tensor_launches(
 
 
 _STEPS: dict[str, Steps] = {
-    "zero": (0, 1), "copy": (0, 1), "clone": (0, 1), "lerp": (3, 3), "pow": (1, 40),
+    "zero": (0, 1), "copy": (0, 1), "clone": (0, 1), "lerp": (3, 3), "pow": (1, 60),
     "maximum": (1, 2), "minimum": (1, 2), "clamp_min": (1, 2), "clamp_max": (1, 2),
     "max": (1, 2), "norm": (2, 1), "powsum": (2, 1),
     **{name: BINARY[name].steps for name in ("add", "sub", "mul", "div")},

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.curves import curve_rule
-from simulator.costs.kernels.launches import pointwise
+from simulator.costs.kernels.elementwise import elementwise
 from simulator.costs.reductions.dimensions import reduction
 from simulator.costs.registry import Engine, Work, cost
 from simulator.records import Signature, Tensor
@@ -50,9 +50,16 @@ def convolution(op: Signature) -> tuple[Work, ...]:
     bias = op.get("bias")
     if bias is None or forward.dims["native"]:  # ATen's depthwise kernel adds the bias itself
         return (forward,) if bias is None else (_with_read(forward, bias.nbytes),)
-    out = op.out
-    read = out.nbytes + bias.nbytes
-    return forward, pointwise(out.numel, read, out.nbytes, inputs=2, dtype=out.dtype)
+    return forward, *_bias_added(op.out, bias)
+
+
+def _bias_added(out: Tensor, bias: Tensor) -> tuple[Work, ...]:
+    """An addition in place of one number per channel (ATen/native/cudnn/ConvShared.cpp,
+    `reshape_bias`), which computes offsets."""
+    strides = tuple(int(dim == 1) for dim in range(len(out.shape)))
+    each = Tensor(out.shape, bias.dtype, strides, bias.device)
+    add = Signature("aten.add_.Tensor", (out, each), (out,), ("self", "other"), {}, (0, 1, 0))
+    return elementwise(add, (1, 1))
 
 
 @cost("aten.cudnn_convolution_relu.default", "aten.cudnn_convolution_add_relu.default")

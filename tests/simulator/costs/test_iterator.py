@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.costs.kernels.iterator import aligned, unrolled_elements, vector_load_elements, walk
+from simulator.costs.kernels.iterator import aligned, unrolled_elements, walk
 from simulator.records import Tensor, row_major
 
 F32, BF16 = "float32", "bfloat16"
@@ -75,14 +75,6 @@ def test_a_block_reads_short_columns_together() -> None:
 
 def test_elements_of_a_thread() -> None:
     assert [unrolled_elements(packed(4, dtype=d)) for d in (BF16, F32, "int64")] == [4, 2, 2]
-    assert [vector_load_elements([packed(4, dtype=d)]) for d in ("bool", BF16, F32, "int64")] == [
-        16,
-        8,
-        4,
-        4,
-    ]
-    assert vector_load_elements([packed(4, dtype="bool"), packed(4)]) == 4
-    assert vector_load_elements([]) == 4  # all operands are on the CPU
 
 
 def test_aligned_needs_one_layout_without_gaps() -> None:

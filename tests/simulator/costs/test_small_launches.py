@@ -37,12 +37,12 @@ def elements(count: int, **more: Any) -> dict[str, Any]:
         (
             small.pointwise(10, 40, 80),
             Work("pointwise", 10, 40, 80, instructions=30,
-                 dims=elements(10, inputs=1, contiguous=True)),
+                 dims=elements(10, inputs=1, contiguous=True, steps=8 * 3)),
         ),
         (
             small.pointwise(10, 40, 80, flops=3, inputs=2, slots=8, dtype="complex128"),
             Work("pointwise", 30, 40, 80, dtype="float64", instructions=110,
-                 dims=elements(10, inputs=2, contiguous=True)),
+                 dims=elements(10, inputs=2, contiguous=True, steps=8 * 11)),
         ),
         (
             small.helper_kernel(10, 40, 80),

@@ -174,15 +174,16 @@ def test_draws_with_replacement_search_a_scan() -> None:
     x, out = ((4, 100), F32), ((4, 5), I64)
     args = {"num_samples": 5, "replacement": True}
     works = launched(sig("aten.multinomial.default", out, None, args, self=x))
-    assert [(w.dims["rows"], w.dims["cols"], w.dims["inner"]) for w in works[:2]] == [
+    assert [(w.dims["rows"], w.dims["cols"], w.dims["inner"]) for w in works[2:4]] == [
         (4, 100, 1)
     ] * 2
     kernels = multinomial(5, replacement=True)
-    assert kernels[0] == ("reduction", 400, 1600, 1600, 800)
-    assert kernels[1] == ("scan", 400, 1600, 1600, 400 * SCAN)
+    assert kernels[:2] == [("memcpy", 0, 1600, 1600, 0)] * 2  # the weights, twice
+    assert kernels[2] == ("reduction", 400, 1600, 1600, 800)
+    assert kernels[3] == ("scan", 400, 1600, 1600, 400 * SCAN)
     # 20 draws, each with 20 probes of 4 bytes
-    assert kernels[2] == ("gather", 0, 1600, 160, 120)
-    assert multinomial(2, replacement=True)[2][2] == 640
+    assert kernels[4] == ("gather", 0, 1600, 160, 120)
+    assert multinomial(2, replacement=True)[4][2] == 640
 
 
 MASK = ((20, 30), "bool")

@@ -23,14 +23,22 @@ def test_add_reads_both_and_writes_the_result() -> None:
     assert (work.read_bytes, work.write_bytes, work.flops) == (192, 96, 24)
     # an addition, two loads and a store for each of 24
     assert work.instructions == 24 * 4
-    # a thread handles 4 elements of 4 bytes, with 4 instructions each
+    # a thread handles 8 elements with 4 instructions each
     assert work.dims == {
         "elements": 24,
         "inputs": 2,
         "contiguous": True,
         "widens": False,
-        "steps": 16,
+        "steps": 32,
     }
+
+
+def test_a_thread_handles_as_many_elements_of_any_dtype() -> None:
+    # 8 elements with 4 instructions each; 3 more for each of 3 bytes
+    for dtype, slots in (("uint8", 4 + 3 * 3), ("bfloat16", 4), ("float32", 4), ("int64", 4)):
+        whole = ((4, 6), dtype)
+        work = one(sig("aten.add.Tensor", whole, self=whole, other=whole))
+        assert (work.instructions, work.dims["steps"]) == (slots * 24, slots * 8)
 
 
 def test_x_plus_x_reads_once() -> None:
@@ -132,9 +140,9 @@ def test_gelu_counts_its_steps(approximate: str, flops: int) -> None:
 
 
 @pytest.mark.parametrize(("exponent", "flops", "slots"), [
-    (2, 1, 1), (3, 2, 2), (0.5, 1, 6), (-0.5, 1, 6), (-1, 1, 8),
-    (-2, 2, 9),  # a product and a reciprocal
-    (-3, 1, 40), (2.5, 1, 40),
+    (2, 1, 1), (3, 2, 2), (0.5, 1, 11), (-0.5, 1, 5), (-1, 1, 10),
+    (-2, 2, 11),  # a product and a reciprocal
+    (-3, 1, 60), (2.5, 1, 60),
 ])  # fmt: skip
 def test_small_powers_are_multiplies(exponent: float, flops: int, slots: int) -> None:
     work = one(sig("aten.pow.Tensor_Scalar", MAT, args={"exponent": exponent}, self=MAT))
@@ -142,13 +150,70 @@ def test_small_powers_are_multiplies(exponent: float, flops: int, slots: int) ->
 
 
 def test_powers_of_a_tensor_take_what_any_power_takes() -> None:
-    # 2 loads and a store; a number to a tensor's power has one load less
-    for overload, inputs, moved in (
-        ("Tensor_Tensor", dict(self=MAT, exponent=MAT), 3),
-        ("Scalar", dict(exponent=MAT), 2),
-    ):
-        work = one(sig(f"aten.pow.{overload}", MAT, **inputs))
-        assert (work.flops, work.instructions) == (24, (40 + moved) * 24)
+    # 2 loads and a store
+    work = one(sig("aten.pow.Tensor_Tensor", MAT, self=MAT, exponent=MAT))
+    assert (work.flops, work.instructions) == (24, (60 + 3) * 24)
+
+
+def test_the_base_of_a_power_is_written_to_the_gpu() -> None:
+    fill, raised = launched(sig("aten.pow.Scalar", MAT, args={"self": 2.0}, exponent=MAT))
+    assert (fill.family, fill.write_bytes) == ("fill", 8)  # a double
+    assert (raised.read_bytes, raised.write_bytes, raised.flops) == (96 + 8, 96, 24)
+    assert not raised.dims["contiguous"]  # each element computes offsets
+    (ones,) = launched(sig("aten.pow.Scalar", MAT, args={"self": 1}, exponent=MAT))
+    assert (ones.family, ones.write_bytes) == ("fill", 96)
+
+
+def test_powers_of_0_and_1_compute_nothing() -> None:
+    def launches(name: str, exponent: float) -> list[str]:
+        op = sig(f"aten.{name}", MAT, args={"exponent": exponent}, self=MAT)
+        return [work.family for work in launched(op)]
+
+    assert launches("pow.Tensor_Scalar", 0) == launches("pow_.Scalar", 0.0) == ["fill"]
+    assert launches("pow.Tensor_Scalar", 1.0) == ["memcpy"]
+    assert launches("pow_.Scalar", 1) == []
+
+
+def test_ldexp_multiplies_by_a_power() -> None:
+    fill, raised, product = launched(sig("aten.ldexp.Tensor", MAT, self=MAT, other=MAT))
+    assert (fill.write_bytes, raised.bytes, product.bytes) == (4, 4 + 96 + 96, 3 * 96)
+
+
+def test_isinf_takes_the_absolute_value_first() -> None:
+    flags = ((4, 6), "bool")
+    absolute, compared = launched(sig("aten.isinf.default", flags, self=MAT))
+    assert (absolute.bytes, compared.read_bytes, compared.write_bytes) == (192, 96, 24)
+    (zeros,) = launched(sig("aten.isinf.default", flags, self=((4, 6), "int64")))
+    assert (zeros.family, zeros.write_bytes) == ("fill", 24)
+
+
+def test_a_quotient_of_integers_depends_on_their_bytes() -> None:
+    for dtype, slots in (("int32", 30), ("int64", 42)):
+        whole = ((4, 6), dtype)
+        for name in ("remainder.Tensor", "fmod.Tensor", "floor_divide.default", "div.Tensor_mode"):
+            work = one(sig(f"aten.{name}", whole, self=whole, other=whole))
+            assert work.instructions == 24 * (slots + 3), name
+    cut = sig("aten.div.Tensor_mode", MAT, args={"rounding_mode": "trunc"}, self=MAT, other=MAT)
+    assert one(cut).instructions == 24 * (16 + 3)
+
+
+def test_functions_of_complex_numbers() -> None:
+    numbers = ((4, 6), "complex64")
+    # an exponential, a sine and a cosine; a load and a store
+    assert one(sig("aten.exp.default", numbers, self=numbers)).instructions == 24 * (60 + 2)
+    assert one(sig("aten.add.Tensor", numbers, self=numbers, other=numbers)).instructions == 24 * 4
+    modulus, _ = launched(sig("aten.abs.default", MAT, self=numbers))
+    assert modulus.instructions == 24 * (15 + 2)
+    polar = one(sig("aten.polar.default", numbers, abs=MAT, angle=MAT))
+    assert not polar.dims["widens"] and polar.instructions == 24 * (60 + 3)
+
+
+def test_shifts_of_integers() -> None:
+    whole = ((4, 6), "uint8")
+    for name in ("__lshift__", "__rshift__", "__ilshift__", "__irshift__"):
+        assert one(sig(f"aten.{name}.Scalar", whole, self=whole)).bytes == 48
+        assert one(sig(f"aten.{name}.Tensor", whole, self=whole, other=whole)).bytes == 72
+    assert one(sig("aten.bitwise_left_shift.Scalar_Tensor", whole, other=whole)).bytes == 48
 
 
 def test_masked_fill_in_place() -> None:
@@ -209,18 +274,21 @@ def test_the_modulus_of_complex_numbers_is_a_complex_result_and_its_real_part() 
 @pytest.mark.parametrize(
     ("name", "inputs", "flops", "slots"),
     [
-        # a division of 8 instructions, and its rounding
-        ("div.Tensor_mode", ("self", "other"), 2, 10),
-        ("div_.Scalar_mode", ("self",), 2, 10),
+        # the remainder by a loop, a division, and its rounding
+        ("div.Tensor_mode", ("self", "other"), 2, 110),
+        ("div_.Scalar_mode", ("self",), 2, 110),
+        ("floor_divide.default", ("self", "other"), 2, 110),
+        ("div.Tensor", ("self", "other"), 1, 12),
+        ("div.Tensor", ("self",), 1, 1),  # by a number: times its reciprocal
         ("bitwise_left_shift.Tensor", ("self", "other"), 1, 1),
         ("bitwise_right_shift.Tensor", ("self", "other"), 1, 1),
         ("lerp.Scalar", ("self", "end"), 3, 3),
         ("lerp.Tensor", ("self", "end", "weight"), 3, 3),
-        ("xlogy.Tensor", ("self", "other"), 2, 12),
-        ("clamp.default", ("self",), 2, 2),
-        ("clamp.Tensor", ("self", "min", "max"), 2, 2),
-        ("clamp_min.default", ("self",), 1, 1),
-        ("clamp_max.default", ("self",), 1, 1),
+        ("xlogy.Tensor", ("self", "other"), 2, 28),
+        ("clamp.default", ("self",), 2, 6),
+        ("clamp.Tensor", ("self", "min", "max"), 2, 6),
+        ("clamp_min.default", ("self",), 1, 5),
+        ("clamp_max.default", ("self",), 1, 5),
     ],
 )
 def test_ops_with_overloads_of_their_own(

@@ -81,9 +81,10 @@ def test_the_bias_is_a_separate_kernel() -> None:
         1024,
     )
     assert product.read_bytes == 984
-    # an addition, two loads and a store for each of 512 results
-    assert add.instructions == 512 * 4
-    assert add.dims == {"elements": 512, "inputs": 2, "contiguous": True}
+    # for each of 512 results: an addition, two loads and a store; 20 for its offsets, along three
+    # axes (pixels, channels, images) 4 and one for each of 3 operands
+    assert add.instructions == 512 * (4 + 20 + 3 * (4 + 3))
+    assert (add.dims["contiguous"], add.dims["axes"]) == (False, 3)
 
 
 def test_strided() -> None:
