@@ -20,6 +20,8 @@ _IN_PLACE = ("index_put", "_unsafe_index_put", "index_copy", "index_fill", "inde
 """Writes that Inductor decomposes to `index_put`, which overwrites a stored tensor that nothing
 reads later (`inplaceable_ops` of torch/_inductor/fx_passes/reinplace.py); other writes copy it."""
 
+_STORED_PARTS = 4
+
 
 def writes_by_index(lowering: Lowering, index: int, op: Op) -> bool:
     """Add a copy of the old values, unless they are overwritten in place, and a loop that writes to
@@ -53,8 +55,26 @@ def writes_by_index(lowering: Lowering, index: int, op: Op) -> bool:
         if not signature.arg("include_self", True):
             before.append(_emptied(lowering, index, op, value, elements, touched))
     node.writes[value] = touched
-    lowering.nodes += [*before, node]
+    lowering.nodes += [*before, node, *_put_back(lowering, index, op, value)]
     return True
+
+
+def _put_back(lowering: Lowering, index: int, op: Op, value: Value) -> list[Node]:
+    """A loop that rewrites a whole input or buffer of which the network has overwritten parts:
+    after the last part, and after each fourth, since a value of more than four reads is stored
+    (`realize_reads_threshold`)."""
+    storage, part = lowering.trace.storages[value[0]], op.outputs[0].nbytes
+    if storage.born >= 0 or part == storage.nbytes or not op.name.split(".")[1].endswith("_"):
+        return []
+    waiting = lowering.parts[value[0]] = lowering.parts.get(value[0], 0) + 1
+    if value not in lowering.flow.stored and waiting < _STORED_PARTS:
+        return []
+    lowering.parts[value[0]] = 0
+    elements = storage.nbytes // op.outputs[0].itemsize
+    node = Node("pointwise", elements, ops=(index,), instructions=waiting * elements, atomic=True)
+    node.reads = {(value[0], 0): storage.nbytes, value: min(waiting * part, storage.nbytes)}
+    node.writes[value] = storage.nbytes
+    return [node]
 
 
 def _emptied(
@@ -69,10 +89,15 @@ def _emptied(
 
 
 def _in_place(lowering: Lowering, index: int, op: Op, old: Value) -> bool:
-    """Whether a write overwrites a stored tensor."""
+    """Whether a write overwrites a stored tensor. A part of a tensor that the network overwrites is
+    copied first, since its base is read to put the part back."""
     name = op.name.split(".")[1]
+    storage = lowering.trace.storages[old[0]]
     later = any(user > index for user in lowering.flow.users.get(old, ()))
-    owned = name.endswith("_") or lowering.trace.storages[old[0]].role == "activation"
+    if name.endswith("_"):
+        owned = op.outputs[0].nbytes == storage.nbytes
+    else:
+        owned = storage.role == "activation"
     decomposed = name.removesuffix("_") in _IN_PLACE
     return decomposed and owned and not later and old not in lowering.pending
 

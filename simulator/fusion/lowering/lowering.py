@@ -64,6 +64,7 @@ class Lowering:
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
         self.widened: dict[Value, int] = {}  # bytes of stored values over those of their dtype
+        self.parts: dict[int, int] = {}  # parts of inputs that are overwritten, by storage
         self.kinds: dict[int, str] = {}
         self.number = count()
         self.products = PaddedProducts(self, seconds)

@@ -94,6 +94,12 @@ def in_a_cache(net: nn.Module, x: Tensor, index: Tensor) -> Tensor:
     return net.table.relu()
 
 
+def in_part_of_a_cache(net: nn.Module, x: Tensor, index: Tensor) -> Tensor:
+    part = net.table.view(2, NODES // 2, WIDTH)[1]
+    part.index_copy_(0, index % (NODES // 2), x.sin())
+    return part.relu()
+
+
 def degrees(_: nn.Module, x: Tensor, index: Tensor) -> Tensor:
     degree = x.new_zeros(NODES).scatter_add_(0, index, torch.ones_like(x[:, 0]))
     return x * degree.clamp(min=1).pow(-0.5)[index][:, None]
@@ -126,6 +132,7 @@ def names(ops: list[Op]) -> list[str]:
         (one_hot, ["loop"]),
         (masked, ["loop"]),
         (in_a_cache, ["loop"] * 2),
+        (in_part_of_a_cache, ["loop"] * 4),
     ],
 )
 def test_the_launches_are_those_of_inductor(between: Between, expected: list[str]) -> None:
