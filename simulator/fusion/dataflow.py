@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from simulator.caches.derived import Derived
 from simulator.fusion.costed import costed
 from simulator.fusion.graphs import graphs
-from simulator.records import Signature, Trace
+from simulator.records import Op, Signature, Trace
 
 Value = tuple[int, int]
 """A storage, and the number of writes to it so far."""
@@ -56,7 +56,7 @@ def _dataflow(trace: Trace, whole: bool) -> Dataflow:
             for storage in dict.fromkeys(outputs):
                 old = storage in version or trace.storages[storage].born < index
                 version[storage] = version.get(storage, 0) + old
-            for value in dict.fromkeys(reads):
+            for value in dict.fromkeys(() if reads_no_input(op) else reads):
                 flow.users.setdefault(value, []).append(index)
         makes = tuple((s, version.setdefault(s, 0)) for s in outputs)
         if computes:
@@ -68,6 +68,18 @@ def _dataflow(trace: Trace, whole: bool) -> Dataflow:
     if whole:
         _remove_unread(trace, flow)
     return flow
+
+
+def reads_no_input(op: Op) -> bool:
+    """Whether an op takes no more than a shape and a dtype from its input, such as `zeros_like`.
+    The `ones_like` of the loss is left out, since it begins the backward pass."""
+    name = op.name.split(".")[1]
+    return name.startswith("new_") or (name.endswith("_like") and not begins_backward(op))
+
+
+def begins_backward(op: Op) -> bool:
+    """Whether an op makes the gradient of the loss."""
+    return op.name == "aten.ones_like.default" and op.phase == "backward"
 
 
 def _computes(op: Signature) -> bool:
@@ -98,7 +110,7 @@ def _remove_unread(trace: Trace, flow: Dataflow) -> None:
         if any(work.family == "random" for work in costed(op.signature) or ()):
             continue
         flow.computes[index] = False
-        for value in set(flow.reads[index]):
+        for value in set(() if reads_no_input(op) else flow.reads[index]):
             flow.users[value].remove(index)
 
 

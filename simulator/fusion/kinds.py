@@ -36,12 +36,17 @@ _LIBRARY = (
     "multinomial",
     "masked_select",
     "unique",
-    "index_put",
     "upsample_bicubic2d_backward",
     "upsample_bicubic2d_aa",
 )
 
 
+_INDEXED_WRITES = (
+    *("scatter", "scatter_add", "scatter_reduce", "index_put", "_unsafe_index_put"),
+    *("index_add", "index_copy", "index_fill"),
+)
+_ADDED = ("float16", "bfloat16", "float32", "float64", "int32")
+"""Types of sums for which Inductor generates atomic additions."""
 POOLS = ("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d")
 _UNROLLED = 25
 """The least elements of a window that a loop does not read one by one: `_max_pool_with_offsets` and
@@ -50,11 +55,11 @@ _UNROLLED = 25
 
 def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
+    if is_indexed_write(op):
+        return "pointwise" if in_a_loop(op) or fills_under_mask(op) else "library"
     known = traits_of(op.name.split(".")[1]).kind
     if known is not None and op.name in COSTS:
         return known
-    if adds(op):
-        return "pointwise"
     if any(part in op.name for part in _LIBRARY):
         return "library"
     works = costed(op)
@@ -91,11 +96,42 @@ def is_pointwise(op: Signature) -> bool:
     return {work.family for work in works} <= _POINTWISE
 
 
+def is_indexed_write(op: Signature) -> bool:
+    """Whether an op writes to elements of its input that indices name."""
+    return op.name.split(".")[1].removesuffix("_") in _INDEXED_WRITES
+
+
 def adds(op: Signature) -> bool:
-    """Whether an op adds to elements of its input, so that a kernel can compute it with atomic
-    additions."""
-    into = op.name == "aten.index_put.default" and op.arg("accumulate", False)
-    return bool(into) and op.out.dtype in ("float32", "float16")
+    """Whether an indexed write adds to the old elements."""
+    name = op.name.split(".")[1].removesuffix("_")
+    reduced = op.arg("reduce", None) in ("add", "sum")
+    return name in ("scatter_add", "index_add") or bool(op.arg("accumulate", False)) or reduced
+
+
+def in_a_loop(op: Signature) -> bool:
+    """Whether Inductor generates a loop for an indexed write: one that overwrites, unless a mask
+    selects the elements, or one that adds, which it does atomically (`use_scatter_fallback` of
+    torch/_inductor/utils.py, `index_put_impl_` of lowering.py, `index_add` of decomposition.py)."""
+    if adds(op):
+        rows = op.name.startswith("aten.index_add")
+        return op.out.dtype in _ADDED and not (rows and op.out.dtype == "bfloat16")
+    masked = any(tensor.dtype in ("bool", "uint8") for tensor in op.tensors("indices"))
+    return not masked and op.arg("reduce", None) is None
+
+
+def needs_hopper(op: Signature) -> bool:
+    """Whether a GPU of an earlier compute capability than 9.0 leaves an indexed write to ATen
+    (`needs_fallback_due_to_atomic_add_limitations` of torch/_inductor/utils.py)."""
+    scattered = op.name.startswith("aten.scatter") and op.get("src") is not None
+    return op.out.dtype == "bfloat16" and is_indexed_write(op) and (adds(op) or scattered)
+
+
+def fills_under_mask(op: Signature) -> bool:
+    """Whether an indexed write puts one number wherever a mask is true, which Inductor selects for
+    each element (`index_put_as_masked_fill` of torch/_inductor/lowering.py)."""
+    indices, values = op.tensors("indices"), op.get("values")
+    one = len(indices) == 1 and indices[0].dtype in ("bool", "uint8")
+    return one and values is not None and values.numel == 1 and not adds(op)
 
 
 def why_not(op: Signature) -> str:

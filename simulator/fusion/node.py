@@ -28,11 +28,12 @@ class Node:
     over elements). `inner` is True if the elements of a result are adjacent in memory. `reads` and
     `writes` are bytes by value; `ops` are indices of the trace, recomputed ops included. `partial`
     marks the first of several steps of a split reduction, `atomic` a node that adds to values of
-    other nodes, `alone` a node that fuses with no other node. Other nodes write other parts of the
-    value `piece_of`, so an op that reads `piece_of` fuses with none of them; in this case the
-    node's own value is in the same memory. `call` is a library call that differs from the traced
-    op. `instructions` are the node's own, `recomputed` those of values that it recomputes, by op. A
-    `looped` reduction loops along its rows, which are too long for registers.
+    other nodes or overwrites elements of them, `alone` a node that fuses with no other node. Other
+    nodes write other parts of the value `piece_of`, so an op that reads `piece_of` fuses with none
+    of them; in this case the node's own value is in the same memory. `call` is a library call that
+    differs from the traced op. `instructions` are the node's own, `recomputed` those of values that
+    it recomputes, by op. A `looped` reduction loops along its rows, which are too long for
+    registers.
     """
 
     kind: Kind

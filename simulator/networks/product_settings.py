@@ -1,7 +1,10 @@
-"""Settings of a process that change its matrix products: TF32, and the workspace of cuBLAS.
+"""Settings of a process that change its matrix products: TF32, the workspace of cuBLAS, and the
+order of the products of `torch.einsum`.
 
 Code sets them at import or in a constructor: `torch.set_float32_matmul_precision("high")`, as
-speechbrain does, or `CUBLAS_WORKSPACE_CONFIG`, as MONAI and scripts for reproducible runs do.
+speechbrain does, `CUBLAS_WORKSPACE_CONFIG`, as MONAI and scripts for reproducible runs do, or
+`torch.backends.opt_einsum.enabled`. If opt_einsum is installed and enabled, `torch.einsum` of three
+operands or more follows its plan; else it contracts from left to right.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 
 class ProductSettings(NamedTuple):
-    """The precision of float32 products ("highest", or "high" and "medium", which allow TF32), and
-    the workspace of cuBLAS if it is configured."""
+    """The precision of float32 products ("highest", or "high" and "medium", which allow TF32), the
+    workspace of cuBLAS if it is configured, and whether opt_einsum plans products if it is
+    installed."""
 
     precision: str = "highest"
     workspace: str | None = None
+    plans_einsum: bool = True
 
     def apply(self) -> None:
         """Give the process these settings."""
@@ -32,6 +37,8 @@ class ProductSettings(NamedTuple):
             os.environ.pop(_WORKSPACE, None)
             if self.workspace is not None:
                 os.environ[_WORKSPACE] = self.workspace
+        if now.plans_einsum != self.plans_einsum:
+            torch.backends.opt_einsum.enabled = self.plans_einsum
 
 
 STOCK = ProductSettings()
@@ -46,7 +53,9 @@ def current() -> ProductSettings:
     except RuntimeError:  # set for one backend: torch.backends.cuda.matmul.fp32_precision
         tf32 = torch.backends.cuda.matmul.fp32_precision == "tf32"
         precision = "high" if tf32 else "highest"
-    return ProductSettings(precision, os.environ.get(_WORKSPACE))
+    planner = torch.backends.opt_einsum
+    plans = not planner.is_available() or bool(planner.enabled)
+    return ProductSettings(precision, os.environ.get(_WORKSPACE), plans)
 
 
 def allows_tf32() -> bool:

@@ -2,9 +2,9 @@
 
 A key is a digest of everything that a trace depends on: the network and its inputs, and the bytes
 of the user's file and of the user's files that it imports. It also covers the source of this
-package's networks and tracing, and the versions of Python, torch and the network's package. A file
-whose digest does not match is damaged: it is reported and overwritten, and the network is traced
-again. Nothing here imports torch.
+package's networks and tracing, and the versions of Python, torch, opt_einsum and the network's
+package. A file whose digest does not match is damaged: it is reported and overwritten, and the
+network is traced again. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _ordered(value: Any) -> Any:
 
 def _versions(network: str) -> Iterator[str]:
     """The versions on which a trace depends; Python's too, since a trace counts its calls."""
-    packages = ["ridgepoint", "torch"]
+    packages = ["ridgepoint", "torch", "opt_einsum"]  # the last one plans `torch.einsum`
     packages += {"hf": ["transformers"], "timm": ["timm"]}.get(network.partition(":")[0], [])
     yield f"python {version_info.major}.{version_info.minor}"
     for package in packages:

@@ -58,7 +58,7 @@ def _written(
     "aten.put.default",
     "aten.put_.default",
 )
-@cost("aten.scatter_add.default", traits=Traits(kind="library", autocast="widest"))
+@cost("aten.scatter_add.default", traits=Traits(autocast="widest"))
 def scatter(op: Signature) -> tuple[Work, ...]:
     """Write one element per index."""
     index, width = op["index"], 1

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from itertools import count
 
 from simulator.caches.cancelling import check_cancelled
-from simulator.fusion.dataflow import Dataflow, Value, dataflow
+from simulator.fusion.dataflow import Dataflow, Value, begins_backward, dataflow, reads_no_input
 from simulator.fusion.graphs import graphs
-from simulator.fusion.kinds import kind
+from simulator.fusion.kinds import kind, needs_hopper
 from simulator.fusion.lowering.access import Part, read, value_of
 from simulator.fusion.lowering.arithmetic import arithmetic, folded, in_registers
 from simulator.fusion.lowering.contraction import contracted
@@ -35,6 +35,7 @@ from simulator.records import Op, Tensor, Trace
 from simulator.timing.rates import UNITS_SEEN
 
 _SCALAR_BYTES = 8
+_HOPPER = 9, 0
 
 
 class Lowering:
@@ -63,6 +64,7 @@ class Lowering:
         self.nodes: list[Node] = []
         self.pending: dict[Key, Pending] = {}
         self.widened: dict[Value, int] = {}  # bytes of stored values over those of their dtype
+        self.parts: dict[int, int] = {}  # parts of inputs that are overwritten, by storage
         self.kinds: dict[int, str] = {}
         self.number = count()
         self.products = PaddedProducts(self, seconds)
@@ -98,10 +100,13 @@ class Lowering:
         key = id(op.signature)
         if key not in self.kinds:
             node_kind = kind(op.signature)
-            if node_kind == "reduction" and not self.reductions:
+            old = (self.gpu.compute_capability or _HOPPER) < _HOPPER
+            if (node_kind == "reduction" and not self.reductions) or (
+                old and needs_hopper(op.signature)
+            ):
                 node_kind = "library"
             self.kinds[key] = node_kind
-        eager = op.phase == "optimizer" or op.name == "aten.ones_like.default" or is_tangent(op)
+        eager = op.phase == "optimizer" or begins_backward(op) or is_tangent(op)
         return "library" if eager else self.kinds[key]
 
     def _lower(self, index: int, op: Op) -> None:
@@ -145,6 +150,8 @@ class Lowering:
         """Bytes that an op touches to read its inputs, by value; only inputs with these names, if
         names are given."""
         reads: dict[Key, int] = {}
+        if self.inductor and reads_no_input(op):
+            return reads
         rows = op.outputs[0].nbytes if "embedding" in op.name and op.outputs else None
         for place, (value, tensor, name) in enumerate(
             zip(self.flow.reads[index], op.inputs, op.signature.names, strict=True)

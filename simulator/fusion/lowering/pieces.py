@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.fusion.dataflow import Value
-from simulator.fusion.kinds import adds
 from simulator.fusion.lowering.access import Part, read, value_of
+from simulator.fusion.lowering.indexed_writes import writes_by_index
 from simulator.fusion.lowering.read_keys import read_key
 from simulator.fusion.node import Key, Node
 from simulator.records import Op, Tensor
@@ -26,8 +26,8 @@ def in_pieces(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> 
     """Lower an op that writes its result in pieces. Return False for other ops."""
     if op.name in _SCATTERED:
         _scatter(lowering, index, op, reads)
-    elif adds(op.signature):
-        _accumulate(lowering, index, op)
+    elif writes_by_index(lowering, index, op):
+        return True
     elif joins(op) and len(op.inputs) > _JOINED and lowering.inductor:
         _concatenate(lowering, index, op)
     else:
@@ -64,29 +64,6 @@ def _scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> N
     lowering.nodes.append(node)
     if wide:
         lowering.make(index, {sums: table.numel * item}, [(value, table)], 0, table.numel)
-
-
-def _accumulate(lowering: Lowering, index: int, op: Op) -> None:
-    """Add a copy of the old values, then atomic sums into the indexed elements (`index_put_` of
-    lowering.py)."""
-    value, out, added = lowering.flow.makes[index][0], op.outputs[0], op.signature["values"]
-    first = lowering.node(
-        "pointwise", out.numel, 1, True, lowering.inputs(index, op, "self"), (index,), 0, out.numel
-    )
-    first.writes[value] = out.nbytes
-    node = lowering.node(
-        "pointwise",
-        added.numel,
-        1,
-        True,
-        lowering.inputs(index, op, "indices", "values"),
-        (index,),
-        added.numel,
-        added.numel * 4,
-    )
-    node.writes[value] = node.reads[value] = min(added.numel * out.itemsize, out.nbytes)
-    node.atomic = True
-    lowering.nodes += [first, node]
 
 
 def _concatenate(lowering: Lowering, index: int, op: Op) -> None:

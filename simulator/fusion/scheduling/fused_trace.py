@@ -193,6 +193,8 @@ def external(group: Group) -> tuple[dict[Key, int], dict[Key, int]]:
                 reads[region] = max(reads.get(region, 0), size)
         inside.update(node.writes)
         for key, size in node.writes.items():
+            if not size:
+                continue
             if key == node.piece_of:
                 writes[key] = writes.get(key, 0) + size
             elif node.piece_of is None:

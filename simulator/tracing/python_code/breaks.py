@@ -6,9 +6,9 @@ break onwards (torch/_dynamo/symbolic_convert.py). A function whose break is in 
 compiled at all (`maybe_has_backedge`, "graph break in loop"), but its callees are.
 
 The breaks that are detected: a result that the host waits for or whose size depends on data,
-`print` and other C functions without a rule in Dynamo, logging, and functions under
-`torch.compiler.disable`. A function under `torch.compiler.allow_in_graph` contains no break. Dynamo
-may refuse other code too.
+`print` and other C functions without a rule in Dynamo, logging, calls of generic aliases, and
+functions under `torch.compiler.disable`. A function under `torch.compiler.allow_in_graph` contains
+no break. Dynamo may refuse other code too.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from bisect import bisect_right
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import accumulate
-from types import CodeType, FrameType
+from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any
 
 from simulator.records import Break, Signature
+from simulator.tracing.python_code.generic_aliases import CALLED, AliasCalls, alias_calls, aliased
 from simulator.tracing.python_code.in_graph import InGraph
 from simulator.tracing.python_code.user_code import (
     calls_graph_break,
+    calls_untraced,
     concerns_breaks,
     definition_line,
     graph_break_reason,
     is_disabled_wrapper,
     is_logging_call,
     is_module_call,
+    is_typing,
     is_user_code,
     line_of,
     loops_back,
@@ -51,6 +54,7 @@ class _Call:
     children: list[_Call | _Event] = field(default_factory=list)
     code: CodeType | None = None
     guards: Hashable = None
+    aliases: AliasCalls | None = None
 
     def variant(self) -> Hashable:
         """The guard values of this call and of the calls within it."""
@@ -77,19 +81,23 @@ class Breaks:
     _skipped: set[int] = field(default_factory=set)
     _broken: dict[int, _Event] = field(default_factory=dict)
     _disabled: list[tuple[FrameType, _Event]] = field(default_factory=list)
+    _untraced: FrameType | None = None
+    """The outermost frame of user code that a function calls which Dynamo does not trace."""
     _created_at: dict[int, int] = field(default_factory=dict)
     _backward: list[tuple[int, int]] = field(default_factory=list)
     _in_graph: InGraph = field(default_factory=InGraph)
 
     def on_c_call(self, frame: FrameType, function: Any, op: int) -> None:
         """A frame calls a C function before op number `op`."""
-        if is_user_code(frame.f_code) and not self._disabled:
+        self._pass_aliases(op, frame, BuiltinFunctionType)
+        if is_user_code(frame.f_code) and self._traces:
             reason = untraceable_reason(function)
             if reason:
                 self._break(frame, op, op, reason)
 
     def on_op(self, signature: Signature, op: int) -> None:
         """An op of the forward pass was recorded as op number `op`."""
+        self._pass_aliases(op)
         reason = graph_break_reason(signature)
         if reason and not self._disabled:
             self._break(sys._getframe(1), op, op + 1, reason)
@@ -116,9 +124,12 @@ class Breaks:
     def on_call(self, frame: FrameType, op: int) -> None:
         """A function is called before op number `op`."""
         code = frame.f_code
-        if self._disabled or not concerns_breaks(code):
+        self._pass_aliases(op, frame.f_back, code)
+        if not self._traces or not concerns_breaks(code):
             return
-        if is_disabled_wrapper(code):
+        if frame.f_back is not None and calls_untraced(frame.f_back.f_code):
+            self._untraced = frame
+        elif is_disabled_wrapper(code):
             caller = frame.f_back
             if caller is not None and (
                 is_user_code(caller.f_code) or is_module_call(caller.f_code)
@@ -133,25 +144,57 @@ class Breaks:
             self._break(frame.f_back, op, op, f"logging's {code.co_name} cannot be traced")
         elif is_user_code(code) and self._in_graph.holds(code):
             self._disabled.append((frame, _Event(op, op, "", "")))  # no break within
+        elif is_typing(code):
+            caller = frame.f_back
+            if caller is not None and is_user_code(caller.f_code) and (why := aliased(frame)):
+                self._break(caller, op, op, why)
         elif is_user_code(code):
-            call = _Call(op, code=code, guards=guards(frame))
+            call = _Call(op, code=code, guards=guards(frame), aliases=alias_calls(frame))
             self._parent().children.append(call)
             self._open.append((frame, call))
 
     def on_return(self, frame: FrameType, op: int) -> None:
         """A function returns before op number `op`."""
-        if self._disabled and self._disabled[-1][0] is frame:
+        self._pass_aliases(op)
+        if self._untraced is frame:
+            self._untraced = None
+        elif self._disabled and self._disabled[-1][0] is frame:
             self._disabled.pop()[1].until = op
         elif self._open and self._open[-1][0] is frame:
             self._open.pop()[1].until = op
 
+    @property
+    def _traces(self) -> bool:
+        """Whether Dynamo traces the Python code that runs now."""
+        return not self._disabled and self._untraced is None
+
     # -- breaks -----------------------------------------------------------------------------
+
+    def _pass_aliases(
+        self, op: int, caller: FrameType | None = None, called: object = None
+    ) -> None:
+        """Break at each generic alias that the innermost user function has called by now, when
+        `caller` calls a function."""
+        aliases = self._open[-1][1].aliases if self._open else None
+        if aliases is None or not self._traces:
+            return
+        frame = self._open[-1][0]
+        for offset, line in aliases.passed(frame, called if caller is frame else None):
+            self._break(frame, op, op, CALLED, (offset, line))
 
     def _parent(self) -> _Call:
         return self._open[-1][1] if self._open else self.root
 
-    def _break(self, frame: FrameType | None, op: int, until: int, reason: str) -> _Event:
-        event = _Event(op, until, line_of(frame), reason)
+    def _break(
+        self,
+        frame: FrameType | None,
+        op: int,
+        until: int,
+        reason: str,
+        before: tuple[int, int] | None = None,
+    ) -> _Event:
+        """Add a break at the frame's current instruction, or at one `before` it (offset, line)."""
+        event = _Event(op, until, line_of(frame, before and before[1]), reason)
         self._parent().children.append(event)
         self._broken[id(self.root)] = event
         self._skipped.add(id(self.root))
@@ -159,8 +202,10 @@ class Breaks:
         while frame is not None and not is_user_code(frame.f_code):
             frame = frame.f_back
         is_in_loop = False
+        at = before and before[0]
         while frame is not None:
-            is_in_loop = is_in_loop or loops_back(frame.f_code, frame.f_lasti)
+            is_in_loop = is_in_loop or loops_back(frame.f_code, frame.f_lasti if at is None else at)
+            at = None
             call = open_calls.pop(id(frame), None)
             if call is not None:
                 self._broken[id(call)] = event

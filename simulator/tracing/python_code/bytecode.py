@@ -120,23 +120,35 @@ class _Code:
     def shortest_path(self, start: int, end: int) -> PathCounts:
         """The fewest instructions after offset `start` up to and including the one at `end`; zero
         if only an exception leads there."""
+        counts = [self.counts[index] for index in self.path(start, end)]
+        return PathCounts(sum(c.instructions for c in counts), sum(c.attributes for c in counts))
+
+    def path(self, start: int, end: int) -> list[int]:
+        """The instructions on the shortest path after offset `start` up to and including the one at
+        `end`; none if only an exception leads there."""
         first, last = self.index(start), self.index(end)
         successors = (0,) if first < 0 else self.successors[first]
-        queue = deque((index, PathCounts(0, 0)) for index in successors if index < len(self.counts))
-        visited: set[int] = set()
+        queue = deque((index, -1) for index in successors if index < len(self.counts))
+        before: dict[int, int] = {}
         while queue:
-            index, before = queue.popleft()
-            if index in visited:
+            index, predecessor = queue.popleft()
+            if index in before:
                 continue
-            visited.add(index)
-            own = self.counts[index]
-            counts = PathCounts(
-                before.instructions + own.instructions, before.attributes + own.attributes
-            )
+            before[index] = predecessor
             if index == last:
-                return counts
-            queue.extend((i, counts) for i in self.successors[index] if i < len(self.counts))
-        return PathCounts(0, 0)
+                passed = [index]
+                while before[passed[-1]] >= 0:
+                    passed.append(before[passed[-1]])
+                return passed[::-1]
+            queue.extend((i, index) for i in self.successors[index] if i < len(self.counts))
+        return []
+
+
+def path(code: CodeType, start: int, end: int) -> list[int]:
+    """The offsets of the instructions on the shortest path after offset `start` up to and including
+    the one at `end`."""
+    graph = _graph(code)
+    return [graph.offsets[index] for index in graph.path(start, end)]
 
 
 _graph = ByCode(_Code)

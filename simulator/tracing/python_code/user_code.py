@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import sysconfig
+import typing
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
@@ -77,7 +78,21 @@ def is_module_call(code: CodeType) -> bool:
     return code.co_filename.replace("\\", "/").endswith("torch/nn/modules/module.py")
 
 
+@ByCode
+def calls_untraced(code: CodeType) -> bool:
+    """Whether Dynamo does not trace what this function calls. It puts the functions of
+    `torch.functional` into its graph whole, as `trace_rules` lists them: `torch.einsum` plans its
+    products with opt_einsum. Type arguments are constants to it."""
+    return code.co_filename.replace("\\", "/").endswith("torch/functional.py") or is_typing(code)
+
+
 _LOGGING = {"debug", "info", "warning", "error", "exception", "critical", "log"}
+
+
+@ByCode
+def is_typing(code: CodeType) -> bool:
+    """Whether code is a function of `typing`."""
+    return code.co_filename == typing.__file__
 
 
 def calls_graph_break(code: CodeType) -> bool:
@@ -99,6 +114,7 @@ def concerns_breaks(code: CodeType) -> bool:
         is_disabled_wrapper(code)
         or calls_graph_break(code)
         or is_logging_call(code)
+        or is_typing(code)
         or is_user_code(code)
     )
 
@@ -137,9 +153,10 @@ def definition_line(code: CodeType | None) -> str:
     return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
 
 
-def line_of(frame: FrameType | None) -> str:
-    """The innermost line of user code, such as "nets.py, line 31"."""
+def line_of(frame: FrameType | None, known: int | None = None) -> str:
+    """The innermost line of user code, such as "nets.py, line 31", or its line `known`."""
     file, _, number = place_of(frame).rpartition(":")
+    number = known or number
     return f"{file}, line {number}" if file else "an unknown line"
 
 
