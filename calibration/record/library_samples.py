@@ -81,8 +81,9 @@ FURTHER = (
     "experts_calls",
     "grouped",
     "resized",
+    "functions_second",
 )
-"""Further points, drawn as in the sweeps and blind calls."""
+"""Further points, drawn as in the sweeps, the blind calls and the functions."""
 LAYERS = (
     "network_layers",
     "network_products",

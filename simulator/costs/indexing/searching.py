@@ -14,9 +14,9 @@ from simulator.costs.kernels.launches import (
     scan,
     tile_states,
     to_host,
-    whole_reduction,
 )
 from simulator.costs.kernels.radix import radix_sort
+from simulator.costs.reductions.dimensions import extreme
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -45,16 +45,22 @@ def search(op: Signature) -> Work:
 
 
 def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
-    """Zeros, then one kernel that counts with atomics."""
+    """Zeros, then one kernel that counts with atomics: a block keeps its counts in shared memory
+    and adds them to the result at its end (SummaryOps.cu, `kernelHistogram1D`)."""
     count = Work(
         "scatter",
         x.numel,
         x.nbytes + more,
         out.nbytes,
         instructions=8 * x.numel,
-        dims={"elements": x.numel, "width": 1},
+        dims={"variant": "histogram", "elements": x.numel, "bins": out.numel, "runs": x.numel},
     )
     return fill_like(out), count
+
+
+def _extremes(x: Tensor) -> tuple[Work, ...]:
+    """The smallest and the largest value, which the host fetches one after the other."""
+    return (extreme(x.numel, x.dtype), to_host(x.itemsize)) * 2
 
 
 def _lacks_range(op: Signature) -> bool:
@@ -66,9 +72,7 @@ def _lacks_range(op: Signature) -> bool:
 def histc(op: Signature) -> tuple[Work, ...]:
     """If no range is given, the host first fetches the smallest and largest value."""
     x = op["self"]
-    extremes = whole_reduction(x.numel, x.nbytes, x.itemsize)
-    read = (*extremes, to_host(x.itemsize), *extremes, to_host(x.itemsize))
-    before = read if _lacks_range(op) else ()
+    before = _extremes(x) if _lacks_range(op) else ()
     return *before, *_histogram(x, 0, op.out)
 
 
@@ -76,8 +80,7 @@ def histc(op: Signature) -> tuple[Work, ...]:
 def bincount(op: Signature) -> tuple[Work, ...]:
     """The host fetches the smallest and largest value to size the bins."""
     x, weights = op["self"], op.get("weights")
-    extremes = (*whole_reduction(x.numel, x.nbytes, x.itemsize), to_host(x.itemsize)) * 2
-    return *extremes, *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
+    return *_extremes(x), *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
 
 
 def _lacks_output_size(op: Signature) -> bool:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import LISTED, listed
 from simulator.costs.kernels.elementwise import Steps, elementwise, read_of
-from simulator.costs.kernels.launches import copy_onto, strided_copy, to_host
+from simulator.costs.kernels.launches import copy_onto, fill_like, strided_copy, to_host
 from simulator.costs.pointwise.tables import (
     BACKWARD,
     BINARY,
@@ -133,7 +133,14 @@ for _name, _row_of_name in LONE.items():
     traits=listed(autocast="float32", overloads=("Scalar", "Tensor_Scalar", "Tensor_Tensor")),
 )
 def pow_(op: Signature) -> tuple[Work, ...]:
-    """x to the power `exponent`, which is a number or a tensor."""
+    """x to the power `exponent`, which is a number or a tensor. A power of 0 fills with ones, a
+    power of 1 copies, or in place does nothing (ATen/native/Pow.cpp, `pow_tensor_scalar_out`)."""
+    exponent, out = op.arg("exponent"), op.out
+    if exponent == 0:
+        return (fill_like(out),) if out.numel else ()
+    if exponent == 1:
+        in_place = op.name.startswith("aten.pow_.")
+        return () if in_place or not out.numel else (copy_onto(op["self"], out),)
     return elementwise(op, power(op.arg("exponent")))
 
 
@@ -152,14 +159,14 @@ def _reads_value(op: Signature) -> bool:
 @cost("aten.masked_fill.Tensor", "aten.masked_fill_.Tensor", waits=_reads_value)
 @cost("aten.masked_fill.Scalar", traits=LISTED)
 def masked_fill(op: Signature) -> tuple[Work, ...]:
-    """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). The host first
-    fetches a value that is on the GPU."""
+    """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`); some gradients
+    need no clone. The host first fetches a value that is on the GPU."""
     value = op.get("value")
     fetch = (to_host(value.itemsize),) if value is not None and value.device != "cpu" else ()
     fill = elementwise(
         replace(op, inputs=(op.out, op["mask"]), names=("self", "mask"), aliases=(0, 1, 0)), (0, 1)
     )
-    if op.name.startswith("aten.masked_fill_.") or not fill:
+    if op.name.startswith("aten.masked_fill_.") or op.arg("in_place", False) or not fill:
         return (*fetch, *fill)
     return (*fetch, copy_onto(op["self"], op.out), *fill)
 

@@ -6,7 +6,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from simulator.costs.kernels.launches import copy, fill_like, full_bytes, memcpy
+from simulator.costs.kernels.launches import copy, fill_like, full_bytes, index_range, memcpy
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import spatial_dims, starts, window
 from simulator.records import Signature, Tensor
@@ -49,10 +49,15 @@ def col2im(op: Signature) -> Work:
 
 
 @cost("aten.unfold_backward.default")
-def unfold_backward(op: Signature) -> tuple[Work, Work]:
-    """Write zeros, then add to each element the windows that contain it."""
-    grad = op["grad_in"]
-    return fill_like(op.out), window("pool", op, grad.numel, 1, grad.nbytes, op.out.nbytes)
+def unfold_backward(op: Signature) -> tuple[Work, ...]:
+    """Write zeros and the positions along the dimension, then add to each element the windows that
+    contain it (UnfoldBackwardKernel.cu)."""
+    grad, out = op["grad_in"], op.out
+    places = index_range(out.shape[op.arg("dim")] if out.shape else 1)
+    windows = max(1, -(-op.arg("size") // max(op.arg("step"), 1)))
+    read, write = grad.nbytes, out.nbytes
+    add = window("pool", op, out.numel, windows, read, write, variant="unfold_backward")
+    return fill_like(out), places, replace(add, dims={**add.dims, "runs": out.numel})
 
 
 _PADS = tuple(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3))

@@ -7,8 +7,15 @@ from math import prod
 from msgspec.structs import replace
 
 from simulator.costs.compiled_traits import Traits
-from simulator.costs.kernels.launches import copy_onto, fill_like
+from simulator.costs.kernels.launches import (
+    copy_onto,
+    fill_like,
+    index_range,
+    pointwise,
+    vector_dtype,
+)
 from simulator.costs.movement.copies import move
+from simulator.costs.movement.fills import fill_of
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.warp_loads import SHARED_CLOCKS, WARP, load_clocks
 from simulator.costs.spatial.windows import channels_last, covered_bytes, spatial_dims, window
@@ -221,11 +228,38 @@ def grid_sampler_backward(op: Signature) -> tuple[Work, ...]:
 
 
 @cost("aten.affine_grid_generator.default", "aten.cudnn_affine_grid_generator.default")
-def affine_grid(op: Signature) -> Work:
-    """A 2·3 (or 3·4) matrix times each base coordinate; the kernel builds the base grid itself."""
+def affine_grid(op: Signature) -> tuple[Work, ...]:
+    """A grid of base coordinates, and its product with a 2·3 (or 3·4) matrix for each sample
+    (AffineGridGenerator.cpp, `make_base_grid_4D`). Each dimension's coordinates are evenly spaced,
+    scaled by two kernels unless corners are aligned, and copied into the grid."""
     out = op.out
-    side = out.shape[-1]
-    return window("resample", op, out.numel, 2 * (side + 1), op.read_bytes, out.nbytes)
+    batch, *sides, rank = out.shape
+    places, size = prod(sides), out.itemsize
+    apart = Tensor(tuple(sides), out.dtype, tuple((rank + 1) * n for n in row_major(tuple(sides))))
+    coordinates: list[Work] = []
+    for dim, side in enumerate(sides):
+        line = Tensor(tuple(sides), out.dtype, tuple(int(d == dim) for d in range(len(sides))))
+        scaled = () if op.arg("align_corners") else (pointwise(side, side * size, side * size),) * 2
+        coordinates += (index_range(side, size), *scaled, *move(line, apart))
+    product = Work(
+        "gemm",
+        2 * out.numel * (rank + 1),
+        places * (rank + 1) * size + op["theta"].nbytes,
+        out.nbytes,
+        dtype=vector_dtype(out.dtype) if size > 2 else out.dtype,
+        engine="vector" if size > 2 else "tensor",
+        dims={
+            "b": batch,
+            "m": places,
+            "n": rank,
+            "k": rank + 1,
+            "transa": False,
+            "transb": False,
+            "align_bytes": size,
+            "epilogue": None,
+        },
+    )
+    return *coordinates, *fill_of(apart), product
 
 
 @cost("torchvision.roi_align.default", "torchvision.roi_pool.default")

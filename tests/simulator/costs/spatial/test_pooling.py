@@ -259,14 +259,6 @@ def test_the_instructions_of_windows() -> None:
         assert (region.flops, region.instructions) == (1960 * taps, 1960 * (taps * 4 + 4))
         # at most the whole input, and 5 regions of 5 numbers
         assert (region.read_bytes, region.write_bytes) == (BIG_BYTES + 100, 7840)
-    for size, sides in (((3, 10, 20, 2), 2), ((3, 5, 10, 20, 3), 3)):
-        theta, places = ((3, sides, sides + 1), F32), (size, F32)
-        (affine,) = run("affine_grid_generator", places, {}, theta=theta)
-        n = 3 * 200 * (2 if sides == 2 else 15)
-        # a row of the matrix for each number of a place
-        assert affine.flops == n * 2 * (sides + 1)
-        assert affine.instructions == n * (2 * (sides + 1) * 2 + 4)
-        assert (affine.read_bytes, affine.write_bytes) == (12 * sides * (sides + 1), 4 * n)
 
 
 def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
