@@ -84,7 +84,7 @@ FURTHER = (
     "resized",
     "functions_second",
 )
-"""Further points, drawn as in the sweeps and blind calls."""
+"""Further points, drawn as in the sweeps, the blind calls and the functions."""
 LAYERS = (
     "network_layers",
     "network_products",

@@ -10,12 +10,19 @@ from typing import Any
 import torch
 
 _DROPPED_ARGS = {"device", "layout", "pin_memory"}
+_SELECTIONS = tuple(
+    f"{name}Backward" for name in "Max Min Sort Topk Median Nanmedian Kthvalue Mode".split()
+)
 _IN_PLACE = {
-    "aten.index_add": ("IndexSelectBackward0",),
-    "aten.scatter_add": ("GatherBackward0",),
+    "aten.index_add": ("into_zeros", ("IndexSelectBackward",)),
+    "aten.scatter_add": ("into_zeros", ("GatherBackward", "CummaxBackward", "CumminBackward")),
+    "aten.scatter": ("into_zeros", _SELECTIONS),
+    "aten.put": ("into_zeros", ("TakeBackward",)),
+    "aten.masked_fill": ("in_place", ("Atan2Backward",)),
 }
-"""Ops that autograd calls in place, on zeros that it has allocated, unless a tracer watches, by the
-nodes that do so (`areAnyTensorSubclassLike` in torch/csrc/autograd/FunctionsManual.cpp)."""
+"""Ops that autograd calls in place unless a tracer watches, by the nodes that do so, and the
+argument that says so: `into_zeros` if autograd allocated the target as zeros
+(`areAnyTensorSubclassLike` in torch/csrc/autograd/FunctionsManual.cpp)."""
 
 
 @cache
@@ -46,11 +53,21 @@ def by_name(
                 plain[name] = True
         elif value is not None and name not in _DROPPED_ARGS:
             plain[name] = _plain(value)
-    if str(func.overloadpacket) in _IN_PLACE:
-        node: Any = torch._C._current_autograd_node()
-        if node is not None and node.name() in _IN_PLACE[str(func.overloadpacket)]:
-            plain["into_zeros"] = True
+    packet = str(func.overloadpacket)
+    if packet in _IN_PLACE:
+        argument, nodes = _IN_PLACE[packet]
+        if _node() in nodes:
+            plain[argument] = True
+    elif packet == "aten.index_put" and plain.get("accumulate") and _node() != "IndexBackward":
+        plain["by_user"] = True
     return tensors, tuple(names), plain
+
+
+def _node() -> str:
+    """The node of autograd that runs, such as "SortBackward" for SortBackward0; "" outside a
+    backward pass."""
+    node: Any = torch._C._current_autograd_node()
+    return "" if node is None else str(node.name()).rstrip("0123456789")
 
 
 def _plain(value: Any) -> Any:

@@ -48,7 +48,7 @@ def simulated_gpu(
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # warnings about a missing GPU
         stack.enter_context(fake_cuda(gpu))
-        stack.enter_context(gpu_semantics(Situation(gpu, recorder)))
+        stack.enter_context(gpu_semantics(Situation(gpu, recorder, run)))
         stack.enter_context(autocast_semantics())
         stack.enter_context(_module_paths(recorder, module))
         stack.enter_context(dynamo.not_compiling())

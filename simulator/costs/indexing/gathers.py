@@ -27,7 +27,7 @@ SECTOR = 32
 """Bytes of a memory transaction."""
 
 
-def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
+def nonzero_of(mask: Tensor, has_any: bool = True) -> tuple[Work, ...]:
     """Count (the host waits for it), select the flat indices, split them into int64 coordinates.
 
     Half of the mask is assumed to be true, the default of the tracer.
@@ -35,7 +35,9 @@ def nonzero_of(mask: Tensor) -> tuple[Work, ...]:
     n, selected = mask.numel, max(1, mask.numel // 2)
     count = whole_reduction(n, mask.nbytes, 8)
     split = (
-        (pointwise(selected, 8 * selected, 8 * selected * len(mask.shape)),) if mask.shape else ()
+        (pointwise(selected, 8 * selected, 8 * selected * len(mask.shape)),)
+        if mask.shape and has_any
+        else ()
     )
     return *count, to_host(8), *row_scan(n, mask.nbytes, 8 * selected), *split
 
@@ -155,4 +157,4 @@ def masked_select(op: Signature) -> tuple[Work, ...]:
 @cost("aten.nonzero_static.default")
 def nonzero(op: Signature) -> tuple[Work, ...]:
     """Indices of the nonzero elements of a tensor."""
-    return nonzero_of(op["self"])
+    return nonzero_of(op["self"], has_any=op.out.numel != 0)

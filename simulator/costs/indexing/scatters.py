@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from math import prod
 
+from msgspec.structs import replace
+
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.indexing.gathers import FEW, SECTOR, expanded_width, index_bytes, masks_of
 from simulator.costs.indexing.host_reads import MASKS, indexes_by_data
 from simulator.costs.kernels.launches import (
     clone,
     copy,
+    full_bytes,
     helper_kernel,
     index_range,
     indexed_access,
     pointwise,
-    reduction,
 )
 from simulator.costs.kernels.radix import radix_sort
+from simulator.costs.movement.fills import fill_of
+from simulator.costs.reductions.dimensions import extreme
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -39,9 +43,8 @@ def _written(
     touched = min(places * target.itemsize, target.nbytes)
     reads = any(word in op.name for word in ("add", "reduce")) or op.arg("accumulate", False)
     read = index + (source.nbytes if source is not None else 0) + (touched if reads else 0)
-    write = indexed_access(
-        "scatter", places, width, read, touched, flops=int(reads), table_bytes=target.nbytes, **dims
-    )
+    dims = {"table_bytes": target.nbytes, **dims}
+    write = indexed_access("scatter", places, width, read, touched, flops=int(reads), **dims)
     in_place = op.name.split(".")[1].endswith("_") or op.arg("into_zeros", False)
     return (write,) if in_place else (clone(target), write)
 
@@ -53,26 +56,65 @@ def _written(
         for kind in ("src", "value", "reduce", "value_reduce")
     ),
     "aten.scatter_add_.default",
-    "aten.scatter_reduce.two",
-    "aten.scatter_reduce_.two",
     "aten.put.default",
     "aten.put_.default",
 )
 @cost("aten.scatter_add.default", traits=Traits(autocast="widest"))
 def scatter(op: Signature) -> tuple[Work, ...]:
-    """Write one element per index."""
-    index, width = op["index"], 1
+    """Write one element per index. Sums are atomic additions; products are atomic too, by a loop of
+    compare-and-swap (ATen/cuda/Atomic.cuh)."""
+    adds = "add" in op.name or op.arg("reduce") == "add" or op.arg("accumulate", False)
+    how = "atomic" if adds else "compared" if op.arg("reduce") == "multiply" else "elements"
+    return _elements(op, how)
+
+
+def _elements(op: Signature, how: str) -> tuple[Work, ...]:
+    """One kernel that writes one element per index, and the clone of its target. Neighbouring
+    indices choose among `table_bytes`: a row if the last dimension is indexed."""
+    index, target, width = op["index"], op["self"], 1
+    table = target.nbytes
     if index.shape and "dim" in op.args:
-        width = expanded_width(index, int(op.arg("dim")) % len(index.shape))
+        dim = int(op.arg("dim")) % len(index.shape)
+        width = expanded_width(index, dim)
+        table = min(table, prod(target.shape[dim:]) * target.itemsize)
     return _written(
         op,
         index.nbytes,
         op.get("src") or op.get("source"),
         index.numel,
         width,
-        variant="elements",
-        runs=-(-index.numel // max(1, min(width, SECTOR // op["self"].itemsize))),
+        variant=how,
+        table_bytes=table,
+        runs=-(-index.numel // max(1, min(width, SECTOR // target.itemsize))),
     )
+
+
+@cost("aten.scatter_reduce.two", "aten.scatter_reduce_.two")
+def scatter_reduce(op: Signature) -> tuple[Work, ...]:
+    """Out of place, the target is copied twice (TensorAdvancedIndexing.cpp, `scatter_reduce_two`
+    and `scatter_impl`). Without the old values, the targets are first set to the neutral element.
+    A mean is a sum, divided by counts that a second scatter adds up."""
+    target, source = op["self"], op["src"]
+    how = op.arg("reduce")
+    variant = "atomic" if how in ("sum", "mean") else "compared"
+    *copies, write = _elements(op, variant)
+    (neutral,) = _elements(_in_place(op, "aten.scatter_.value", "self", "index"), "elements")
+    reset = () if op.arg("include_self", True) else (neutral,)
+    n, size = target.numel, full_bytes(target)
+    counted = (
+        *fill_of(source),
+        *fill_of(target),
+        *_elements(_in_place(op, "aten.scatter_add_.default", "self", "index", "src"), "atomic"),
+        pointwise(n, size, n),
+        pointwise(n, size + n, size, flops=0, inputs=2),
+        pointwise(n, 2 * size, size, inputs=2, slots=8),
+    )
+    return *copies * 2, *reset, write, *(counted if how == "mean" else ())
+
+
+def _in_place(op: Signature, name: str, *names: str) -> Signature:
+    """The op `name` on these operands of `op`, in place."""
+    return replace(op, name=name, inputs=tuple(op[each] for each in names), names=names, aliases=())
 
 
 @cost(
@@ -139,14 +181,15 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     sort, and sum. A check is a minimum or maximum, a comparison and an assertion; the host does not
     wait for it.
 
-    An accumulating `index_put` is the gradient of indexing. The tracer and the recorder of ops see
-    it as an out-of-place op. In a run without them, it writes into zeros that it has allocated, and
-    checks nothing. In a whole step, Swin-T's twelve calls launch 84 fewer kernels (a copy and six
-    kernels of checks each), and DLRM's call with two indices launches 13 fewer.
+    An accumulating `index_put` that the code of a network does not call (`by_user`) is the gradient
+    of indexing. The tracer and the recorder of ops see it as an out-of-place op. In a run without
+    them, it writes into zeros that it has allocated, and checks nothing. In a whole step, Swin-T's
+    twelve calls launch 84 fewer kernels (a copy and six kernels of checks each), and DLRM's call
+    with two indices launches 13 fewer.
     """
     indices, values, target = op.tensors("indices"), op["values"], op["self"]
     accumulates = op.arg("accumulate", False)
-    gradient = accumulates and op.name == "aten.index_put.default"
+    gradient = accumulates and op.name == "aten.index_put.default" and not op.arg("by_user", False)
     in_place = gradient or op.name.split(".")[1].endswith("_")
     first = () if in_place else (clone(target),)
     masked = all(i.dtype in MASKS for i in indices)
@@ -160,7 +203,9 @@ def index_put(op: Signature) -> tuple[Work, ...]:
     n = places * slice_elements
     touched = min(n * target.itemsize, target.nbytes)
     read = index_bytes(op, places) + values.nbytes + (touched if accumulates else 0)
-    variant = "sorted" if accumulates else "index"
+    single = accumulates and adjacent == 1  # a warp adds one element after another
+    variant = "single" if single else "sorted" if accumulates else "index"
+    more = {"runs": n} if single else {}
     write = indexed_access(
         "scatter",
         n,
@@ -170,13 +215,14 @@ def index_put(op: Signature) -> tuple[Work, ...]:
         flops=int(accumulates),
         variant=variant,
         table_bytes=target.nbytes,
+        **more,
     )
     if not accumulates:
         return *masks_of(op), *first, write
     size = 8 * places
     assertion = Work("assertion", read_bytes=1, instructions=2)
-    extreme = (reduction(1, places, size, 8), helper_kernel(1, 8, 1), assertion)
-    checks = () if gradient or op.arg("unsafe", False) else extreme * 2 * index_dims
+    check = (extreme(places, "int64"), helper_kernel(1, 8, 1), assertion)
+    checks = () if gradient or op.arg("unsafe", False) else check * 2 * index_dims
     scaled = helper_kernel(places, size, size)  # wrap or scale each index; then add them
     linear = (scaled,) * 2 * index_dims + (helper_kernel(places, 2 * size, size, inputs=2),) * (
         index_dims - 1

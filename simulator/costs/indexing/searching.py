@@ -45,7 +45,8 @@ def search(op: Signature) -> Work:
 
 
 def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
-    """Zeros, then one kernel that counts with atomics."""
+    """Zeros, then one kernel that counts with atomics: a block keeps its counts in shared memory
+    and adds them to the result at its end (SummaryOps.cu, `kernelHistogram1D`)."""
     count = Work(
         "scatter",
         x.numel,
@@ -57,6 +58,11 @@ def _histogram(x: Tensor, more: int, out: Tensor) -> tuple[Work, ...]:
     return fill_like(out), count
 
 
+def _extremes(x: Tensor) -> tuple[Work, ...]:
+    """The smallest and the largest value, which the host fetches one after the other."""
+    return (extreme(x.numel, x.dtype), to_host(x.itemsize)) * 2
+
+
 def _lacks_range(op: Signature) -> bool:
     """Whether the host reads the extremes because no range is given."""
     return op.arg("min", 0) == op.arg("max", 0)
@@ -66,8 +72,7 @@ def _lacks_range(op: Signature) -> bool:
 def histc(op: Signature) -> tuple[Work, ...]:
     """If no range is given, the host first fetches the smallest and largest value."""
     x = op["self"]
-    read = (extreme(x), to_host(x.itemsize)) * 2
-    before = read if _lacks_range(op) else ()
+    before = _extremes(x) if _lacks_range(op) else ()
     return *before, *_histogram(x, 0, op.out)
 
 
@@ -75,8 +80,7 @@ def histc(op: Signature) -> tuple[Work, ...]:
 def bincount(op: Signature) -> tuple[Work, ...]:
     """The host fetches the smallest and largest value to size the bins."""
     x, weights = op["self"], op.get("weights")
-    extremes = (extreme(x), to_host(x.itemsize)) * 2
-    return *extremes, *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
+    return *_extremes(x), *_histogram(x, weights.nbytes if weights is not None else 0, op.out)
 
 
 def _lacks_output_size(op: Signature) -> bool:

@@ -269,14 +269,14 @@ def _reads_value(op: Signature) -> bool:
 @cost("aten.masked_fill.Tensor", "aten.masked_fill_.Tensor", waits=_reads_value)
 @cost("aten.masked_fill.Scalar", traits=LISTED)
 def masked_fill(op: Signature) -> tuple[Work, ...]:
-    """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`). The host first
-    fetches a value that is on the GPU."""
+    """A clone that is filled in place (TensorAdvancedIndexing.cpp, `masked_fill`); some gradients
+    need no clone. The host first fetches a value that is on the GPU."""
     value = op.get("value")
     fetch = (to_host(value.itemsize),) if value is not None and value.device != "cpu" else ()
     fill = elementwise(
         replace(op, inputs=(op.out, op["mask"]), names=("self", "mask"), aliases=(0, 1, 0)), (0, 1)
     )
-    if op.name.startswith("aten.masked_fill_.") or not fill:
+    if op.name.startswith("aten.masked_fill_.") or op.arg("in_place", False) or not fill:
         return (*fetch, *fill)
     return (*fetch, copy_onto(op["self"], op.out), *fill)
 

@@ -83,35 +83,32 @@ def loads(tensor: Tensor, dims: tuple[int, ...], most: int = 4, unroll: int = 4)
 
 def sum_over_rows(rows: int, cols: int, dtype: str) -> Work:
     """The sum over the rows of a packed matrix; the result has the matrix's dtype."""
-    return _sum(Tensor((rows, cols), dtype, (cols, 1)), cols)
+    return _over_first(Tensor((rows, cols), dtype, (cols, 1)), cols)
 
 
 def total(elements: int, dtype: str) -> Work:
     """The sum of packed elements; the result has their dtype."""
-    return _sum(Tensor((elements,), dtype, (1,)), 1)
+    return _over_first(Tensor((elements,), dtype, (1,)), 1)
 
 
-def extreme(x: Tensor) -> Work:
-    """The largest, or smallest, of packed elements."""
-    flat = Tensor((x.numel,), x.dtype, (1,))
-    dims = {**shape_of(flat, (0,)), **loads(flat, (0,)), "kind": "extremes", "again": False}
-    slots = 3 * x.numel
-    return Work(
-        "reduction", x.numel, x.nbytes, x.itemsize, "vector", lane_dtype([x]), slots, dims
-    )  # fmt: skip
+def extreme(elements: int, dtype: str) -> Work:
+    """The minimum or maximum of packed elements that an earlier op wrote."""
+    return _over_first(Tensor((elements,), dtype, (1,)), 1, "extremes", slots=3, again=False)
 
 
-def _sum(tensor: Tensor, rows: int) -> Work:
-    """A sum over the first dimension."""
-    most = 8 if tensor.itemsize == 2 else 4
-    dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": "sum", "again": True}
+def _over_first(
+    tensor: Tensor, rows: int, kind: str = "sum", slots: int = 2, again: bool = True
+) -> Work:
+    """A reduction over the first dimension, with `slots` instructions for each element."""
+    most = 8 if kind == "sum" and tensor.itemsize == 2 else 4
+    dims = {**shape_of(tensor, (0,)), **loads(tensor, (0,), most), "kind": kind, "again": again}
     return Work(
         "reduction",
         tensor.numel,
         tensor.nbytes,
         rows * tensor.itemsize,
         dtype=lane_dtype([tensor]),
-        instructions=2 * tensor.numel,
+        instructions=slots * tensor.numel,
         dims=dims,
     )
 

@@ -173,7 +173,8 @@ def margin_loss(op: Signature) -> tuple[Work, ...]:
     "aten._cudnn_ctc_loss.Tensor",
 )
 def ctc_loss(op: Signature) -> tuple[Work, ...]:
-    """Approximate: alpha [n, steps, 2·length + 1] step by step, three exponentials and a logarithm.
+    """Alpha [n, steps, 2·length + 1], three exponentials and a logarithm each. A block computes one
+    step of its sample after another (LossCTC.cu), so the time is that of a chain of steps.
 
     Three arrays of lengths and offsets are copied to the GPU first.
     """
@@ -189,14 +190,18 @@ def ctc_loss(op: Signature) -> tuple[Work, ...]:
         (cells + b) * x.itemsize,
         dtype=vector_dtype(x.dtype),
         instructions=cells * (10 + 4 * (_SPECIAL - 1)),
-        dims={"rows": b, "cols": steps, "inner": 2 * longest + 1},
+        dims=_chain(b, steps, 2 * longest + 1),
     )
     return sent, sent, sent, main
 
 
+def _chain(samples: int, steps: int, states: int) -> dict[str, int | str]:
+    return {"variant": "ctc", "samples": samples, "steps": steps, "states": states}
+
+
 @cost("aten._ctc_loss_backward.default", "aten._ctc_loss_backward.Tensor")
 def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
-    """Approximate: beta, like alpha in the forward pass, then the gradient of each log
+    """Beta, like alpha in the forward pass, then the gradient of each log
     probability."""
     x, alpha = op["log_probs"], op["log_alpha"]
     b, full, table = alpha.shape[0], x.numel * x.itemsize, alpha.nbytes
@@ -208,7 +213,7 @@ def ctc_loss_backward(op: Signature) -> tuple[Work, ...]:
         table,
         dtype=vector_dtype(x.dtype),
         instructions=alpha.numel * (10 + 4 * (_SPECIAL - 1)),
-        dims={"rows": b, "cols": alpha.shape[1], "inner": alpha.shape[2]},
+        dims=_chain(*alpha.shape),
     )
     collect = pointwise_terms(op, x.numel, 4, full + 2 * table, full, specials=2)
     return sent, sent, sent, fill_like(x), fill_like(alpha), beta, collect

@@ -21,15 +21,22 @@ _NONE, _MEAN = 0, 1  # at::Reduction
 
 
 @cost("aten.nll_loss_forward.default", traits=Traits(kind="reduction"))
-def nll_loss_forward(op: Signature) -> Work:
-    """Pick one value per row of [n, classes]: reads n values, whatever the number of classes."""
+def nll_loss_forward(op: Signature) -> tuple[Work, ...]:
+    """Pick one value per row of [n, classes]: reads n values, whatever the number of classes. A
+    loss of each row first clears the sum of weights."""
     x, rows = op["self"], op["target"].numel
     weight = op.get("weight")
     picked = rows * x.itemsize * (2 if weight is not None else 1)
     read = picked + op["target"].nbytes
     if op.arg("reduction", _MEAN) == _NONE:
-        return reduction(1, rows, read, op.write_bytes, flops=2, dtype=x.dtype)
-    return _one_block("forward", x, rows, read, op.write_bytes)
+        return fill(1, x.itemsize), _each_row(x, rows, read, op.write_bytes)
+    return (_one_block("forward", x, rows, read, op.write_bytes),)
+
+
+def _each_row(x: Tensor, rows: int, read: int, write: int) -> Work:
+    """The launch of a loss that is not reduced, or its gradient: a thread per row
+    (`nll_loss_forward_no_reduce_cuda_kernel`)."""
+    return _picking("each", rows, x.numel // max(rows, 1), 1, rows, x, read, write)
 
 
 def _one_block(direction: str, x: Tensor, rows: int, read: int, write: int) -> Work:
@@ -87,7 +94,9 @@ def nll_loss_backward(op: Signature) -> tuple[Work, Work]:
     read = op["grad_output"].nbytes + op["target"].nbytes + size
     read += rows * size if weight is not None else 0
     if op.arg("reduction", _MEAN) == _NONE:
-        return fill_like(op.out), indexed_access("scatter", rows, 1, read, rows * size, flops=1)
+        if "2d" in op.name:
+            return fill_like(op.out), indexed_access("scatter", rows, 1, read, rows * size, flops=1)
+        return fill_like(op.out), _each_row(op.out, rows, read, rows * size)
     launch = _few_blocks if "2d" in op.name else _one_block
     return fill_like(op.out), launch("backward", op.out, rows, read, rows * size)
 

@@ -16,6 +16,7 @@ from simulator.tracing.semantics import (
     normalization,
     one_hot,
     optimizers,
+    products,
     recurrent,
     softmax,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "normalization",
     "one_hot",
     "optimizers",
+    "products",
     "recurrent",
     "softmax",
 ]

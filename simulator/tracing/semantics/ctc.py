@@ -19,10 +19,13 @@ def ctc_loss(
     reduction: int = 1,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The loss with lists of lengths. The host waits for lengths on the GPU, whose values are not
-    known: they are assumed to be those of full samples."""
+    """The loss with lists of lengths. The host waits for lengths on the GPU twice, since
+    `_use_cudnn_ctc_loss` reads them too. Their values are not known: they are assumed to be those
+    of full samples."""
     batch = log_probs.shape[1] if log_probs.dim() == 3 else 1
     labels = targets.shape[1] if targets.dim() == 2 else -(-targets.numel() // max(1, batch))
+    _on_host(input_lengths, log_probs.shape[0])
+    _on_host(target_lengths, labels)
     times = _on_host(input_lengths, log_probs.shape[0])
     lengths = _on_host(target_lengths, labels)
     return torch.ops.aten.ctc_loss.IntList(

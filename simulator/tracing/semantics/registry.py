@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from simulator.hardware.gpu import GPU
+from simulator.modes import Run
 from simulator.tracing.recorder import Recorder
 
 Rule = Callable[..., Any]
@@ -21,10 +22,11 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Situation:
-    """The inputs of a rule: the GPU that is predicted, and the recorder of the trace."""
+    """The inputs of a rule: the GPU that is predicted, the recorder of the trace, and the run."""
 
     gpu: GPU
     recorder: Recorder
+    run: Run = "eager"
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -42,6 +44,9 @@ COMPOSITES: dict[str, Rule] = {}
 META_KERNELS: dict[str, Rule] = {}
 """Ops whose shape rule is missing in this build, or differs."""
 
+EAGER_GRADIENTS: dict[str, Rule] = {}
+"""Ops whose gradient takes another path in eager mode than while a tracer watches."""
+
 
 def on_gpu(name: str) -> Callable[[Rule], Rule]:
     """Register the decomposition of the composite op `name` on a GPU."""
@@ -51,6 +56,11 @@ def on_gpu(name: str) -> Callable[[Rule], Rule]:
 def shape_rule(name: str) -> Callable[[Rule], Rule]:
     """Register the shapes that the GPU-only op `name` returns."""
     return _register(META_KERNELS, name)
+
+
+def eager_gradient(name: str) -> Callable[[Rule], Rule]:
+    """Register the op `name` with the gradient that it has in eager mode."""
+    return _register(EAGER_GRADIENTS, name)
 
 
 def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
@@ -67,7 +77,8 @@ def _register(table: dict[str, Rule], name: str) -> Callable[[Rule], Rule]:
 def gpu_semantics(situation: Situation) -> Generator[None]:
     """Register every rule for `meta` tensors while entered. Rules run in each call, because they
     may give tensors a role."""
-    excluded = frozenset({*COMPOSITES, *META_KERNELS})
+    gradients = {} if situation.run == "compiled" else EAGER_GRADIENTS
+    excluded = frozenset({*COMPOSITES, *META_KERNELS, *gradients})
     situation.recorder.repeated_calls.share(excluded, situation.gpu)
 
     def bound(rule: Rule) -> Rule:
@@ -83,6 +94,8 @@ def gpu_semantics(situation: Situation) -> Generator[None]:
             dispatcher.impl(name, "Meta", bound(rule), False)
         for name, rule in META_KERNELS.items():
             dispatcher.impl(name, "Meta", bound(rule), False)
+        for name, rule in gradients.items():
+            dispatcher.impl(name, "AutogradMeta", bound(rule), False)
         yield
     finally:
         library._destroy()

@@ -36,7 +36,7 @@ class ListedSpeech(Speech):
 
 
 @pytest.mark.parametrize("columns", [True, False])
-@pytest.mark.parametrize(("network", "copies"), [(ListedSpeech, 0), (Speech, 2)])
+@pytest.mark.parametrize(("network", "copies"), [(ListedSpeech, 0), (Speech, 4)])
 def test_the_host_reads_the_lengths(network: type[Speech], copies: int, columns: bool) -> None:
     inputs = (
         torch.randn(BATCH, STEPS, 16),

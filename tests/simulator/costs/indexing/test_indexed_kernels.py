@@ -99,9 +99,13 @@ def test_scatters_write_an_element_an_index() -> None:
     # an addition also reads its target, and takes one more instruction
     added = ("scatter", 300, 4800, 1200, 2100)
     assert scattered("scatter_add_.default", src=source) == [added]
-    assert scattered("scatter_reduce.two", src=source) == [clone, added]
+    assert scattered("scatter_add.default", src=source) == [clone, added]
     (work,) = launched(
         sig("aten.scatter_.value", TABLE, None, {"dim": 1}, self=TABLE, index=((100, 3), I64))
+    )
+    assert (work.dims["runs"], work.dims["table_bytes"]) == (300, 24)
+    (work,) = launched(
+        sig("aten.scatter_.value", TABLE, None, {"dim": 0}, self=TABLE, index=((100, 3), I64))
     )
     assert (work.dims["runs"], work.dims["table_bytes"]) == (300, 2400)
     assert (work.dims["elements"], work.dims["width"]) == (300, 1)
@@ -238,7 +242,7 @@ def test_values_are_put_at_indices() -> None:
     assert len(masks) == 5
     assert sums([write]) == [("scatter", 0, 400 + 1200, 1200, 1800)]
     *masks, write = put(((), F32), ((100,), "bool"), accumulate=True)
-    assert write.dims["variant"] == "sorted"
+    assert write.dims["variant"] == "sorted" and "runs" not in write.dims
 
 
 def test_accumulated_values_are_sorted_first() -> None:
@@ -255,7 +259,7 @@ def test_accumulated_values_are_sorted_first() -> None:
     ]
     checked = sums(put(values, ROWS, accumulate=True))
     extreme = [
-        ("reduction", 20, 160, 8, 40),
+        ("reduction", 20, 160, 8, 60),
         ("pointwise", 1, 8, 1, 3),
         ("assertion", 0, 1, 0, 2),
     ]

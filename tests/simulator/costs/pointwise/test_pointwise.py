@@ -17,6 +17,20 @@ def one(op: Signature) -> Work:
     return work
 
 
+def test_special_powers_launch_no_power() -> None:
+    """A power of 1 is a copy, or nothing in place; a power of 0 writes ones."""
+    names = ("aten.pow.Tensor_Scalar", "aten.pow_.Scalar")
+    works = [launched(sig(n, MAT, None, {"exponent": p}, self=MAT)) for p in (1, 0) for n in names]
+    assert [[work.family for work in each] for each in works] == [
+        ["memcpy"],
+        [],
+        ["fill"],
+        ["fill"],
+    ]
+    assert works[0][0].bytes == 192
+    assert one(sig(names[1], MAT, None, {"exponent": 3}, self=MAT)).family == "pointwise"
+
+
 def test_add_reads_both_and_writes_the_result() -> None:
     work = one(sig("aten.add.Tensor", MAT, self=MAT, other=MAT))
     # reads 2·4·6·4 bytes, writes 4·6·4; one addition per element

@@ -110,7 +110,8 @@ def test_one_value_a_row_is_picked() -> None:
     assert weighed == [("nll", 600, 4800, 8, 2400)]
     rows = ((300,), F32)
     assert loss(name, [rows, SCALAR], {"reduction": 0}, **inputs) == [
-        ("reduction", 600, 3600, 1204, 900)
+        ("fill", 0, 0, 4, 2),  # the sum of weights
+        ("nll", 600, 3600, 1204, 2400),
     ]
 
 
@@ -137,7 +138,10 @@ def test_the_gradient_of_picked_values_is_zero_but_there() -> None:
     assert loss(name, x, {}, **inputs) == [zeros, ("nll", 600, 2408, 1200, 2400)]
     assert loss(name, x, {}, **inputs, weight=weight)[1][2] == 3608
     scattered = ("scatter", 300, 2408, 1200, 2100)
-    assert loss(name, x, {"reduction": 0}, **inputs) == [zeros, scattered]
+    _, each = launched(sig(f"aten.{name}", x, None, {"reduction": 0}, **inputs))
+    assert sums([each]) == [("nll", 600, 2408, 1200, 2400)]
+    # a thread for each of 300 rows of 10 classes
+    assert (each.dims["variant"], each.dims["threads"], each.dims["steps"]) == ("each", 300, 1)
     assert loss("nll_loss2d_backward.default", x, {"reduction": 0}, **inputs) == [zeros, scattered]
     _, block = launched(sig(f"aten.{name}", x, None, {}, **inputs))
     assert (block.dims["variant"], block.dims["width"]) == ("backward", 10)
@@ -201,7 +205,7 @@ def test_connectionist_losses_scan_their_steps() -> None:
     main = ("scan", 42000, 16800 + 320, 16800 + 16, 4200 * 46)
     kernels = launched(sig(f"aten.{name}", out, None, {"target_lengths": [10, 3]}, **inputs))
     assert sums(kernels) == [sent, sent, sent, main]
-    assert kernels[3].dims == {"rows": 4, "cols": 50, "inner": 21}
+    assert kernels[3].dims == {"variant": "ctc", "samples": 4, "steps": 50, "states": 21}
     # without lengths, the lengths of the targets count
     assert loss(name, out, {}, **inputs)[3] == main
     alpha = ((4, 50, 21), F32)
@@ -220,7 +224,7 @@ def test_connectionist_losses_scan_their_steps() -> None:
         # 16,000
         ("pointwise", 16000, 16000 + 2 * 16800, 16000, 4000 * 26),
     ]
-    assert kernels[5].dims == {"rows": 4, "cols": 50, "inner": 21}
+    assert kernels[5].dims == {"variant": "ctc", "samples": 4, "steps": 50, "states": 21}
 
 
 def test_a_mean_difference_reads_each_operand_once() -> None:

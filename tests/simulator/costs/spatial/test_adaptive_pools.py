@@ -1,4 +1,4 @@
-"""Adaptive pools, and the gradients of largest values."""
+"""Adaptive pools, the gradients of largest values and of windows, and grids of places."""
 
 from __future__ import annotations
 
@@ -42,3 +42,30 @@ def test_windows_whose_gradient_reaches_an_input(
     _, back = run("max_pool2d_with_indices_backward", big, {"kernel_size": sides, "stride": stride},
                   grad_output=small, self=big, indices=places)  # fmt: skip
     assert back.dims["taps"] == covering
+
+
+def test_overlapping_windows_are_added_by_position() -> None:
+    """Windows of 8 every 4: two of them contain each of 3·40 elements."""
+    args = {"input_sizes": [3, 40], "dim": -1, "size": 8, "step": 4}
+    zeros, places, add = run("unfold_backward", ((3, 40), F32), args, grad_in=((3, 9, 8), F32))
+    assert (zeros.family, zeros.write_bytes, places.family) == ("fill", 480, "arange")
+    assert places.write_bytes == 8 * 40
+    assert (add.dims["variant"], add.dims["runs"], add.dims["taps"]) == ("unfold_backward", 120, 2)
+    # 864 bytes of windows, 480 of the result
+    assert (add.read_bytes, add.write_bytes, add.flops) == (864, 480, 240)
+
+
+@pytest.mark.parametrize(("sides", "n"), [((10, 20), 200), ((5, 10, 20), 1000)])
+def test_a_grid_of_places_is_a_product(sides: tuple[int, ...], n: int) -> None:
+    """Three matrices of 2·3 or 3·4 numbers times the grid of n places and a one."""
+    rank = len(sides)
+    theta, places = ((3, rank, rank + 1), F32), ((3, *sides, rank), F32)
+    *base, product = run("affine_grid_generator", places, {}, theta=theta)
+    side = ["arange", "pointwise", "pointwise", "copy"]
+    assert [work.family for work in base] == [*side * rank, "fill"]
+    aligned = run("affine_grid_generator", places, {"align_corners": True}, theta=theta)
+    assert [work.family for work in aligned] == [*["arange", "copy"] * rank, "fill", "gemm"]
+    assert product.dims | {"b": 3, "m": n, "n": rank, "k": rank + 1} == product.dims
+    assert product.flops == 3 * n * rank * 2 * (rank + 1)
+    assert product.read_bytes == 4 * n * (rank + 1) + 12 * rank * (rank + 1)
+    assert product.write_bytes == 3 * n * rank * 4
