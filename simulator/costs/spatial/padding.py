@@ -53,7 +53,7 @@ def unfold_backward(op: Signature) -> tuple[Work, ...]:
     """Write zeros and the positions along the dimension, then add to each element the windows that
     contain it (UnfoldBackwardKernel.cu)."""
     grad, out = op["grad_in"], op.out
-    places = index_range(out.shape[op.arg("dim")] if out.shape else 1)
+    places = index_range(out.shape[int(op.arg("dim"))] if out.shape else 1)
     windows = max(1, -(-op.arg("size") // max(op.arg("step"), 1)))
     read, write = grad.nbytes, out.nbytes
     add = window("pool", op, out.numel, windows, read, write, variant="unfold_backward")
