@@ -3,7 +3,9 @@
 `python -m calibration.validate.functions [PATTERN]` compares the predictions that were stored
 before the measurement, or with `--now` those of the current code, with the measured GPU times of
 the calls whose names match. It prints a line for each function, the largest errors first, and a
-table. `--log FILE` names another log of measured calls, such as those that the fits use.
+table. `--log FILE` names another log of measured calls: `functions_third.jsonl.gz` was measured
+after the errors of the first had been mended, `functions_second.jsonl.gz` is for fits and has no
+stored predictions.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from calibration.validate.blind_calls import predicted
 from calibration.validate.stored_predictions import Row, rows
 
 FOLDER = MEASUREMENTS / "h200_sxm"
-PREDICTED, MEASURED = FOLDER / "predicted_functions.jsonl.gz", FOLDER / "functions.jsonl.gz"
+MEASURED = FOLDER / "functions.jsonl.gz"
 _LEAST_RATIO = 0.01  # for sorting; a kernel that is not predicted has a ratio of 0
 
 
@@ -85,7 +87,8 @@ def main() -> None:
         row for name, row in read(options.log).samples.items() if re.search(options.pattern, name)
     ]
     points = [Point(**row["point"]) for row in measured]
-    predictions = map(predicted, points) if options.now else rows(PREDICTED)
+    stored = options.log.with_name(f"predicted_{options.log.name}")
+    predictions = map(predicted, points) if options.now else rows(stored)
     every = list(compared({row["call"]: row for row in predictions}, measured))
     for name, calls in by_function(every)[: options.rows]:
         print(line(name, calls))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil, log, log2
+
 from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import (
     clone,
     copy,
     copy_onto,
     fill,
+    fill_like,
     helper_kernel,
     index_range,
     indexed_access,
@@ -17,6 +20,7 @@ from simulator.costs.kernels.launches import (
     scan,
 )
 from simulator.costs.kernels.radix import BLOCK_SORTS, block_sort, radix_sort, segmented_sort
+from simulator.costs.movement.fills import PHILOX
 from simulator.costs.registry import Work, cost
 from simulator.records import Signature, Tensor
 
@@ -67,6 +71,22 @@ def sort_rows(x: Tensor, dim: int) -> tuple[Work, ...]:
         part = indexed_access("sort", n, 1, n * (key + 8), n * (key + 8), variant="parted")
         return clone(x), number, *by_value, *by_row, part
     return clone(x), number, *segmented_sort(rows, cols, key, 8)
+
+
+@cost("aten.randperm.default", "aten.randperm.generator")
+def randperm(op: Signature) -> tuple[Work, ...]:
+    """Random keys for the numbers 0 to n - 1, and a sort by them. The keys have so many bits that
+    all differ with a probability of 0.9; equal ones are shuffled after the sort
+    (ATen/native/cuda/Randperm.cu)."""
+    n = op.out.numel
+    if n == 0:
+        return ()
+    bits = min(64, ceil(log2(n - (6 * n**2 + 1) / (12 * log(0.9)))))
+    key = 4 if bits <= 32 else 8
+    dims = {"elements": n, "slots": 15, "vector": 1}
+    keys = Work("random", n, 0, key * n, instructions=(PHILOX // 4 + 15) * n, dims=dims)
+    count, shuffle = fill_like(Tensor((), "int64", ())), pointwise(n, n * key, 0, dtype="int64")
+    return count, index_range(n), keys, *radix_sort(n, key, 8, bits), shuffle
 
 
 @cost("aten.topk.default")

@@ -50,7 +50,7 @@ def test_overlapping_windows_are_added_by_position() -> None:
     zeros, places, add = run("unfold_backward", ((3, 40), F32), args, grad_in=((3, 9, 8), F32))
     assert (zeros.family, zeros.write_bytes, places.family) == ("fill", 480, "arange")
     assert places.write_bytes == 8 * 40
-    assert (add.dims["variant"], add.dims["runs"], add.dims["taps"]) == ("unfold_backward", 120, 2)
+    assert (add.dims["variant"], add.dims["outputs"], add.dims["serial"]) == ("backward", 120, 2)
     # 864 bytes of windows, 480 of the result
     assert (add.read_bytes, add.write_bytes, add.flops) == (864, 480, 240)
 
