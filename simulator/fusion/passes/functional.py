@@ -51,6 +51,13 @@ def functional(trace: Trace, parts_only: bool = False) -> Trace:
     return replace(trace, ops=ops, storages=_lives(trace, ops, fresh))
 
 
+_RENAMED = {
+    "aten.pow_.Scalar": "aten.pow.Tensor_Scalar",
+    "aten.pow_.Tensor": "aten.pow.Tensor_Tensor",
+}
+"""Out-of-place overloads whose names are not those of the ops in place."""
+
+
 def _out_of_place(
     op: Op,
     storages: list[Storage],
@@ -74,7 +81,7 @@ def _out_of_place(
         part = old.out.nbytes < storage.nbytes
         functional = replace(
             old,
-            name=old.name.replace(f".{name}.", f".{name[:-1]}."),
+            name=_RENAMED.get(old.name) or old.name.replace(f".{name}.", f".{name[:-1]}."),
             inputs=(base, *old.inputs[1:]) if part else old.inputs,
             outputs=(base,) if part else old.outputs,
             aliases=(*regions, max(regions, default=-1) + 1),

@@ -89,3 +89,13 @@ def test_a_step_that_trains_nothing_has_no_joint_graph() -> None:
     assert joint_graph(row).trace is row
     idle = replace(row, phase="training")
     assert joint_graph(idle).trace is idle
+
+
+def test_a_power_in_place_has_other_names_out_of_place() -> None:
+    """`aten.pow.Scalar` is a number to the power of a tensor."""
+    row = step(lambda x: (x * 2).pow_(-0.5).pow_(x))
+    assert [op.name for op in row.ops[1:]] == ["aten.pow_.Scalar", "aten.pow_.Tensor"]
+    assert [op.name for op in functional(row).ops[1:]] == [
+        "aten.pow.Tensor_Scalar",
+        "aten.pow.Tensor_Tensor",
+    ]
