@@ -18,9 +18,9 @@ from calibration.measure.log import read
 from calibration.outcome import Outcome, summarised, summary, table
 from calibration.record.library_samples import launched
 from calibration.record.read import MEASUREMENTS
+from calibration.stored_predictions import Row, rows, write
 from calibration.sweeps.registry import Point, points
 from calibration.validate.single_ops import STATES, seconds
-from calibration.validate.stored_predictions import Row, rows, write
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.timing.profile import profile
 from simulator.tracing import trace_call

@@ -19,8 +19,8 @@ from calibration.cases.energy.steps import ENERGY_STEPS, is_fitted
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.sustained import FIRST, EnergyCase, coolness, read_cases
+from calibration.stored_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
-from calibration.validate.stored_predictions import Row, rows, write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.hardware.host import Host

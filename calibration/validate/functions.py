@@ -22,9 +22,9 @@ from calibration import sweeps
 from calibration.measure.log import read
 from calibration.outcome import Outcome, summary, table
 from calibration.record.read import MEASUREMENTS
+from calibration.stored_predictions import Row, rows
 from calibration.sweeps.registry import Point
 from calibration.validate.blind_calls import predicted
-from calibration.validate.stored_predictions import Row, rows
 
 FOLDER = MEASUREMENTS / "h200_sxm"
 MEASURED = FOLDER / "functions.jsonl.gz"

@@ -25,8 +25,8 @@ from calibration.cases.suites import SUITES
 from calibration.outcome import Outcome, summary, table
 from calibration.record.host_rounds import beside
 from calibration.record.read import Recording, Timed, recordings, timed
+from calibration.stored_predictions import Row, rows, write
 from calibration.validate.report import HOST_BOUND
-from calibration.validate.stored_predictions import Row, rows, write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.errors import InputError

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from simulator.errors import InputError
+from simulator.tracing.data_sizes import DataSizes
 from simulator.tracing.flex_attention import MODULE
-from simulator.tracing.sizes import DataSizes
 
 T = TypeVar("T")
 _MOST = 8  # conditions that are tried as false

@@ -22,6 +22,7 @@ from simulator.costs.matmul.tensor_float import PRODUCTS
 from simulator.networks.product_settings import allows_tf32
 from simulator.records import Assumption, Op, Phase
 from simulator.tracing.call_arguments import by_name
+from simulator.tracing.data_sizes import DataSizes
 from simulator.tracing.foreign import (
     is_foreign,
     lacks_a_fake,
@@ -37,7 +38,7 @@ from simulator.tracing.python_code.bytecode import Bytecode
 from simulator.tracing.python_code.counted_code import CodeFacts, facts_of
 from simulator.tracing.repeated_calls import RepeatedCalls
 from simulator.tracing.signatures import Signatures
-from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes, host_copy
+from simulator.tracing.sizes import DATA_DEPENDENT, host_copy
 from simulator.tracing.storages import Storages
 
 _IGNORED_NAMESPACES = {"prim", "profiler"}

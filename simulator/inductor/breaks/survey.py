@@ -21,8 +21,9 @@ from simulator.inductor.breaks.pieces import Piece
 from simulator.inductor.capture import CUDA, on_gpu, schedule_piece, to_gpu
 from simulator.inductor.refusal import RefusalError
 from simulator.inductor.schedule import Schedule
+from simulator.tracing.data_sizes import DataSizes
 from simulator.tracing.masks import Masks
-from simulator.tracing.sizes import DATA_DEPENDENT, DataSizes
+from simulator.tracing.sizes import DATA_DEPENDENT
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WORDS = ("Encountered graph break", "Failed to handle graph break")

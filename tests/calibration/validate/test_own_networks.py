@@ -23,8 +23,8 @@ from calibration.cases.steps.packages_third import PACKAGES_THIRD, PACKAGES_THIR
 from calibration.measure.host_threads import STACKED
 from calibration.outcome import Outcome
 from calibration.record.read import MEASUREMENTS, Recording
+from calibration.stored_predictions import write
 from calibration.validate.packages import DEFAULT, Before, before, compared, measured, modes
-from calibration.validate.stored_predictions import write
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.errors import InputError

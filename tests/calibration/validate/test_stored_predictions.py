@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from calibration.measure.log import encoded
+from calibration.stored_predictions import write
 from calibration.sweeps.registry import Point
 from calibration.validate import blind_calls, packages
-from calibration.validate.stored_predictions import write
 
 
 def test_calls_are_tabled_by_state_and_kind(

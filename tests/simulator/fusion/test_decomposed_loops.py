@@ -163,7 +163,7 @@ class Weighted(nn.Module):
 
 
 def backward(layer: nn.Module, name: str, *shape: int) -> list[Nest]:
-    """The nests of the backward op of a layer, whose gradient, 2·y / 1536, takes 4 FLOPs per
+    """The nests of the backward op of a layer, whose gradient, 2·y / 1536, takes 3 FLOPs per
     element."""
     x = (torch.zeros(shape),)
     return nests(trace(Weighted(layer), x, phase="training", optimizer=None), name)
@@ -174,11 +174,11 @@ def test_the_backward_pass_of_a_layer_norm_sums_along_and_across_its_rows() -> N
     # the operands of the gradient (a number and the result), x, two statistics, and the weight and
     # bias
     operands, statistics = [4, ALL, ALL], [96, 96]
-    # the op's own 16 FLOPs per element in two halves, and 4 for the gradient in each nest
-    assert along[:6] == (24, 64, True, [*operands, *statistics, 256, 256], [96, 96], 12 * 1536)
-    assert loop[:6] == (1536, 1, True, [*operands, *statistics, 256, 256, 96, 96], [ALL], 4 * 1536)
+    # the op's own 16 FLOPs per element in two halves, and 3 for the gradient in each nest
+    assert along[:6] == (24, 64, True, [*operands, *statistics, 256, 256], [96, 96], 11 * 1536)
+    assert loop[:6] == (1536, 1, True, [*operands, *statistics, 256, 256, 96, 96], [ALL], 3 * 1536)
     assert loop.slots == 0 and along.slots == across.slots
-    assert across[:6] == (64, 24, False, [*operands, *statistics], [256, 256], 12 * 1536)
+    assert across[:6] == (64, 24, False, [*operands, *statistics], [256, 256], 11 * 1536)
 
 
 def test_without_weights_a_norm_sums_along_its_rows_alone() -> None:
@@ -190,9 +190,9 @@ def test_without_weights_a_norm_sums_along_its_rows_alone() -> None:
 def test_the_backward_pass_of_a_softmax_sums_each_row_once() -> None:
     (sums,) = backward(nn.Softmax(-1), "_softmax_backward_data", 24, 64)
     # the op's own 4 FLOPs per element in two halves, the second of which a loop computes
-    assert sums == Nest(24, 64, True, [4, ALL], [96], (4 + 2) * 1536, 2 * 1536)
+    assert sums == Nest(24, 64, True, [4, ALL], [96], (3 + 2) * 1536, 2 * 1536)
     (across,) = backward(nn.Softmax(0), "_softmax_backward_data", 24, 64)
-    assert across == Nest(64, 24, False, [4, ALL], [256], (4 + 2) * 1536, 2 * 1536)
+    assert across == Nest(64, 24, False, [4, ALL], [256], (3 + 2) * 1536, 2 * 1536)
 
 
 @pytest.mark.parametrize("channels", [1, 6])
@@ -217,8 +217,8 @@ def test_a_batch_norm_in_training_is_the_moments_of_each_channel_and_a_loop(chan
     assert (sums.rows, sums.cols, sums.writes) == (channels, 32, [each, each])
     assert (last.rows, last.cols) == (8 * channels * 4, 1)
     # 8 FLOPs and 18 instructions per element for the moments; half of 11 and 14 in each nest of the
-    # backward pass, and 4 FLOPs for the gradient
+    # backward pass, and 3 FLOPs for the gradient
     elements = 8 * channels * 4
     assert (moments.flops, moments.slots) == (8 * elements, 18 * elements)
     for nest in (sums, last):
-        assert (nest.flops, nest.slots) == ((5.5 + 4) * elements, 7 * elements)
+        assert (nest.flops, nest.slots) == ((5.5 + 3) * elements, 7 * elements)

@@ -287,19 +287,3 @@ def test_rows_that_are_sorted_together_are_parted_at_the_end() -> None:
     # 80,000 pairs of 12 bytes
     assert sums([part]) == [("sort", 0, 960000, 960000, 480000)]
     assert part.dims == {"elements": 80000, "width": 1, "variant": "parted"}
-
-
-def test_a_random_permutation_is_a_sort_of_random_keys() -> None:
-    """A million keys differ with a probability of 0.9 if they have 43 bits: six passes of 8 bits
-    over keys and numbers of 8 bytes. Those of 1,000 numbers have 23 bits, and fit in one block."""
-    n = 1_000_000
-    works = launched(sig("aten.randperm.default", ((n,), "int64"), None, {"n": n}))
-    assert [w.family for w in works[:3]] == ["fill", "arange", "random"]
-    assert works[2].write_bytes == 8 * n
-    passes = [w for w in works if w.dims.get("variant") == "pass"]
-    assert len(passes) == 6
-    assert {w.read_bytes for w in passes} == {16 * n}
-    assert works[-1].family == "pointwise"
-    few = launched(sig("aten.randperm.default", ((1000,), "int64"), None, {"n": 1000}))
-    assert [w.family for w in few] == ["fill", "arange", "random", "sort_tile", "pointwise"]
-    assert few[2].write_bytes == 4000

@@ -263,19 +263,6 @@ def test_the_instructions_of_windows() -> None:
         assert (region.read_bytes, region.write_bytes) == (BIG_BYTES + 100, 7840)
 
 
-@pytest.mark.parametrize("aligned", [False, True])
-def test_the_kernels_of_an_affine_grid(aligned: bool) -> None:
-    """A range, two kernels that shrink it and a copy for each side; ones and a product."""
-    theta, places = ((3, 2, 3), F32), ((3, 10, 20, 2), F32)
-    kernels = run("affine_grid_generator", places, {"align_corners": aligned}, theta=theta)
-    side = ["arange", *([] if aligned else ["pointwise"] * 2), "copy"]
-    assert [w.family for w in kernels] == [*side * 2, "fill", "gemm"]
-    product = kernels[-1]
-    # 3 images of 200 places, which have 2 numbers of 3 terms each
-    assert (product.flops, product.write_bytes) == (2 * 600 * 2 * 3, 600 * 2 * 4)
-    assert product.read_bytes == 600 * 3 * 4 + 18 * 4
-
-
 def test_a_gradient_of_the_grid_alone_clears_nothing() -> None:
     grid = ((2, 8, 8, 2), F32)
     (work,) = run("grid_sampler_2d_backward", [grid], {"output_mask": [False, True]},

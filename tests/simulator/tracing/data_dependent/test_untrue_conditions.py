@@ -57,7 +57,7 @@ def test_a_condition_of_values_that_do_not_fit_is_false(values: tuple[int, ...])
 
 def test_a_condition_whose_loop_does_not_end_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rejection sampling draws again as long as any number is too large."""
-    monkeypatch.setattr("simulator.tracing.sizes._MOST_READS", 20)
+    monkeypatch.setattr("simulator.tracing.data_sizes._MOST_READS", 20)
 
     def forward(_: Calls, x: Tensor) -> Tensor:
         while (large := x > 2).any():
@@ -70,7 +70,7 @@ def test_a_condition_whose_loop_does_not_end_is_false(monkeypatch: pytest.Monkey
 
 
 def test_a_loop_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simulator.tracing.sizes._MOST_READS", 20)
+    monkeypatch.setattr("simulator.tracing.data_sizes._MOST_READS", 20)
 
     def forward(_: Calls, x: Tensor) -> Tensor:
         while True:
