@@ -1,7 +1,8 @@
 """Fit the curves of the packaged H200 profile again, including the further points of the sweeps.
 
 `python -m calibration.fit.again` traces 160,000 calls (an hour) and writes `h200.json`;
-`--operations REGEX` and `--curves NAMES` fit these curves alone, to the calls of these operations.
+`--operations REGEX` and `--curves NAMES` fit these curves alone, to the calls of these operations,
+and with `--networks` to the recorded networks too.
 Each curve has up to three candidates: the current profile, a new residual, and, if the 90th
 percentile of the error with the new residual exceeds 25%, a new kernel model with a new residual.
 The error on calls that are held out of the fit selects the candidate.
@@ -179,13 +180,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--operations", default="", help="regular expression for whole names")
     parser.add_argument("--curves", nargs="*", default=())
+    parser.add_argument("--networks", action="store_true", help="fit to recorded networks too")
     options = parser.parse_args()
     card, only = find_gpu("h200"), options.operations
     sweeps, more = [*swept(card, only=only), *layers(card, only)], list(further(card, only))
     first = samples(sweeps)
-    if not only:
+    if options.networks or not only:
         pairs = [(recording, retrace(recording.case)) for recording in recordings()]
-        first += [*recorded(pairs, card), *convolutions(card)]
+        first += recorded(pairs, card)
+    if not only:
+        first += convolutions(card)
         first += fusion_samples.samples(fusion_samples.fusion_speedups(card))
         first += kernels.samples(kernels.calls(card), card)
     judge(fit_again(merged(first), more, [*sweeps, *more], card, options.curves))

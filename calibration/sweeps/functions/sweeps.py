@@ -32,7 +32,7 @@ def _backward(rng: Random) -> Params | None:
     return drawn(rng, _DIFFERENTIABLE)
 
 
-@operation(sweep("function", 900, _forward))
+@operation(sweep("function", 495, _forward))
 def function(name: str, dtype: str, sizes: list[int], last: bool) -> Call:
     """A function of random numbers of these sizes."""
     described = FUNCTIONS[name]
@@ -41,7 +41,7 @@ def function(name: str, dtype: str, sizes: list[int], last: bool) -> Call:
     return lambda: described.call(x, *others)
 
 
-@operation(sweep("function_backward", 700, _backward))
+@operation(sweep("function_backward", 385, _backward))
 def function_backward(name: str, dtype: str, sizes: list[int], last: bool) -> Call:
     """The gradient of the first operand."""
     described = FUNCTIONS[name]

@@ -8,10 +8,10 @@ from app.explorer.background.worker import Worker
 
 
 def wait(worker: Worker) -> None:
-    """Process Qt's events until the worker is idle, for at most a minute on a busy machine."""
+    """Process Qt's events until the worker is idle, for at most 20 seconds."""
     clock = QElapsedTimer()
     clock.start()
-    while worker.busy() and clock.elapsed() < 60_000:
+    while worker.busy() and clock.elapsed() < 20_000:
         QCoreApplication.processEvents()
         time.sleep(
             0.005

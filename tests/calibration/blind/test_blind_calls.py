@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
-from calibration import blind
+from calibration import blind, stored_predictions
 from calibration.blind.draws import LAYOUTS, laid
 from calibration.measure.run import load
 from calibration.sweeps.registry import OPERATIONS, Point, points
-from calibration.validate import blind_calls, stored_predictions
+from calibration.validate import blind_calls
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
 from simulator.lowering import lower
