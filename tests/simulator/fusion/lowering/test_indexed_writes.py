@@ -170,9 +170,9 @@ def test_a_cache_is_overwritten_in_place() -> None:
 def test_sums_in_bfloat16_are_loops_since_hopper(
     between: Between, card: str, is_loop: bool
 ) -> None:
-    found = names(launches(step(between, torch.bfloat16), card))
-    assert (found == ["loop"] * 3) == is_loop
-    assert any(name.startswith(("scatter", "index")) for name in found) != is_loop
+    launched = names(launches(step(between, torch.bfloat16), card))
+    assert (launched == ["loop"] * 3) == is_loop
+    assert any(name.startswith(("scatter", "index")) for name in launched) != is_loop
 
 
 def test_zeros_like_a_tensor_do_not_read_it() -> None:

