@@ -44,17 +44,6 @@ def test_windows_whose_gradient_reaches_an_input(
     assert back.dims["taps"] == covering
 
 
-def test_overlapping_windows_are_added_by_position() -> None:
-    """Windows of 8 every 4: two of them contain each of 3·40 elements."""
-    args = {"input_sizes": [3, 40], "dim": -1, "size": 8, "step": 4}
-    zeros, places, add = run("unfold_backward", ((3, 40), F32), args, grad_in=((3, 9, 8), F32))
-    assert (zeros.family, zeros.write_bytes, places.family) == ("fill", 480, "arange")
-    assert places.write_bytes == 8 * 40
-    assert (add.dims["variant"], add.dims["serial"]) == ("backward", 2)
-    # 864 bytes of windows, 480 of the result
-    assert (add.read_bytes, add.write_bytes, add.flops) == (864, 480, 240)
-
-
 @pytest.mark.parametrize(("sides", "n"), [((10, 20), 200), ((5, 10, 20), 1000)])
 def test_a_grid_of_places_is_a_product(sides: tuple[int, ...], n: int) -> None:
     """Three matrices of 2·3 or 3·4 numbers times the grid of n places and a one."""
