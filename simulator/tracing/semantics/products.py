@@ -111,7 +111,7 @@ def _asked(recorder: Recorder, answer: Tensor) -> None:
 
 
 def _no_places(recorder: Recorder, zeros: Tensor) -> None:
-    """Record a search of the places of zeros, of which there is none."""
+    """Record the search for zeros, which has an empty result."""
     _assume_none(recorder, "aten.nonzero.default")
     if recorder.recording:
         with recorder.paused():
