@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
@@ -38,6 +39,8 @@ from app.views.lessons.author import TEMPLATE, Author
 from app.views.lessons.view import Lessons
 from app.widgets.canvas import Canvas
 from simulator.networks.loading.factories import Factory
+from simulator.scenario import trace_source
+from simulator.scenario.resolve import resolve
 from simulator.whatif import apply, whatifs
 from tests.app.explorer.waiting import wait
 from tests.app.explorer.window.front import in_front
@@ -110,7 +113,12 @@ def test_each_control_of_each_page_has_a_name(window: Window):
 @pytest.mark.parametrize("page", ["Explore", "Compare"])
 def test_each_control_of_two_scenarios_with_what_ifs_has_a_name(window: Window, page: str):
     applied = apply(apply(FIRST, "power_limit"), "precision", {"modules": "layers.0.**"})
-    window.session.add("B", apply(applied, "bandwidth"), page)
+    second = apply(applied, "bandwidth")
+    traced = resolve(second)
+    trace_source.trace_elsewhere(False)  # the wait is for the window's work, not for its traces
+    trace_source.make(replace(traced.request, batch=None, seq=None), traced.gpu, ("batch", 128))
+    trace_source.trace_elsewhere()
+    window.session.add("B", second, page)
     wait(window.worker)
     window.beside[1].show()  # hidden in other tests; it asks for advice, which takes long
     boxes = [spoken(w) for w in controls(window.inspector.applied)]
