@@ -24,6 +24,7 @@ REDUCING_FAMILIES = {
 _LIBRARY = (
     "scaled_dot_product",
     "_rnn",
+    "_thnn_fused",
     "convolution",
     "mm.",
     "bmm",
