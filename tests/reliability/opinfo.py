@@ -1,4 +1,4 @@
-"""Predict every op of torch: list the crashes, and the overloads without a cost.
+"""Predict every op of torch, eager and compiled: crashes, and overloads without a cost.
 
     python -m tests.reliability.opinfo RESULTS.jsonl --shard 0/8 --seconds 600
     python -m tests.reliability.opinfo RESULTS.jsonl --summary
@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from simulator import predict
+from simulator import predict, predict_trace
 from simulator.errors import InputError
 from tests.reliability import promises
 from tests.reliability.answers import answered
@@ -179,6 +179,7 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
                 p = predict(
                     network, moved, sample.kwargs, phase=case.phase, loss=_sum if training else None
                 )
+                compiled = predict_trace(p.trace, mode="compiled")
             except InputError as error:
                 if str(error) != _NO_GRADIENT:
                     refused.append(str(error)[:300])
@@ -186,8 +187,9 @@ def run(case: Case, samples: int = _SAMPLES) -> Result:
             except Exception as error:
                 crashed.append(_where(error))
                 continue
-            if not (math.isfinite(p.period_s) and p.period_s > 0):
-                crashed.append(f"period_s is {p.period_s}")
+            for each in (p, compiled):
+                if not (math.isfinite(each.period_s) and each.period_s > 0):
+                    crashed.append(f"period_s is {each.period_s}")
             predicted += 1
             names = {each.name for each in p.trace.ops}
             missing = set(p.unmodelled)

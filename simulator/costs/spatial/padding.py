@@ -61,7 +61,7 @@ def unfold_backward(op: Signature) -> tuple[Work, ...]:
         "unfold", op, threads, covering, grad.nbytes + out.nbytes, out.nbytes,
         slots=_PIXEL_SLOTS, variant="backward", serial=covering,
     )  # fmt: skip
-    return fill_like(out), index_range(out.shape[dim]), add
+    return fill_like(out), index_range(out.shape[dim] if out.shape else 1), add
 
 
 _PADS = tuple(f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3))

@@ -268,7 +268,9 @@ def _reduction(lowering: Lowering, index: int, op: Op) -> None:
     rank = len(source.shape)
     if isinstance(dims, int):
         dims = [dims]
-    inner = not dims or any(d % rank == rank - 1 for d in dims if rank)
+    if not rank:
+        dims = []  # a single number may be summed along dimension 0
+    inner = not dims or any(d % rank == rank - 1 for d in dims)
     if inner and source.stride and rank and source.stride[-1] != 1 and source.shape[-1] > 1:
         inner = False
     first = not inner and len(op.inputs) == 1 and {d % rank for d in dims or ()} == {0}

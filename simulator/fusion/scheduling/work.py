@@ -30,7 +30,7 @@ def arguments(
     rows = reduced.rows if reduced is not None and reduced.inner else 0
     cols = reduced.cols if reduced is not None else 0
     slots = work[1] + operands * elements
-    if generated and rows:
+    if generated and rows and cols:
         slots = slots * lanes(cols) // cols
     if not generated and elements:
         slots = by_hand.slots(work[1], operands, elements, rows, cols)
