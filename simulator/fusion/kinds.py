@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from simulator.costs import COSTS, traits_of
 from simulator.costs.compiled_traits import Kind
 from simulator.fusion.costed import costed
@@ -40,6 +42,17 @@ _LIBRARY = (
     "multinomial",
     "masked_select",
     "unique",
+    "_adaptive_avg_pool2d_backward",
+    "_adaptive_avg_pool3d",
+    "adaptive_max_pool2d_backward",
+    "adaptive_max_pool3d",
+    "max_pool3d_with_indices_backward",
+    "grid_sampler_2d_backward",
+    "grid_sampler_3d",
+    "histc",
+    "bincount",
+    "aten.equal",
+    "_linalg_check_errors",
     "upsample_bicubic2d_backward",
     "upsample_bicubic2d_aa",
 )
@@ -61,6 +74,8 @@ def kind(op: Signature) -> Kind:
     """The kind of an op; "none" if it launches nothing."""
     if is_indexed_write(op):
         return "pointwise" if in_a_loop(op) or fills_under_mask(op) else "library"
+    if op.name == "aten._adaptive_avg_pool2d.default":
+        return _kind_of_adaptive_pool(op)
     known = traits_of(op.name.split(".")[1]).kind
     if known is not None and op.name in COSTS:
         return known
@@ -88,6 +103,17 @@ def _kind_of_pool(op: Signature, taps: int) -> Kind:
         return "pointwise"
     apart = op.arg("stride", ()) not in ((), [], op.arg("kernel_size"))
     return "library" if "avg" in op.name and taps > _UNROLLED and apart else "reduction"
+
+
+def _kind_of_adaptive_pool(op: Signature) -> Kind:
+    """The kind of an average over windows of nearly equal sides. It is a pooling if all are equal;
+    otherwise a loop reads the largest window for each, unless that is large
+    (`_adaptive_avg_pool2d` of torch/_inductor/lowering.py)."""
+    sides = list(zip(op["self"].shape[-2:], op.out.shape[-2:], strict=True))
+    if all(size % parts == 0 for size, parts in sides):
+        return _kind_of_pool(op, prod(size // parts for size, parts in sides))
+    largest = prod(-(-(size + parts - 1) // parts) for size, parts in sides)
+    return "pointwise" if largest <= _UNROLLED else "library"
 
 
 def is_pointwise(op: Signature) -> bool:

@@ -6,6 +6,7 @@ from math import prod
 
 from msgspec.structs import replace
 
+from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import copy, fill_like, full_bytes, index_range, memcpy
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import spatial_dims, starts, window
@@ -18,7 +19,7 @@ padded element: mostly arithmetic of 64-bit indices. Only their order of magnitu
 each curve has a fitted share of the issue rate."""
 
 
-@cost("aten.im2col.default")
+@cost("aten.im2col.default", traits=Traits(kind="pointwise"))
 def im2col(op: Signature) -> tuple[Work, ...]:
     """Columns of windows, one kernel per sample of the batch, each thread of which copies one
     window of a channel (im2col.cuh). The result is allocated with the size of the image and then
@@ -36,7 +37,7 @@ def im2col(op: Signature) -> tuple[Work, ...]:
     return *enlarged, *(sample,) * samples
 
 
-@cost("aten.col2im.default")
+@cost("aten.col2im.default", traits=Traits(kind="pointwise"))
 def col2im(op: Signature) -> Work:
     """Each pixel is the sum of the windows that cover it: one kernel for the batch, whose threads
     divide 64-bit indices in each step (im2col.cuh)."""
@@ -48,7 +49,7 @@ def col2im(op: Signature) -> Work:
     )
 
 
-@cost("aten.unfold_backward.default")
+@cost("aten.unfold_backward.default", traits=Traits(kind="pointwise"))
 def unfold_backward(op: Signature) -> tuple[Work, ...]:
     """Write zeros and the positions along the dimension, then add to each element the windows that
     contain it, one after another (UnfoldBackwardKernel.cu)."""

@@ -61,7 +61,7 @@ def pool(op: Signature) -> Work:
     return window("pool", op, out.numel, taps, read, op.write_bytes, variant=variant)
 
 
-@cost("aten._adaptive_avg_pool2d.default", traits=Traits(kind="pointwise"))
+@cost("aten._adaptive_avg_pool2d.default")
 @cost(
     "aten.adaptive_avg_pool2d.default",
     "aten.adaptive_avg_pool3d.default",

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 _JOINED = 8  # maximum operands that one loop concatenates (config.max_pointwise_cat_inputs)
 _SUM_BYTES = 4  # sums are in fp32
-_SCATTERED = (
+_SUMMED_IN_FULL = (
     "aten.embedding_dense_backward.default",
     "aten.max_pool2d_with_indices_backward.default",
 )
+_OVERLAPS = ("aten.unfold_backward.default", "aten.col2im.default")
+"""Sums of windows that overlap, which torch/_decomp adds to zeros by index."""
 
 
 def in_pieces(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> bool:
     """Lower an op that writes its result in pieces. Return False for other ops."""
-    if op.name in _SCATTERED:
+    if op.name in (*_SUMMED_IN_FULL, *_OVERLAPS):
         _scatter(lowering, index, op, reads)
     elif writes_by_index(lowering, index, op):
         return True
@@ -42,11 +44,12 @@ def joins(op: Op) -> bool:
 
 
 def _scatter(lowering: Lowering, index: int, op: Op, reads: dict[Key, int]) -> None:
-    """Add zeros, then atomic sums into the rows that were looked up, both in full precision; a loop
-    casts the gradient (`embedding_dense_backward` of torch/_decomp)."""
+    """Add zeros, then atomic sums into the rows that were looked up, or the windows. Some are
+    summed in full precision; a loop casts them (`embedding_dense_backward` of torch/_decomp)."""
     value, table = lowering.flow.makes[index][0], op.outputs[0]
     source = op.inputs[0]
-    wide = lowering.inductor and table.itemsize < _SUM_BYTES
+    in_full = lowering.inductor and op.name in _SUMMED_IN_FULL
+    wide = in_full and table.itemsize < _SUM_BYTES
     sums: Key = next(lowering.number) if wide else value
     item = _SUM_BYTES if wide else table.itemsize
     lowering.nodes.append(
