@@ -56,8 +56,11 @@ _NARROWED = ("bfloat16", "float16")
 
 
 def _expanded(source: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`source` broadcast to a shape, with dimensions of stride 0."""
+    """`source` broadcast to a shape, with dimensions of stride 0; as it is if it has more
+    dimensions, as a part of a flat tensor that a compiler writes may have."""
     lead = len(shape) - len(source.shape)
+    if lead < 0:
+        return source
     sizes = [*([1] * lead), *source.shape]
     strides = [*([0] * lead), *source.stride]
     pairs = zip(sizes, shape, strides, strict=True)
