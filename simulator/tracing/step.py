@@ -81,14 +81,18 @@ def trace(
     def traced_step(false_at: Set[str]) -> _Step:
         copy = weightless(module).train(training)
         inputs = weightless_inputs(tuple(args)), weightless_inputs(dict(kwargs or {}))
-        recorder, tensors = _recorder(copy, inputs, sizes or {}, false_at)
-        recorder.has_tf32 = bool(gpu.peak("tensor", "tf32"))
-        with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
-            if training:
-                _training_step(copy, *inputs, loss, optimizer, autocast, recorder)
-            else:
-                _inference_step(copy, *inputs, autocast, recorder)
-        return _Step(copy, tensors, recorder, flags)
+
+        def step() -> _Step:
+            recorder, tensors = _recorder(copy, inputs, sizes or {}, false_at)
+            recorder.has_tf32 = bool(gpu.peak("tensor", "tf32"))
+            with simulated_gpu(gpu, recorder, copy, run, imports_dynamo=False) as flags:
+                if training:
+                    _training_step(copy, *inputs, loss, optimizer, autocast, recorder)
+                else:
+                    _inference_step(copy, *inputs, autocast, recorder)
+            return _Step(copy, tensors, recorder, flags)
+
+        return _later(copy, step)
 
     copy, tensors, recorder, flags = run_that_succeeds(
         lambda false_at: dynamo.traced(lambda: traced_step(false_at))
@@ -128,6 +132,19 @@ class _Step(NamedTuple):
     tensors: list[torch.Tensor]
     recorder: Recorder
     flags: Flags
+
+
+def _later(module: nn.Module, step: Callable[[], _Step]) -> _Step:
+    """The second step if it has fewer ops than the first, which then computed tensors that the
+    network keeps, such as a table of positions; else the first. A network that keeps no new tensor
+    runs one step."""
+    first = step()
+    if not first.recorder.storages.outlive():
+        return first
+    for parameter in module.parameters():
+        parameter.grad = None
+    second = step()
+    return second if len(second.recorder.ops) < len(first.recorder.ops) else first
 
 
 def _recorder(

@@ -84,6 +84,13 @@ class Storages:
         """Record size 0 for a storage whose memory other storages already count."""
         self._lives[self.own(tensor, "weight")].nbytes = 0
 
+    def outlive(self) -> bool:
+        """Whether an activation exists after the step."""
+        return any(
+            life.freed is None and life.born >= 0 and life.role == "activation"
+            for life in self._lives
+        )
+
     def records(self) -> list[Storage]:
         """All storages seen so far, in order of appearance."""
         return [

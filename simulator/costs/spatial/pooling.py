@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.costs.compiled_traits import Traits
 from simulator.costs.kernels.launches import copy, fill_like, full_bytes
 from simulator.costs.registry import Work, cost
 from simulator.costs.spatial.windows import (
