@@ -74,8 +74,9 @@ class Remembering(nn.Module):
         self.latest: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        before, self.latest = self.latest, self.linear(x)
-        return self.latest if before is None else self.latest + before
+        result: Tensor = self.linear(x)
+        before, self.latest = self.latest, result
+        return result if before is None else result + before
 
 
 def test_a_first_step_with_fewer_ops_is_traced() -> None:
