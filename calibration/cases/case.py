@@ -16,6 +16,7 @@ from calibration.cases.networks.layer_stacks import STACKS
 from calibration.cases.networks.libraries.generators import GENERATORS
 from calibration.cases.networks.libraries.pictures import PICTURES
 from calibration.cases.networks.libraries.sequences import SEQUENCES
+from calibration.cases.networks.libraries.torchvision_networks import TORCHVISION
 from calibration.cases.networks.own.networks import OWN
 from calibration.cases.networks.package_mixtures import MIXTURES
 from calibration.cases.networks.packages import SIZED
@@ -79,7 +80,7 @@ SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor
 _NETWORKS: dict[str, Callable[..., Any]] = {
     **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **SIZED_FOURTH,
     **SIZED_FIFTH, **SIZED_SIXTH, **SIZED_SEVENTH, **MIXTURES, **OWN, **STACKS,
-    **GENERATORS, **PICTURES, **SEQUENCES,
+    **GENERATORS, **PICTURES, **SEQUENCES, **TORCHVISION,
 }  # fmt: skip
 """Networks in addition to the catalogue's, by name."""
 

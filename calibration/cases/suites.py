@@ -28,6 +28,7 @@ from calibration.cases.steps.packages_third import (
     PACKAGES_THIRD,
     PACKAGES_THIRD_COMPILED,
 )
+from calibration.cases.steps.torchvision import TORCHVISION, TORCHVISION_COMPILED
 
 SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "batches": BATCHES,
           "compiled": COMPILED, "compiled_validation": COMPILED_VALIDATION,
@@ -49,4 +50,5 @@ SUITES = {"recordings": CASES, "host": HOST_CASES, "validation": VALIDATION, "ba
           "own_third_compiled": OWN_THIRD_COMPILED,
           "own_fourth": OWN_FOURTH, "own_fourth_compiled": OWN_FOURTH_COMPILED,
           "own_fifth": OWN_FIFTH, "own_fifth_compiled": OWN_FIFTH_COMPILED,
-          "libraries": LIBRARIES, "libraries_compiled": LIBRARIES_COMPILED}  # fmt: skip
+          "libraries": LIBRARIES, "libraries_compiled": LIBRARIES_COMPILED,
+          "torchvision": TORCHVISION, "torchvision_compiled": TORCHVISION_COMPILED}  # fmt: skip

@@ -36,7 +36,7 @@ from calibration.record.times import times
 _WHOLE = ("recordings", "host", "validation", "packages", "packages_second", "packages_third",
           "packages_fourth", "packages_fifth", "packages_sixth", "packages_seventh",
           "packages_further", "own", "own_second", "own_fourth", "own_fifth",
-          "libraries", "mixtures")  # fmt: skip
+          "libraries", "torchvision", "mixtures")  # fmt: skip
 """Suites whose ops are recorded as well."""
 _TIMED_SHARE = 0.6
 """The share of the seconds for timing cases; the rest is for profiling."""
