@@ -139,10 +139,11 @@ def _later(module: nn.Module, step: Callable[[], _Step]) -> _Step:
     network keeps, such as a table of positions; else the first. A network that keeps no new tensor
     runs one step."""
     first = step()
-    if not first.recorder.storages.outlive():
+    leaves = [*module.parameters(), *first.tensors]
+    if not first.recorder.storages.outlive(t.grad for t in leaves if t.grad is not None):
         return first
-    for parameter in module.parameters():
-        parameter.grad = None
+    for leaf in leaves:
+        leaf.grad = None
     second = step()
     return second if len(second.recorder.ops) < len(first.recorder.ops) else first
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,11 +84,13 @@ class Storages:
         """Record size 0 for a storage whose memory other storages already count."""
         self._lives[self.own(tensor, "weight")].nbytes = 0
 
-    def outlive(self) -> bool:
-        """Whether an activation exists after the step."""
+    def outlive(self, known: Iterable[torch.Tensor]) -> bool:
+        """Whether an activation exists after the step, besides the `known` tensors."""
+        numbers = {self.number(tensor) for tensor in known}
         return any(
             life.freed is None and life.born >= 0 and life.role == "activation"
-            for life in self._lives
+            for number, life in enumerate(self._lives)
+            if number not in numbers
         )
 
     def records(self) -> list[Storage]:

@@ -36,11 +36,14 @@ class PaddedProducts:
         """The product on padded operands; None if it is not padded."""
         if self.seconds is None or "mm." not in op.name or op.phase == "optimizer":
             return None
-        free = tuple(
-            tensor.contiguous
+        free = tuple(  # the time of padding a bias always counts
+            place >= len(op.inputs) - 2
+            and tensor.contiguous
             and not is_outside(self.lowering, value)
             and value in self.lowering.computed
-            for value, tensor in zip(self.lowering.flow.reads[index], op.inputs, strict=True)
+            for place, (value, tensor) in enumerate(
+                zip(self.lowering.flow.reads[index], op.inputs, strict=True)
+            )
         )
         key = id(op.signature), free
         if key not in self.wide:
