@@ -61,7 +61,8 @@ _LARGEST_IN_L2 = {"group_moments": 0.28}
 """Largest operands that the samples of a curve may have in L2, as a share of L2. A block that reads
 its row in steps takes twice as long if the row comes from DRAM. Repeated calls with larger operands
 evict a part of these in between, so the label that they were in L2 would be wrong."""
-_NEW_PHYSICS = ("pointwise_strided", "pointwise", "random", "concat")
+_NEW_PHYSICS = ("pointwise_strided", "pointwise", "random", "concat", "pool_max_volumes",
+                "pool_average_volumes")  # fmt: skip
 _JUDGES = 10  # minimum number of held-out samples for a decision
 _OFF = 0.25
 _WORSE = 1.05

@@ -47,6 +47,7 @@ _LIBRARY = (
     "adaptive_max_pool2d_backward",
     "adaptive_max_pool3d",
     "max_pool3d_with_indices_backward",
+    "cudnn_grid_sampler",
     "grid_sampler_2d_backward",
     "grid_sampler_3d",
     "histc",

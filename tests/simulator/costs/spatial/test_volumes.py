@@ -23,6 +23,8 @@ def test_planes_of_volumes_have_whole_blocks(kind: str) -> None:
     (work,) = launched(sig(f"aten.{name}.default", outputs, None, size, self=BIG))
     assert (work.dims["elements"], work.dims["taps"]) == (LANES, 8)
     assert work.flops == 2 * 4 * 8 * 10 * 40 * 8
+    rows = 8 * 8 * 10 * 64  # lanes of the warps of 40 outputs, which each visit 8 elements
+    assert work.instructions == 335 * LANES + 20 * 8 * rows
     inputs: dict[str, Any] = {"grad_output": SMALL, "self": BIG}
     inputs |= {"indices": (SMALL[0], I64)} if kind == "max" else {}
     clear, back = launched(sig(f"aten.{name}_backward.default", BIG, None, size, **inputs))
@@ -66,3 +68,16 @@ def test_lanes_of_a_warp_that_add_to_one_element(
     half = ((1, 2, *large), "float16")
     _, add = launched(sig(f"aten.{name}.default", out, None, args, grad_output=half))
     assert add.instructions == 2 * prod(large) * slots * lanes * 6
+
+
+def test_additions_to_few_sectors_wait_for_each_other() -> None:
+    def steps(small: tuple[int, ...], large: tuple[int, ...]) -> int:
+        args = {"output_size": list(large[2:]), "input_size": list(small)}
+        name = "aten.upsample_bilinear2d_backward.default"
+        _, add = launched(sig(name, (small, F32), None, args, grad_output=(large, F32)))
+        return add.dims.get("steps", 0)
+
+    # 270,336 threads have 66 planes of 64 × 64 gradients, whose sums are in 66 / 8 sectors
+    additions = 8 * 256 * 64 * 64 * 4
+    assert steps((8, 256, 1, 1), (8, 256, 64, 64)) == round(additions * (8 / 66 - 1 / 96))
+    assert steps((8, 21, 64, 64), (8, 21, 512, 512)) == 0  # one plane has 512 sectors
