@@ -74,9 +74,9 @@ def test_all_of_the_hosts_work_is_done_at_its_speed():
 
 def test_the_default_host_of_two_ranks_is_the_slower_of_two():
     one, two = predict_step(fsdp, "2xh200", host=ONE), predict_step(fsdp, "2xh200")
-    assert two.ranks[0].host_s == pytest.approx(1.04 * one.ranks[0].host_s, rel=1e-9)
+    assert two.ranks[0].host_s == pytest.approx(1.06 * one.ranks[0].host_s, rel=1e-9)
     assert one.notes == ()
     assert two.notes == (
-        "the host takes 1.04 times as long as for one GPU, because 2 ranks wait for their slowest "
+        "the host takes 1.06 times as long as for one GPU, because 2 ranks wait for their slowest "
         "host; this is part of the step time",
     )
