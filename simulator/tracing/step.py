@@ -60,6 +60,7 @@ def trace(
     `module` and the tensors among `args` and `kwargs` may live on any device, `meta` included;
     neither is changed. A training step is forward, `loss` (by default the output's `.loss`, else
     the mean of its squares), backward and the optimizer's second step, when its state exists.
+    Of a network that computes tensors once and keeps them, the second step is traced.
     `sizes` answers data-dependent ops by name; `autocast` ("bf16", "fp16") wraps forward and loss
     in `torch.autocast("cuda", ...)`. Code that queries whether it is captured or compiled gets the
     answer for `run`; `Trace.asked` names the functions that it called. The process's settings of
