@@ -137,15 +137,18 @@ class _Step(NamedTuple):
 
 def _later(module: nn.Module, step: Callable[[], _Step]) -> _Step:
     """The second step if it has fewer ops than the first, which then computed tensors that the
-    network keeps, such as a table of positions; else the first. A network that keeps no new tensor
-    runs one step."""
+    network keeps, such as a table of positions; else the first, also if the second fails. A
+    network that keeps no new tensor runs one step."""
     first = step()
     leaves = [*module.parameters(), *first.tensors]
     if not first.recorder.storages.outlive(t.grad for t in leaves if t.grad is not None):
         return first
     for leaf in leaves:
         leaf.grad = None
-    second = step()
+    try:
+        second = step()
+    except InputError:
+        return first
     return second if len(second.recorder.ops) < len(first.recorder.ops) else first
 
 

@@ -29,7 +29,8 @@ def grid_sampler(
     if x.dim() != 4:
         return aten.grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners)
     by_cudnn = (
-        (interpolation_mode, padding_mode, align_corners) == (_BILINEAR, _ZEROS, True)
+        situation.gpu.compute_capability is not None
+        and (interpolation_mode, padding_mode, align_corners) == (_BILINEAR, _ZEROS, True)
         and torch.backends.cudnn.enabled
         and all(t.dtype in _DTYPES and 0 < t.numel() <= _MOST_ELEMENTS for t in (x, grid))
         and x.shape[1] <= _MOST_CHANNELS

@@ -26,8 +26,8 @@ class Warp(nn.Module):
 INPUTS = torch.zeros(2, 3, 16, 16), torch.zeros(2, 5, 7, 2)
 
 
-def samplers(network: nn.Module, phase: str = "inference") -> list[str]:
-    step = trace(network, INPUTS, gpu="h200", phase=phase, optimizer=None)
+def samplers(network: nn.Module, phase: str = "inference", gpu: str = "h200") -> list[str]:
+    step = trace(network, INPUTS, gpu=gpu, phase=phase, optimizer=None)
     assert predict_trace(step, mode="compiled").period_s > 0
     return [op.name.split(".")[1] for op in step.ops if "grid_sampler" in op.name]
 
@@ -44,6 +44,10 @@ def test_cudnn_samples_with_aligned_corners_and_zeros_outside() -> None:
 )
 def test_other_samples_are_torchs_own(network: nn.Module) -> None:
     assert samplers(network) == ["grid_sampler_2d"]
+
+
+def test_a_gpu_without_cudnn_samples_with_torchs_own_kernel() -> None:
+    assert samplers(Warp(), gpu="mi300x") == ["grid_sampler_2d"]
 
 
 def test_cudnn_does_not_sample_bfloat16() -> None:

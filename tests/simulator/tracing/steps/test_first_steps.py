@@ -82,3 +82,23 @@ class Remembering(nn.Module):
 def test_a_first_step_with_fewer_ops_is_traced() -> None:
     step = trace(Remembering(), (X,), gpu="h200")
     assert "aten.add.Tensor" not in [op.name for op in step.ops]
+
+
+class Once(nn.Module):
+    """Keeps its result, and runs only once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.result: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.result is not None:
+            raise RuntimeError("a second call")
+        result: Tensor = self.linear(x)
+        self.result = result
+        return result * 2
+
+
+def test_a_network_that_runs_only_once_is_traced() -> None:
+    assert [op.name for op in trace(Once(), (X,), gpu="h200").ops][-1] == "aten.mul.Tensor"
