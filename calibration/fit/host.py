@@ -2,11 +2,13 @@
 
 `python -m calibration.fit.host` writes `simulator/hardware/hosts/xeon-h200.json`: the times that
 fit the rows of `calibration.fit.host_rows`. Each round is divided by the speed factor of its host
-in that second, and multiplied by the median factor of all hosts measured so far.
+in that second, and multiplied by the median factor of all hosts measured so far. `--median` keeps
+the stored times and only multiplies them by the change of that median.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -17,6 +19,7 @@ from calibration.fit.hosts_seen import MODEL, measured_hosts
 from calibration.fit.solvers import nnls
 from calibration.record.host_rounds import lines, reference_index, steps
 from simulator.hardware.host import COUNTS, DEFAULT, FOLDER, VERSION, Host
+from simulator.hardware.host import host as find_host
 from simulator.hardware.host_speed import ON_CPU_MARK, Parts, index_at, parts
 
 LAUNCH_S = 2.5e-6
@@ -99,7 +102,35 @@ def report(title: str, ratios: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Fit, report the errors of held-out groups, and write the profile."""
+    """Write the profile: fitted, or the stored one at the median of all hosts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--median", action="store_true", help="fit nothing")
+    if parser.parse_args().median:
+        _write_both(at_the_median(find_host(DEFAULT)))
+    else:
+        _write_both(fitted_host())
+
+
+def at_the_median(known: Host) -> Host:
+    """A stored default host at the median of all hosts measured so far."""
+    reference, hosts = reference_index(), measured_hosts()
+    change = Parts(
+        *(a / b for a, b in zip(hosts.median, parts(known.reference, reference), strict=True))
+    )
+    _, _, how = known.source.partition(" processes ")
+    return msgspec.structs.replace(
+        known,
+        source=f"the median of {hosts.processes} processes {how}",
+        seconds={name: float(f"{s * change.of(name):.3e}") for name, s in known.seconds.items()},
+        spread=hosts.spread,
+        spread_with=hosts.spread_with,
+        slowest=hosts.slowest,
+        reference=_at(reference, hosts.median),
+    )
+
+
+def fitted_host() -> Host:
+    """The default host, fitted to all rows; prints the errors of held-out groups."""
     reference = reference_index()
     of = levelled(rows(reference))
     fitted = fit(of)
@@ -116,7 +147,7 @@ def main() -> None:
     default = hosts.median
     seconds = {n: float(f"{s * default.of(n):.3e}") for n, s in zip(COUNTS, fitted, strict=True)}
     print(seconds, hosts)
-    host = Host(
+    return Host(
         version=VERSION,
         id=DEFAULT,
         cpu="Intel Xeon (Emerald Rapids, 2.1 GHz), 16 virtual cores, with an H200 or an H100",
@@ -130,10 +161,13 @@ def main() -> None:
         spread=hosts.spread,
         spread_with=hosts.spread_with,
         slowest=hosts.slowest,
-        reference={n: float(f"{s:.5g}") for n, s in index_at(reference, default).items()},
+        reference=_at(reference, default),
     )
-    _write(host)
-    _write(other(host, reference, default))
+
+
+def _at(reference: Mapping[str, float], median: Parts) -> dict[str, float]:
+    """The times of the fixed work on the median host."""
+    return {name: float(f"{s:.5g}") for name, s in index_at(reference, median).items()}
 
 
 def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
@@ -163,6 +197,12 @@ def other(default: Host, reference: Mapping[str, float], median: Parts) -> Host:
         ),
         reference={name: float(f"{s:.5g}") for name, s in mean.items()},
     )
+
+
+def _write_both(host: Host) -> None:
+    reference = reference_index()
+    for each in (host, other(host, reference, measured_hosts().median)):
+        _write(each)
 
 
 def _write(host: Host) -> None:

@@ -20,6 +20,7 @@ _MOVING = {
     "embedding": "weight", "constant_pad_nd": "self", "reflection_pad2d": "self",
     "upsample_nearest2d": "self", "_upsample_nearest_exact2d": "self", "repeat": "self",
     "slice_backward": "grad_output", "select_backward": "grad_output",
+    "_adaptive_avg_pool2d": "self", "im2col": "self",
     **dict.fromkeys(POOLS, "self"),
 }  # fmt: skip
 """Ops whose elements are not computed from the operand's elements at the same place."""

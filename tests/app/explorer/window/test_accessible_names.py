@@ -116,8 +116,10 @@ def test_each_control_of_two_scenarios_with_what_ifs_has_a_name(window: Window, 
     second = apply(applied, "bandwidth")
     traced = resolve(second)
     trace_source.trace_elsewhere(False)  # the wait is for the window's work, not for its traces
-    trace_source.make(replace(traced.request, batch=None, seq=None), traced.gpu, ("batch", 128))
-    trace_source.trace_elsewhere()
+    try:
+        trace_source.make(replace(traced.request, batch=None, seq=None), traced.gpu, ("batch", 128))
+    finally:
+        trace_source.trace_elsewhere()
     window.session.add("B", second, page)
     wait(window.worker)
     window.beside[1].show()  # hidden in other tests; it asks for advice, which takes long

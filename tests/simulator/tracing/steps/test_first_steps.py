@@ -56,10 +56,10 @@ def test_gradients_are_not_summed_over_the_steps() -> None:
         trace(Placed(table), (X,), gpu="h200", phase="training", optimizer=None)
         for table in ("attribute", "in each step")
     )
-    made = [op.name for op in again.ops]
+    further = [op.name for op in again.ops]
     for op in once.ops:
-        made.remove(op.name)
-    assert set(made) == {
+        further.remove(op.name)
+    assert set(further) == {
         "aten.arange.default", "aten.unsqueeze.default", "aten.expand.default",
         "aten._to_copy.default",
     }  # fmt: skip
