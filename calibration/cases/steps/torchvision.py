@@ -1,4 +1,6 @@
-"""Cases of networks of torchvision, predicted before they were measured; no fit uses them."""
+"""Cases of networks of torchvision, predicted before they were measured. No fit uses them, but two
+costs were derived from them later: of pools of volumes, and of the gradient of enlarged values
+(`simulator.costs.spatial`)."""
 
 from __future__ import annotations
 

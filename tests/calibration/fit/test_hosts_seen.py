@@ -9,8 +9,10 @@ from math import exp, hypot, log
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from calibration.fit import hosts_seen
+from calibration.fit.host import at_the_median
 from calibration.fit.hosts_seen import STEPS, measured_hosts
 from calibration.record.host_rounds import quiet, reference_index
 from simulator.hardware.host import host
@@ -68,6 +70,18 @@ def test_the_default_host_is_the_median_of_all_within_two_percent() -> None:
     assert hosts.slowest[2] == (1.06, 0.67, 1.34)
     for ranks, slowest in hosts.slowest.items():
         assert host().slowest[ranks] == pytest.approx(slowest, rel=0.02)
+
+
+def test_a_host_is_scaled_to_the_median() -> None:
+    """A host that takes twice as long in all its work becomes the default host."""
+    default = host()
+    twice = {name: 2 * seconds for name, seconds in default.reference.items()}
+    slow = replace(default.slower(2.0), reference=twice, spread=(0.5, 2.0))
+    scaled = at_the_median(slow)
+    assert scaled.seconds == pytest.approx(default.seconds, rel=2e-3)
+    assert scaled.reference == pytest.approx(default.reference, rel=1e-4)
+    assert (scaled.spread, scaled.slowest) == (default.spread, default.slowest)
+    assert scaled.source.startswith("the median of 42 processes with H200s and H100s; ")
 
 
 def test_each_process_counts_with_the_mean_of_its_steps(folder: Path) -> None:
