@@ -121,7 +121,7 @@ def test_more_cards_are_taken_until_the_latency_at_the_percentile_fits():
     limit_ms = 0.9 * lone.latency_s * 1e3
     rows: Any = plan(spec | {"limits": {"latency": f"{limit_ms:.2f} ms"}}).rows
     assert rows[0].status == "fits" and rows[0].count > 1
-    assert rows[-1].count == 1 and rows[-1].binds == "queueing"
+    assert next(row for row in rows if row.count == 1).binds == "queueing"
 
 
 def test_an_overloaded_service_names_the_cards_that_it_needs():

@@ -78,7 +78,7 @@ def test_float32_and_the_usual_mode_keep_the_librarys_products():
 
 
 def test_the_answer_notes_the_approximation_and_has_a_wider_interval():
-    step = network()
+    step = network(batch=262144)  # the GPU decides, so that the host is not in the interval
     auto, plain = (predict_trace(step, mode=mode) for mode in (AUTO, PLAIN))
     assert any(note.startswith("max-autotune is approximated: 3 products") for note in auto.notes)
     low, high = (end / auto.period_s for end in auto.interval_s)
