@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -77,11 +77,12 @@ TORCH_MODES = {
 
 COMPILED_OPTIMIZER = "_compiled"  # suffix of the case's name
 SINGLE = "_single"  # suffix of the name of an optimizer that updates one tensor after another
-_NETWORKS: dict[str, Callable[..., Any]] = {
-    **MICRO, **BLOCKS, **ONE_OP, **PACKAGED, **SIZED, **SIZED_SECOND, **SIZED_THIRD, **SIZED_FOURTH,
-    **SIZED_FIFTH, **SIZED_SIXTH, **SIZED_SEVENTH, **MIXTURES, **OWN, **STACKS,
-    **GENERATORS, **PICTURES, **SEQUENCES, **TORCHVISION,
-}  # fmt: skip
+TABLES: tuple[Mapping[str, Callable[..., Any]], ...] = (
+    MICRO, BLOCKS, ONE_OP, PACKAGED, SIZED, SIZED_SECOND, SIZED_THIRD, SIZED_FOURTH, SIZED_FIFTH,
+    SIZED_SIXTH, SIZED_SEVENTH, MIXTURES, OWN, STACKS, GENERATORS, PICTURES, SEQUENCES, TORCHVISION,
+)  # fmt: skip
+"""The networks of each source by name; a name that two sources have means the same network."""
+_NETWORKS = {name: make for table in TABLES for name, make in table.items()}
 """Networks in addition to the catalogue's, by name."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}

@@ -8,6 +8,7 @@ from functools import partial
 
 from torch import nn
 
+from calibration.cases.networks.package_mixtures import SPECS as SPECS_OF_MIXTURES
 from calibration.cases.networks.packages import (
     MASKED,
     PAIRS,
@@ -45,7 +46,7 @@ SPECS: dict[str, Spec] = {
     "nemotron": ("Nemotron", "NemotronForCausalLM",
                  {**_layers(2), "num_key_value_heads": 48, "vocab_size": 32000}, IDS, ids),
     "olmo": ("Olmo", "OlmoForCausalLM", _layers(6), MASKED, masked),
-    "granite-moe": ("GraniteMoe", "GraniteMoeForCausalLM", _layers(2), IDS, ids),
+    "granite-moe": SPECS_OF_MIXTURES["granite-moe"],
     "umt5": ("UMT5", "UMT5ForConditionalGeneration", {}, PAIRS, pairs),
     "plbart": ("PLBart", "PLBartForConditionalGeneration", {}, PAIRS, pairs),
     "data2vec-audio": ("Data2VecAudio", "Data2VecAudioForSequenceClassification", {},

@@ -28,7 +28,7 @@ MIXTURES: tuple[Case, ...] = (
     *infer("hf-olmoe", "bf16", 8, 256),
     *infer("hf-minimax-m2", "bf16", 1, 512),
     *infer("hf-glm4-moe", "bf16", 1, 2048),
-    *infer("hf-deepseek-v3", "bf16", 1, 512),
+    *infer("hf-deepseek-v3-moe", "bf16", 1, 512),
     *infer("hf-phimoe", "bf16", 2, 512),
     *infer("hf-granite-moe", "bf16", 4, 512),
     *train("hf-olmoe", "bf16", 2, 512),
@@ -38,7 +38,7 @@ MIXTURES: tuple[Case, ...] = (
     *infer("hf-mixtral-8x7b", "bf16", 1, 32),
     *infer("hf-olmoe", "bf16", 1, 16),
     *train("hf-qwen3-moe", "bf16", 1, 1024),
-    *infer("hf-deepseek-v3", "bf16", 2, 1024),
+    *infer("hf-deepseek-v3-moe", "bf16", 2, 1024),
     *infer("hf-phimoe", "fp16", 1, 256),
 )
 """Predicted before they were measured; no fit uses them."""
