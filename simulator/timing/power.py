@@ -11,13 +11,15 @@ period includes the time in which only collectives run (`Exchange`).
 
 On cards whose energy was measured, kernels were timed at the highest clock. On others, times are
 based on public measurements (`sustained_*`) that the card's own limit had already slowed: only the
-further slowdown of a lower limit is added.
+further slowdown of a lower limit is added. Their energies are carried over from the measured card,
+and may be too high for the limit even at a low clock; then a step draws what the limit allows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import hypot
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +33,41 @@ from simulator.timing.load import NO_EXCHANGE, Exchange, Load
 Floats = NDArray[np.float64]
 _TURNS = 80
 _CLOSE = 1e-13  # accepted error of the power, relative to the limit
+_LOWEST = 0.01
+"""The lowest clock, as a share of the highest. Below its lowest voltage, a card is assumed to skip
+clock cycles, so that it draws no more than its limit."""
+_SUSTAINED = 0.4
+"""The lowest clock, as a share of the highest, that a card whose energy was not measured is assumed
+to sustain under its default limit. Data sheets state base clocks of 0.37 (T4) to 0.54 (A100 SXM) of
+the highest."""
 
 
 @dataclass(frozen=True)
 class SettledClock:
     """The clock at which a step's mean power is within the limit, as a share of the highest
-    [points], and the slowdown that it brings."""
+    [points], and the slowdown that it brings. `share` of the energies that were carried over from
+    the measured card is within the card's default limit [points]."""
 
     clock: Floats
     slowdown: Slowdown
+    share: float | Floats = 1.0
 
     @property
     def is_slower(self) -> bool:
         """Whether any point is slower than at the clock at which its kernels were timed."""
         return bool((np.asarray(self.slowdown.vector) > 1).any())
+
+
+class _Issue(NamedTuple):
+    """What a step's period depends on besides its kernels [points]: seconds of host work, seconds
+    between kernels, and collectives."""
+
+    on_host_s: float | Floats
+    gaps_s: float | Floats
+    exchange: Exchange
+
+    def period_s(self, busy_s: Floats) -> Floats:
+        return np.maximum(self.on_host_s, busy_s + self.gaps_s + self.exchange.exposed_s)
 
 
 @dataclass(frozen=True)
@@ -93,18 +116,20 @@ class Supply:
         busy_s: Floats,
         period_s: Floats,
         exchange: Exchange = NO_EXCHANGE,
+        share: float | Floats = 1.0,
     ) -> Floats:
-        """Joules of a step of period `period_s` at a clock [points]; `busy_s` omits collectives."""
+        """Joules of a step of period `period_s` at a clock [points]; `busy_s` omits collectives.
+        `share` is that of `SettledClock`."""
         known = self.known
         awake = known.clocked_w * period_s + known.busy_w * busy_s
         running = awake * self._highest * clock + load.chip_j
-        return (
-            known.idle_w * period_s
-            + running * known.voltage.squared(clock * self._highest)
+        drawn = (
+            running * known.voltage.squared(clock * self._highest)
             + load.tensor_j * known.voltage.tensor_squared(clock * self._highest)
             + known.dram_j_per_byte * load.dram_bytes
             + (0.0 if exchange is NO_EXCHANGE else self.exchange_j(exchange, clock))
         )
+        return known.idle_w * period_s + share * drawn
 
     def exchange_j(self, exchange: Exchange, clock: Floats) -> Floats:
         """Joules of collectives at a clock [points], in addition to those of a card that waits."""
@@ -133,7 +158,7 @@ class Supply:
         uncertainty of its energy combines two parts as independent: the card's interval, and the
         energy that the card draws at rest during the uncertain part of the period."""
         times_s = np.asarray(busy_s), np.asarray(period_s)
-        joules = float(self.joules(load, settled.clock, *times_s, exchange))
+        joules = float(self.joules(load, settled.clock, *times_s, exchange, settled.share))
         known, clock = self.known, float(settled.clock)
         relative = self._highest * clock
         awake_w = known.clocked_w * relative * float(known.voltage.squared(relative))
@@ -155,7 +180,8 @@ class Supply:
         self, load: Load, settled: SettledClock, busy_s: Floats, period_s: Floats
     ) -> tuple[Floats, Floats]:
         """Joules and clock of steps at many points."""
-        return self.joules(load, settled.clock, busy_s, period_s), settled.clock * self.highest_hz
+        joules = self.joules(load, settled.clock, busy_s, period_s, share=settled.share)
+        return joules, settled.clock * self.highest_hz
 
     def settle(
         self,
@@ -166,15 +192,27 @@ class Supply:
     ) -> SettledClock:
         """The clock under the limit of a step with `on_host_s` of host work, `gaps_s` between its
         kernels, and the collectives of `exchange`."""
-        others = on_host_s, gaps_s, exchange
+        issue = _Issue(on_host_s, gaps_s, exchange)
         if self.measured:
-            clock = self._clock(load, self.limit_w, np.asarray(1.0), *others)
+            clock = self._clock(load, self.limit_w, np.asarray(1.0), issue, _LOWEST)
             return SettledClock(clock, self._slowdown(clock, np.asarray(1.0)))
-        own = self._clock(load, self.default_w, np.asarray(0.0), *others)
+        share = self._share(load, issue)
+        own = self._clock(load, self.default_w, np.asarray(0.0), issue, _SUSTAINED, share)
         if self.limit_w >= self.default_w:
-            return SettledClock(own, NO_SLOWDOWN)
-        clock = self._clock(load, self.limit_w, own, *others)
-        return SettledClock(clock, self._slowdown(clock, own))
+            return SettledClock(own, NO_SLOWDOWN, share)
+        clock = self._clock(load, self.limit_w, own, issue, _LOWEST, share)
+        return SettledClock(clock, self._slowdown(clock, own), share)
+
+    def _share(self, load: Load, issue: _Issue) -> Floats:
+        """The share of the carried energies that the default limit allows at the lowest clock that
+        is sustained [points]; 1 where they are within the limit."""
+        busy_s = load.busy_s()
+        period_s = issue.period_s(busy_s)
+        at_rest = self.known.idle_w * period_s
+        drawn = self.joules(load, np.asarray(_SUSTAINED), busy_s, period_s, issue.exchange)
+        allowed = self.default_w * self.known.held * period_s - at_rest
+        drawn = drawn - at_rest
+        return np.minimum(1.0, np.divide(allowed, drawn, out=np.ones_like(drawn), where=drawn > 0))
 
     def _slowdown(self, clock: Floats, timed_at: Floats) -> Slowdown:
         speed = self.known.voltage.tensor_speed
@@ -186,17 +224,17 @@ class Supply:
         load: Load,
         limit_w: float,
         timed_at: Floats,
-        on_host_s: float | Floats,
-        gaps_s: float | Floats,
-        exchange: Exchange,
+        issue: _Issue,
+        lowest: float,
+        share: float | Floats = 1.0,
     ) -> Floats:
-        """The clock at which the power meets a limit, given the clock at which kernels were timed:
-        by false position (Illinois), at all points at once."""
+        """The clock, at least `lowest`, at which the power meets a limit, given the clock at which
+        kernels were timed: by false position (Illinois), at all points at once."""
 
         def over_w(clock: Floats) -> Floats:
             busy_s = load.busy_s(self._slowdown(clock, timed_at))
-            period_s = np.maximum(on_host_s, busy_s + gaps_s + exchange.exposed_s)
-            joules = self.joules(load, clock, busy_s, period_s, exchange)
+            period_s = issue.period_s(busy_s)
+            joules = self.joules(load, clock, busy_s, period_s, issue.exchange, share)
             return joules / np.where(period_s > 0, period_s, np.inf) - held_w
 
         held_w = limit_w * self.known.held
@@ -205,8 +243,11 @@ class Supply:
         limited = above > 0
         if not limited.any():
             return high
-        low = np.full_like(high, self.known.voltage.volts[0][0] / self._highest)
+        low = np.full_like(high, max(lowest, self.known.voltage.volts[0][0] / self._highest))
         below = over_w(low)
+        if (limited & (below >= 0)).any():
+            low = np.where(below < 0, low, lowest)
+            below = over_w(low)
         solvable = limited & (below < 0)
         held_clock = np.where(limited & ~solvable, low, high)
         was = np.zeros(high.shape)

@@ -130,14 +130,40 @@ def test_bytes_in_l2_draw_no_power_of_dram() -> None:
     assert float(joules) == pytest.approx(107.5, rel=1e-12)
 
 
-def test_the_lowest_clock_is_held_where_no_clock_meets_the_limit() -> None:
-    """At the lowest clock, 0.1, V² is 0.3025 and 1 s becomes 10 s: 100 + 0.3025 · 400 / 10 W."""
+def test_a_card_skips_clocks_below_its_lowest_voltage() -> None:
+    """At a clock of 0.1, V² is 0.3025 and stays so below; 1 s becomes 1 / clock: 100 + 0.3025 · 400
+    · clock = 100 + 121 · clock. 111.6 W are met at 11.6 / 121 of the highest clock, and 100.5 W at
+    none above 0.01."""
     kernel = load(1.0, 0.0, 400.0, 0.0)
     assert float(made_up(112.2).settle(kernel, 0.0, 0.0).clock) > 0.1
-    assert float(made_up(111.6).settle(kernel, 0.0, 0.0).clock) == 0.1
-    # with twice the highest clock, the same lowest one is half that share of it
+    below = made_up(111.6).settle(kernel, 0.0, 0.0)
+    assert float(below.clock) == pytest.approx(11.6 / 121, rel=1e-12)
+    assert made_up(111.6).power(kernel, below, 1.0, 121 / 11.6, (1.0, 1.0)).watts == pytest.approx(
+        111.6
+    )
+    assert float(made_up(100.5).settle(kernel, 0.0, 0.0).clock) == 0.01
+    # with twice the highest clock, the lowest voltage is reached at half that share of it
     faster = Supply(MADE_UP, 105.0, 500.0, 2e9, True)
-    assert float(faster.settle(kernel, 0.0, 0.0).clock) == 0.05
+    assert float(faster.settle(kernel, 0.0, 0.0).clock) == pytest.approx(5 / 121, rel=1e-12)
+
+
+def test_carried_energies_draw_no_more_than_the_default_limit() -> None:
+    """At 0.4 of the highest clock V is 0.7, and a kernel that takes 1 s at the default limit would
+    draw 100 + 0.49 · 4,000 = 2,060 W there: 400 of the 1,960 J are within 500 W. Under 300 W the
+    same share is drawn in the time that the lower clock takes."""
+    kernel = load(1.0, 0.0, 4000.0, 0.0)
+    card = made_up(500.0, measured=False)
+    own = card.settle(kernel, 0.0, 0.0)
+    assert (float(own.clock), float(own.share)) == (0.4, pytest.approx(400 / 1960))
+    assert card.power(kernel, own, 1.0, 1.0, (1.0, 1.0)).watts == pytest.approx(500)
+    joules, clock_hz = card.columns(kernel, own, np.ones(1), np.ones(1))
+    assert (joules.tolist(), clock_hz) == ([pytest.approx(500)], pytest.approx(0.4e9))
+    lower = made_up(300.0, measured=False)
+    held = lower.settle(kernel, 0.0, 0.0)
+    slower_s = float(held.slowdown.vector)
+    assert slower_s == pytest.approx(0.4 / float(held.clock))
+    watts = lower.power(kernel, held, slower_s, slower_s, (1.0, 1.0)).watts
+    assert watts == pytest.approx(300)
 
 
 def test_the_joules_of_a_kernel_are_those_of_tensor_cores_and_of_the_rest() -> None:
