@@ -23,8 +23,8 @@ _DESKS: dict[str, tuple[str, ...]] = {
     "Python": ("instruction", "cold_instruction", "attribute", "c_call", "python_call"),
     "modules": ("module_call",),
     "dispatcher": ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op",
-                   "view", "cold_view", "cpu_op", "recurrent_kernel", "recurrent_weight",
-                   "further_kernel", "trained_convolution", "foreach_tensor"),
+                   "view", "cold_view", "cpu_op", "recurrent_call", "recurrent_kernel",
+                   "recurrent_weight", "further_kernel", "trained_convolution", "foreach_tensor"),
     "autograd": ("forward_node", "backward_node", "backward_call", "optimizer_call", "gradient"),
 }  # fmt: skip
 """The desks that an order passes, by the counts of the host's profile."""

@@ -7,7 +7,8 @@ phases   the forward pass, the backward pass and the update of training steps, t
 threads  the same phases of steps whose threads were timed too, each on its own processor
          (`calibration.measure.host_threads`). The backward pass runs in a separate
          thread, whose core may be shared with other processes.
-layers   calls of recurrent layers (`calibration.measure.recurrent_calls`)
+layers   calls of recurrent layers (`calibration.measure.recurrent_calls`), and three networks that
+         have such layers
 on CPU   the fixed steps of the host index on small CPU tensors. In other rows, only the step counts
          of AdamW are on the CPU.
 """
@@ -38,7 +39,7 @@ from calibration.record.host_rounds import (
     sharing,
     steps,
 )
-from calibration.record.read import MEASUREMENTS
+from calibration.record.read import MEASUREMENTS, recordings
 from calibration.validate.trace_fidelity import retrace
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu as find_gpu
@@ -60,6 +61,12 @@ PHASES = {
 THREADS = ("host_threads", "host_threads_fourth", "host_threads_fifth")
 """Files of processes on an H100's machine that timed the threads of their steps."""
 _TIMED_ON = "h100_sxm"
+_NETWORKS_ON = "h200_sxm"
+_RECURRENT = {
+    "own": ("own-tagger/fp32/inference/b32s50", "own-seq2seq/fp32/inference/b32s40"),
+    "own_fourth": ("own-listener/fp16/inference/b16s32000",),
+}
+"""Host-bound steps of networks with recurrent layers, by suite."""
 _AT_REFERENCE = Parts(1.0, 1.0, 1.0)
 _LAUNCHING = ("op", "library_op", "convolution_op", "norm_op", "attention_op")
 _UNCOUNTED_LOOPS = (
@@ -100,7 +107,8 @@ class Row(NamedTuple):
 def rows(reference: Mapping[str, float]) -> list[Row]:
     """All rows. `reference` gives the times of the fixed steps on the reference machine."""
     return [
-        *_steps(reference), *_phases(), *_threads(), *_recurrent_calls(), *_on_cpu(reference),
+        *_steps(reference), *_phases(), *_threads(), *_recurrent_calls(), *_recurrent_networks(),
+        *_on_cpu(reference),
     ]  # fmt: skip
 
 
@@ -189,6 +197,17 @@ def _recurrent_calls() -> Iterator[Row]:
             name = "ops-{kind}/{layers}/{bidirectional}/{width}/{called}".format_map(timed)
             case = {"network": f"ops-{timed['kind']}", "name": name, "mode": "eager"}
             yield _row(Step(_TIMED_ON, case, (Round(seconds, host),)), counts)
+
+
+def _recurrent_networks() -> Iterator[Row]:
+    """Networks whose recurrent layers launch a kernel for each element of a sequence. The calls of
+    single layers have short sequences."""
+    for suite, names in _RECURRENT.items():
+        for row in recordings(suite):
+            if row.name in names and row.probes is not None:
+                counts = np.sum(counts_by_phase(retrace(row.case)), axis=0)
+                step = Step(_NETWORKS_ON, row.case, (Round(row.period_s, probed(row.probes)),))
+                yield _row(step, counts)
 
 
 def _on_cpu(reference: Mapping[str, float]) -> Iterator[Row]:

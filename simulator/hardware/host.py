@@ -20,8 +20,8 @@ from simulator.hardware.host_speed import PYTHON, Parts, parts
 FOLDER = Path(__file__).parent / "hosts"
 VERSION = 2
 DEFAULT = "xeon-h200"
-_LATER = "recurrent_weight"
-"""A count that was added later; files without it are valid."""
+_LATER = ("recurrent_weight", "recurrent_call")
+"""Counts that were added later; files without them are valid."""
 _SPLIT = ("further_kernel", "trained_convolution", "gradient")
 """Counts of work that other counts once included; files without them are valid."""
 TRAINING = 1.09
@@ -36,13 +36,14 @@ OWN_SPREAD = (0.85, 1.25)
 _MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
-    "cpu_op", "recurrent_kernel", "recurrent_weight", "further_kernel", "trained_convolution",
-    "foreach_tensor", "gradient", "forward_node", "backward_node", "backward_call",
+    "cpu_op", "recurrent_call", "recurrent_kernel", "recurrent_weight", "further_kernel",
+    "trained_convolution", "foreach_tensor", "gradient", "forward_node", "backward_node", "backward_call",
     "optimizer_call",
 )  # fmt: skip
 _CALLED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-    "recurrent_kernel", "recurrent_weight", "further_kernel", "trained_convolution",
+    "recurrent_call", "recurrent_kernel", "recurrent_weight", "further_kernel",
+    "trained_convolution",
 )  # fmt: skip
 COUNTS = (*PYTHON, *_DISPATCHED, "launch")
 """The counted work, in the order of the columns of `counts`; the schedule adds launches."""
@@ -194,9 +195,11 @@ def _filled(read: Host) -> Host:
     """A host with the times that its older file lacks: 0 for work that its other counts include,
     else those of the default host, scaled by the time of an op."""
     seconds = {**dict.fromkeys(_SPLIT, 0.0), **read.seconds}
-    if _LATER not in seconds and "op" in seconds and read.id != DEFAULT:
+    later = [name for name in _LATER if name not in seconds]
+    if later and "op" in seconds and read.id != DEFAULT:
         known = host().seconds
-        seconds[_LATER] = known[_LATER] * seconds["op"] / known["op"]
+        times = seconds["op"] / known["op"]
+        seconds |= {name: known[name] * times for name in later}
     return msgspec.structs.replace(read, seconds=seconds)
 
 

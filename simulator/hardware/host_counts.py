@@ -109,6 +109,7 @@ def counts(
         "view": np.where(viewing, ops.returned, ops.joined * launching),
         "cold_view": np.where(viewing, ops.cold, 0.0),
         "cpu_op": ops.on_cpu,
+        "recurrent_call": launching & ops.recurrent,
         "recurrent_kernel": np.where(ops.recurrent, launches, 0),
         "recurrent_weight": ops.placed,
         "further_kernel": np.where(called_once, np.maximum(launches - 1 - inner_ops, 0), 0),
