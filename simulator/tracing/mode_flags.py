@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from simulator.modes import Run
+from simulator.records import Assumption
 from simulator.tracing import dynamo
 from simulator.tracing.python_code.user_code import is_user_code
 
@@ -36,6 +37,10 @@ _COMPILING = (
     "torch.nn.modules.activation._is_make_fx_tracing",
 )  # fmt: skip
 """The functions of Dynamo's table that are true in a compiled step and defined outside Dynamo."""
+_ELSEWHERE = (
+    "false, as in every mode, since another thread than that of the step asked; query the mode in "
+    "the thread that calls the network"
+)
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
 _MODULE_CALL = f"{_MODULES}/module.py"
 """`Module.__call__` queries the mode at every call; the answer does not change its result."""
@@ -59,6 +64,9 @@ class Flags:
             return False
         self.queried.add(name)
         if get_ident() != self._thread:
+            taken = Assumption(len(self._recorder.ops), name, _ELSEWHERE)
+            if taken not in self._recorder.assumptions:
+                self._recorder.assumptions.append(taken)
             return False
         return self._run == ("captured" if name == _CAPTURING else "compiled")
 

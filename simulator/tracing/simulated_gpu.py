@@ -18,6 +18,7 @@ from simulator.tracing import dynamo
 from simulator.tracing.device import OnGpu, fake_cuda
 from simulator.tracing.flex_attention import traceable_flex_attention
 from simulator.tracing.mode_flags import Flags, mode_flags
+from simulator.tracing.other_threads import one_thread
 from simulator.tracing.recorder import Recorder
 from simulator.tracing.semantics import Situation, gpu_semantics
 from simulator.tracing.semantics.autocast import autocast_semantics
@@ -45,6 +46,7 @@ def simulated_gpu(
         import_module("torch._dynamo")
     with ExitStack() as stack:
         stack.enter_context(_ONE_AT_A_TIME)
+        stack.enter_context(one_thread())
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # warnings about a missing GPU
         stack.enter_context(fake_cuda(gpu))

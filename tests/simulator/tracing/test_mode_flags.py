@@ -85,3 +85,12 @@ def test_host_counts_do_not_depend_on_the_run() -> None:
 def test_runs_of_modes() -> None:
     assert [run_of(mode) for mode in MODES] == ["eager", "captured", *["compiled"] * 4]
     assert run_of("cuda_graph", fused=True) == "compiled"  # a compiled step replays its own graph
+
+
+def test_a_query_in_another_thread_is_noted() -> None:
+    noted = {a.name: a.taken for a in trace(Asking(), (torch.zeros(2),)).assumptions}
+    assert noted["torch.compiler.is_compiling"] == (
+        "false, as in every mode, since another thread than that of the step asked; query the mode "
+        "in the thread that calls the network"
+    )
+    assert trace(Asking(elsewhere=False), (torch.zeros(2),)).assumptions == []
