@@ -37,8 +37,8 @@ _MOST_BYTES = 2**20
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
     "cpu_op", "recurrent_call", "recurrent_kernel", "recurrent_weight", "further_kernel",
-    "trained_convolution", "foreach_tensor", "gradient", "forward_node", "backward_node", "backward_call",
-    "optimizer_call",
+    "trained_convolution", "foreach_tensor", "gradient", "forward_node", "backward_node",
+    "backward_call", "optimizer_call",
 )  # fmt: skip
 _CALLED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
