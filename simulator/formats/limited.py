@@ -13,7 +13,8 @@ LONGEST_LINE = 2000  # tomllib takes seconds over one dotted key of 20 000 chara
 
 
 def absence(path: Path) -> str:
-    """The reason why a path is not a readable file: "no such file", or the kind of the object."""
+    """The reason why a path is not a file of the expected kind: "no such file", the kind of the
+    object, or the end of a regular file's name."""
     try:
         mode = path.stat().st_mode
     except OSError as error:  # circular links, a locked folder
@@ -22,6 +23,8 @@ def absence(path: Path) -> str:
         return (error.strerror or str(error)).lower()
     except ValueError:  # a null byte, which no file name has
         return "no such file"
+    if stat.S_ISREG(mode):
+        return f"its name ends in {path.suffix}" if path.suffix else "its name has no suffix"
     kinds = {
         stat.S_ISDIR: "is a folder",
         stat.S_ISFIFO: "is a pipe",

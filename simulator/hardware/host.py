@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.formats.limited import absence, contents
 from simulator.formats.present import Stamp, is_file, stamp
+from simulator.formats.toml import shown
 from simulator.hardware.host_speed import PYTHON, Parts, parts
 
 FOLDER = Path(__file__).parent / "hosts"
@@ -34,6 +35,10 @@ OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
 
 _MOST_BYTES = 2**20
+_AGAIN = (
+    "measure this host again: `ridgepoint calibrate measure --host-only FOLDER`, then `ridgepoint "
+    "calibrate fit FOLDER`"
+)
 _DISPATCHED = (
     "op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "view", "cold_view",
     "cpu_op", "recurrent_call", "recurrent_kernel", "recurrent_weight", "further_kernel",
@@ -149,44 +154,50 @@ def _host(name: str, _stamp: Stamp | None) -> Host:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if is_file(path):
         return _read(path)
-    if name.endswith(".json") or os.sep in name or absence(Path(name)) == "is a folder":
-        raise InputError(
-            f"--host {name!r}: {absence(Path(name))}: expected a calibrated host's .json file, or "
-            "a host's name (`ridgepoint hosts`)"
-        )
     from simulator.hardware.host_catalogue import catalogue, derived  # see `hosts`
 
     if name in catalogue():
         return derived(name, host())
-    near = get_close_matches(name, hosts(), 2)
-    hint = f"did you mean {' or '.join(map(repr, near))}?"
-    known = f"expected one of {', '.join(hosts())}, or a calibrated host's .json file"
-    raise InputError(f"unknown host {name!r}: {hint if near else known}")
+    why = absence(Path(name))
+    if is_file(Path(name)):
+        raise InputError(
+            f"--host {name!r}: {why}: expected the host.json that `ridgepoint calibrate fit "
+            "FOLDER` writes, or a host's name (`ridgepoint hosts`); fit the folder of the host's "
+            "measurements, or give a host's file a name that ends in .json"
+        )
+    if name.endswith(".json") or os.sep in name or why == "is a folder":
+        raise InputError(
+            f"--host {name!r}: {why}: expected a calibrated host's .json file, or a host's name "
+            "(`ridgepoint hosts`)"
+        )
+    known = hosts()
+    near = get_close_matches(name[:64].lower().replace("_", "-"), known, 2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? `ridgepoint hosts` lists all {len(known)}"
+    expected = f"expected one of {', '.join(known)}, or a calibrated host's .json file"
+    raise InputError(f"unknown host {shown(name)}: {hint if near else expected}")
 
 
 def _read(path: Path) -> Host:
     data = contents(path, "a host profile", _MOST_BYTES)
     try:
+        _check_kind(msgspec.json.decode(data, type=_Kind), path)
         header = msgspec.json.decode(data, type=_Header)
         if header.version != VERSION:
             return _converted(header, path)
         host = msgspec.json.decode(data, type=Host)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{path.name} is not a valid host profile: {error}; calibrate it again"
-        ) from error
+        raise InputError(f"{path.name} is not a valid host profile: {error}; {_AGAIN}") from error
     host = _filled(host)
     lacking = [each for each in COUNTS if each not in host.seconds]
     if lacking:
         raise InputError(
-            f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; "
-            "calibrate it again"
+            f"{path.name} is not a valid host profile: it lacks {', '.join(lacking)}; {_AGAIN}"
         )
     spreads = host.spread, *host.spread_with.values(), *(each[1:] for each in host.slowest.values())
     if any(low > high for low, high in spreads):
         raise InputError(
             f"{path.name} is not a valid host profile: the high end of its spread is below "
-            "the low end; calibrate it again"
+            f"the low end; {_AGAIN}"
         )
     return host
 
@@ -203,6 +214,27 @@ def _filled(read: Host) -> Host:
     return msgspec.structs.replace(read, seconds=seconds)
 
 
+class _Kind(msgspec.Struct, frozen=True):
+    """The version of a file. A file with the key `gpu` is a GPU's profile."""
+
+    version: int
+    gpu: msgspec.Raw = msgspec.Raw()
+
+
+def _check_kind(kind: _Kind, path: Path) -> None:
+    """Raises InputError for a GPU's profile, and for a file of a newer version of Ridgepoint."""
+    if bytes(kind.gpu):
+        raise InputError(
+            f"{path.name} is a GPU's profile: expected a host's file; name the host.json that "
+            "`ridgepoint calibrate fit FOLDER` writes beside it"
+        )
+    if kind.version > VERSION:
+        raise InputError(
+            f"{path.name} has version {kind.version}, which a newer version of Ridgepoint wrote: "
+            f"expected version {VERSION}; update Ridgepoint, or {_AGAIN}"
+        )
+
+
 class _Header(msgspec.Struct, frozen=True):
     """The fields that every version of the file has."""
 
@@ -217,11 +249,10 @@ def _converted(header: _Header, path: Path) -> Host:
     would. Raises InputError if it has no such times, or has another version."""
     known = host()
     if header.version != 1 or not set(header.reference) & set(known.reference):
+        lacking = " and no times of fixed steps" if header.version == 1 else ""
         raise InputError(
-            f"{path.name} has version {header.version} and no times of fixed steps: expected "
-            f"version {VERSION}, with separate times for Python's instructions and calls into C. "
-            "Measure this host again: `ridgepoint calibrate measure --host-only FOLDER`, then "
-            "`ridgepoint calibrate fit FOLDER`"
+            f"{path.name} has version {header.version}{lacking}: expected version {VERSION}, with "
+            f"separate times for Python's instructions and calls into C; {_AGAIN}"
         )
     return msgspec.structs.replace(
         known.slower(parts(header.reference, known.reference)),

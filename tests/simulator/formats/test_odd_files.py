@@ -97,6 +97,56 @@ def test_a_device_and_a_folder_are_named(kind: str, tmp_path: Path) -> None:
         assert str(error.value) == text.format(path=path, why=why)
 
 
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (
+            gpu,
+            "--gpu './{name}': {why}: expected a GPU's TOML file, whose name ends in .toml, or a "
+            "GPU's name (`ridgepoint gpus`)",
+        ),
+        (cluster, TEXTS["named cluster"][2].replace("{path}", "./{name}")),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("own.json", "its name ends in .json"), ("own", "its name has no suffix")],
+)
+def test_a_regular_file_is_refused_by_its_name(
+    read: Callable[[str], Any],
+    text: str,
+    name: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as error:
+        read(f"./{name}")
+    assert str(error.value) == text.format(name=name, why=why)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("host.jsonl", "its name ends in .jsonl"), ("host", "its name has no suffix")],
+)
+@pytest.mark.parametrize("here", [True, False])
+def test_a_regular_file_is_no_host_unless_its_name_ends_in_json(
+    name: str, why: str, here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    path = name if here else str(tmp_path / name)
+    with pytest.raises(InputError) as error:
+        host(path)
+    assert str(error.value) == (
+        f"--host '{path}': {why}: expected the host.json that `ridgepoint calibrate fit FOLDER` "
+        "writes, or a host's name (`ridgepoint hosts`); fit the folder of the host's "
+        "measurements, or give a host's file a name that ends in .json"
+    )
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
 def test_the_key_of_a_stored_trace_does_not_read_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "nets.py"

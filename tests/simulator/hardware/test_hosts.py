@@ -19,6 +19,7 @@ from simulator.hardware.host import (
     VERSION,
     Host,
     Parts,
+    _host,
     host,
     hosts,
 )
@@ -35,6 +36,12 @@ OLD = {
     "sync_s": 8e-6,
     "depth": 1024,
 }
+
+
+AGAIN = (
+    "measure this host again: `ridgepoint calibrate measure --host-only FOLDER`, then `ridgepoint "
+    "calibrate fit FOLDER`"
+)
 
 
 def written(path: Path, record: object) -> str:
@@ -78,16 +85,55 @@ def test_a_host_of_version_1_without_fixed_steps_is_refused(tmp_path: Path) -> N
         host(written(tmp_path / "bare.json", OLD))
     assert str(caught.value) == (
         "bare.json has version 1 and no times of fixed steps: expected version 2, with separate "
-        "times for Python's instructions and calls into C. Measure this host again: `ridgepoint "
-        "calibrate measure --host-only FOLDER`, then `ridgepoint calibrate fit FOLDER`"
+        f"times for Python's instructions and calls into C; {AGAIN}"
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"version": 99},
+        msgspec.to_builtins(host()) | {"version": 99},
+        OLD | {"version": 99, "reference": {}},
+    ],
+)
+def test_a_host_of_a_newer_version_is_refused_as_newer(
+    record: dict[str, object], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        host(written(tmp_path / "new.json", record))
+    assert str(caught.value) == (
+        "new.json has version 99, which a newer version of Ridgepoint wrote: expected version 2; "
+        f"update Ridgepoint, or {AGAIN}"
+    )
+
+
+def test_a_host_of_an_unknown_older_version_is_not_said_to_lack_fixed_steps(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        host(written(tmp_path / "odd.json", msgspec.to_builtins(host()) | {"version": 0}))
+    assert str(caught.value) == (
+        "odd.json has version 0: expected version 2, with separate times for Python's instructions "
+        f"and calls into C; {AGAIN}"
+    )
+
+
+def test_a_profile_of_a_gpu_is_no_host(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        host(written(tmp_path / "h200_sxm.json", {"version": 3, "id": "h200", "gpu": "h200_sxm"}))
+    assert str(caught.value) == (
+        "h200_sxm.json is a GPU's profile: expected a host's file; name the host.json that "
+        "`ridgepoint calibrate fit FOLDER` writes beside it"
     )
 
 
 def test_a_host_that_lacks_a_count_is_refused(tmp_path: Path) -> None:
     seconds = {n: s for n, s in host().seconds.items() if n not in ("instruction", "c_call")}
     lacking = msgspec.structs.replace(host(), seconds=seconds)
-    with pytest.raises(InputError, match=r"lacks instruction, c_call; calibrate it again"):
+    with pytest.raises(InputError) as caught:
         host(written(tmp_path / "lacking.json", lacking))
+    assert str(caught.value) == (
+        f"lacking.json is not a valid host profile: it lacks instruction, c_call; {AGAIN}"
+    )
 
 
 def test_a_file_older_than_a_count_takes_the_default_scaled_by_an_op(tmp_path: Path) -> None:
@@ -172,9 +218,40 @@ def test_a_file_of_more_than_a_mebibyte_is_refused(tmp_path: Path) -> None:
 
 def test_two_near_names_are_suggested_for_an_unknown_host() -> None:
     # Skylake is not suggested
-    why = "unknown host 'xeon-a10': did you mean 'xeon-h100' or 'xeon-h200'?"
+    why = (
+        "unknown host 'xeon-a10': did you mean 'xeon-h100' or 'xeon-h200'? `ridgepoint hosts` "
+        "lists all 14"
+    )
     with pytest.raises(InputError, match=re.escape(why)):
         host("xeon-a10")
+
+
+def test_capitals_and_underscores_do_not_hide_a_near_name() -> None:
+    with pytest.raises(InputError, match=r"unknown host 'EPYC_MILAN': did you mean 'epyc-milan'"):
+        host("EPYC_MILAN")
+
+
+def test_a_folder_of_a_hosts_name_does_not_hide_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "desktop").mkdir()
+    (tmp_path / "grace").write_text("")
+    monkeypatch.chdir(tmp_path)
+    _host.cache_clear()
+    assert (host("desktop").id, host("grace").id) == ("desktop", "grace")
+
+
+def test_the_estimated_rating_of_a_processor_is_not_called_its_rating() -> None:
+    assert [name for name, entry in catalogue().items() if entry.estimated] == ["grace"]
+    assert host("grace").source == (
+        "xeon-h200, 1.10 times as long: an estimate of PassMark's single thread rating, 2600, "
+        "against 2850 of a Xeon Platinum 8480+ (no public rating: a Xeon's, scaled by SPECrate "
+        "2017 integer base per core)"
+    )
+    assert host("epyc-turin").source == (
+        "xeon-h200, 0.79 times as long: PassMark's single thread rating of 3600 against 2850 of a "
+        "Xeon Platinum 8480+ (cpubenchmark.net, rounded to 100)"
+    )
 
 
 def test_a_host_without_a_spread_has_none() -> None:

@@ -52,7 +52,8 @@ def test_unknown_names() -> None:
     )
     step = traced("mlp-tiny")
     assert refused(lambda: predict_trace(step, host="xeon-h20")) == (
-        "unknown host 'xeon-h20': did you mean 'xeon-h200' or 'xeon-h100'?"
+        "unknown host 'xeon-h20': did you mean 'xeon-h200' or 'xeon-h100'? `ridgepoint hosts` "
+        f"lists all {len(hosts())}"
     )
     assert refused(lambda: predict_trace(step, host="zzz")) == (
         f"unknown host 'zzz': expected one of {', '.join(hosts())}, or a calibrated host's .json "
