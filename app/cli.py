@@ -51,7 +51,7 @@ PANELS = {
         "whatifs": "List the what-ifs with their parameters and bounds.",
         "gpus": "List the GPUs, or show all figures of one GPU.",
         "networks": "List the built-in networks with their sizes.",
-        "hosts": "List the host CPUs with their launch costs.",
+        "hosts": "List the host CPUs with their launch costs, or show all figures of one host.",
         "clusters": "List the built-in clusters of GPUs.",
     },
     "Calibrate and check": {

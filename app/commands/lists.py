@@ -28,11 +28,16 @@ def networks() -> None:
     listings.all_networks()
 
 
-def hosts() -> None:
-    """List the host CPUs with their launch costs."""
-    from app.report import listings
+def hosts(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show all figures of this host, or of a host's file, with sources."),
+    ] = None,
+) -> None:
+    """List the host CPUs with their launch costs, or show all figures of one host."""
+    from app.report.hosts import all_hosts, one_host
 
-    listings.all_hosts()
+    one_host(name) if name else all_hosts()
 
 
 def clusters() -> None:

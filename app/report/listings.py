@@ -1,4 +1,4 @@
-"""Tables of the GPUs, networks and hosts."""
+"""Tables of the GPUs and networks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from app.quantities import data, number, scaled, seconds
+from app.quantities import data, number, scaled
 from app.terminal import Terminal
 from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.gpu import gpu as find_gpu
-from simulator.hardware.host import host, hosts
 from simulator.networks.catalogue import CATALOGUE
 from simulator.timing.profile import learned
 from simulator.timing.software import tier, uncalibrated
@@ -184,44 +183,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, cast("tuple[object, ...]", value)))
     return str(value).lower()
-
-
-def all_hosts() -> None:
-    """Print every host as a row relative to the default host, then the costs of the default
-    host."""
-    default = host()
-    table = _table("host")
-    for column in ("an op", "times", "80%"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("processor")
-    for name in hosts():
-        row = host(name)
-        low, high = row.spread
-        table.add_row(
-            row.id,
-            seconds(row.seconds["op"] + row.launch_s),
-            number(row.seconds["op"] / default.seconds["op"], 2),
-            f"{low:g}–{high:g}",
-            "measured" if row.measured else "derived",
-            row.cpu,
-        )
-    console = _console()
-    console.print(table)
-    console.print(
-        "an op: host time to launch one op; times: relative to the default host, the first row; "
-        "80%: interval\nof host-bound steps, as a factor of the prediction. Measured: timed on a "
-        "machine of this kind; derived: from\nPassMark's single-thread rating, quoted in its "
-        "source.\nYour own host: `ridgepoint calibrate measure --host-only FOLDER`, `calibrate "
-        "fit FOLDER`, `--host FOLDER/host.json`.\n",
-        style="dim",
-    )
-    console.print(Text(default.id, "bold"), Text(default.cpu))
-    console.print(Text(default.source, "dim"))
-    costs = _table("cost of one")
-    costs.add_column("time", justify="right", no_wrap=True)
-    for key, value in default.seconds.items():
-        costs.add_row(key.replace("_", " "), seconds(value))
-    costs.add_row("launch to start", seconds(default.latency_s))
-    costs.add_row("resume after a sync", seconds(default.sync_s))
-    console.print(costs)

@@ -45,6 +45,10 @@ def test_hosts(run: Run) -> None:
     assert "xeon-h200" in text and "python call" in text and "cold instruction" in text
     assert "xeon-h100" in text and "measured" in text
     assert "grace" in text and "laptop" in text and "derived" in text
+    assert "PassMark's single thread rating, or an estimate of it (grace)." in " ".join(
+        text.split()
+    )
+    assert "`ridgepoint hosts NAME` shows all figures of a host with their sources." in text
 
 
 def test_doctor(run: Run) -> None:

@@ -36,6 +36,7 @@ COMMANDS = (
     "gpus",
     "gpus h100",
     "hosts",
+    "hosts grace",
     "networks",
     "predict bert-base",
     "predict llama3-8b --train --gpu h100",
