@@ -19,7 +19,7 @@ from rich.text import Text
 from app import progress
 from app.quantities import seconds
 from app.terminal import Terminal
-from simulator.errors import RidgepointError
+from simulator.errors import InputError, RidgepointError
 from simulator.formats.present import files, is_folder
 from simulator.networks.loading.extras import unusable
 
@@ -51,7 +51,7 @@ def examine() -> bool:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    table.add_column(style="dim")
+    table.add_column(style="dim", overflow="fold")  # no path is cut
     works = True
     for name, (good, text) in _trials().items():
         works &= good
@@ -104,7 +104,8 @@ def _trials() -> dict[str, tuple[bool, str]]:
         step("trying each part")
         for name, trial in {
             "GPUs": _gpus,
-            "profile": _profile,
+            "packaged profile": _profile,
+            "your profiles": _own_profiles,
             "hosts": _hosts,
             "a prediction": _prediction,
         }.items():
@@ -126,6 +127,28 @@ def _profile() -> str:
 
     default = profile()
     return f"{default.id}: {default.source}"
+
+
+def _own_profiles() -> str:
+    """The GPUs with a profile of the user. Raises InputError with the problem of each wrong one."""
+    from simulator.hardware.gpu import gpu_of_id
+    from simulator.timing.profile import learned, users
+
+    used: list[str] = []
+    unused: list[str] = []
+    problems: list[str] = []
+    for path in files(users(), "*.json"):
+        if gpu_of_id(path.stem) is None:
+            unused.append(path.name)
+            continue
+        try:
+            used.append(learned(path.stem).gpu)
+        except InputError as error:
+            problems.append(f"{error}")
+    if problems:
+        raise InputError("\n".join(problems))
+    text = f"{', '.join(used) or 'none'} in {users()}"
+    return text + (f"; no GPU has the id of {', '.join(unused)}" if unused else "")
 
 
 def _hosts() -> str:

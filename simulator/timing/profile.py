@@ -189,7 +189,7 @@ def profile(name: str = _DEFAULT) -> Profile:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             _check_version(path, msgspec.json.decode(text, type=_Versioned).version)
-        raise InputError(f"{path.name} is not a valid profile: {error}; calibrate again") from error
+        raise InputError(f"{path} is not a valid profile: {error}; {_remedy(path)}") from error
     if isinstance(decoded, _Packaged):
         fields: dict[str, Any] = msgspec.structs.asdict(decoded)
         fields["residuals"] = Residuals(decoded.residuals)
@@ -201,15 +201,24 @@ def _checked(path: Path, profile: Profile) -> Profile:
     """Return the profile. Raises InputError for another version, or figures out of range."""
     _check_version(path, profile.version)
     if wrong := _out_of_range(profile):
-        raise InputError(f"{path.name} is not a valid profile: {wrong}; calibrate again")
+        raise InputError(f"{path} is not a valid profile: {wrong}; {_remedy(path)}")
     return profile
+
+
+def _remedy(path: Path) -> str:
+    """What to do about an invalid profile."""
+    if path.parent in (FOLDER, CARDS):
+        return "install Ridgepoint again"
+    return (
+        "fit again with `ridgepoint calibrate fit FOLDER --install`, where FOLDER holds the GPU's "
+        "measurements, or remove the file to use the packaged profile"
+    )
 
 
 def _check_version(path: Path, version: int) -> None:
     if version != VERSION:
         raise InputError(
-            f"{path.name} is a profile of version {version}: expected {VERSION}; fit again "
-            "with `ridgepoint calibrate fit`"
+            f"{path} is a profile of version {version}: expected {VERSION}; {_remedy(path)}"
         )
 
 
@@ -220,7 +229,7 @@ def _of_card(path: Path) -> Profile:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path.name} is not a valid file of a card: {error}; calibrate again"
+            f"{path} is not a valid file of a card: {error}; {_remedy(path)}"
         ) from error
     own = {name: getattr(card, name) for name in ("version", "id", "source", *FIGURES)}
     return _checked(path, msgspec.structs.replace(profile(card.of), card=card.gpu, **own))
@@ -258,7 +267,7 @@ def learned(gpu: str) -> Profile:
         own_profile = profile(str(own))
         if own_profile.gpu != gpu:
             raise InputError(
-                f"{own.name} is a profile of {own_profile.gpu}: expected a profile of {gpu}; name "
+                f"{own} is a profile of {own_profile.gpu}: expected a profile of {gpu}; name "
                 f"the file {own_profile.gpu}.json, or calibrate {gpu} again"
             )
         return own_profile

@@ -58,7 +58,7 @@ def test_short_kernels_of_a_card_take_longer() -> None:
 
 @pytest.mark.parametrize(("other", "said"), [
     ({"kernel_s": "long"}, "other.json is not a valid file of a card: Expected `float`, got `str`"),
-    ({"version": 1}, "other.json is a profile of version 1: expected 3; fit again"),
+    ({"version": 1}, "other.json is a profile of version 1: expected 3; install Ridgepoint again"),
     ({"graph_gap_s": -1.0},
      "other.json is not a valid profile: graph_gap_s is -1, expected above 0"),
     ({"of": "h300"}, "unknown profile 'h300': expected one of h200, other"),

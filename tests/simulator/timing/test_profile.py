@@ -16,6 +16,11 @@ from simulator.errors import InputError
 from simulator.timing.profile import FOLDER, Profile, learned, packaged, profile
 from simulator.timing.residuals import Residual, Residuals
 
+AGAIN = (
+    "fit again with `ridgepoint calibrate fit FOLDER --install`, where FOLDER holds the GPU's "
+    "measurements, or remove the file to use the packaged profile"
+)
+
 
 def test_a_packaged_profile_equals_its_file() -> None:
     text = (FOLDER / "h200.json").read_bytes()
@@ -83,7 +88,7 @@ def test_a_profile_of_a_user_is_checked_whole(
     with pytest.raises(InputError) as caught:
         profile(str(path))
     assert str(caught.value) == (
-        f"mine.json is not a valid profile: {complaint} - at `$.residuals[...]`; calibrate again"
+        f"{path} is not a valid profile: {complaint} - at `$.residuals[...]`; {AGAIN}"
     )
 
 
@@ -95,8 +100,20 @@ def test_a_profile_of_an_older_release_names_its_version(tmp_path: Path) -> None
     path.write_text(json.dumps(file))
     with pytest.raises(InputError) as caught:
         profile(str(path))
+    assert str(caught.value) == (f"{path} is a profile of version 2: expected 3; {AGAIN}")
+
+
+def test_a_profile_under_another_gpus_name_is_refused_with_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simulator.timing.profile.users", lambda: tmp_path)
+    path = tmp_path / "h100_sxm.json"
+    path.write_bytes((FOLDER / "h200.json").read_bytes())
+    with pytest.raises(InputError) as caught:
+        learned("h100_sxm")
     assert str(caught.value) == (
-        "mine.json is a profile of version 2: expected 3; fit again with `ridgepoint calibrate fit`"
+        f"{path} is a profile of h200_sxm: expected a profile of h100_sxm; name the file "
+        "h200_sxm.json, or calibrate h100_sxm again"
     )
 
 
