@@ -61,7 +61,10 @@ def parser() -> argparse.ArgumentParser:
     )
     commands.add_parser("measure", parents=[measure], help="time calls; continues an earlier run")
     for name, text in (
-        ("fit", "fit profiles to the samples in FOLDER, or to the packaged ones"),
+        (
+            "fit",
+            "fit profiles to the measurements in FOLDER, or the packaged ones again without it",
+        ),
         ("validate", "compare predictions with measurements; takes its own options"),
     ):
         commands.add_parser(name, help=text, add_help=False)

@@ -86,12 +86,26 @@ def host_profile(measured: Measurements) -> Host:
 
 def main() -> None:
     """Fit the profiles of a folder."""
-    parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("folder", type=Path, help="the folder that `measure` filled")
+    parser = argparse.ArgumentParser(
+        prog="ridgepoint calibrate fit", description=(__doc__ or "").partition("\n\n")[2]
+    )
     parser.add_argument(
-        "--install", action="store_true", help="use the GPU's profile for predictions"
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="the folder that `measure` filled; without it, and without options, the packaged "
+        "hosts and the H200's profile are fitted again to the packaged measurements, and their "
+        "files are overwritten",
+    )
+    parser.add_argument(
+        "--install",
+        action="store_true",
+        help="use the GPU's profile for predictions; needs a FOLDER",
     )
     options = parser.parse_args()
+    if options.folder is None:
+        parser.error("no FOLDER: expected the folder that `measure` filled; name it")
     folder: Path = options.folder
     logs = [path for path in (folder / "samples.jsonl", folder / "host.jsonl") if path.is_file()]
     if not logs:

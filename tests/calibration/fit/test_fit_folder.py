@@ -51,3 +51,30 @@ def test_an_empty_folder_is_refused_with_a_remedy(
     monkeypatch.setattr("sys.argv", ["fit", str(tmp_path)])
     with pytest.raises(InputError, match=r"neither samples.jsonl nor host.jsonl: .*Measure first"):
         main()
+
+
+def test_the_help_says_that_the_folder_may_be_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["fit", "--help"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    text = " ".join(capsys.readouterr().out.split())
+    assert caught.value.code == 0
+    assert text.startswith("usage: ridgepoint calibrate fit [-h] [--install] [FOLDER]")
+    assert (
+        "without it, and without options, the packaged hosts and the H200's profile are fitted "
+        "again to the packaged measurements, and their files are overwritten"
+    ) in text
+
+
+def test_installing_needs_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["fit", "--install"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert (
+        "no FOLDER: expected the folder that `measure` filled; name it" in capsys.readouterr().err
+    )
