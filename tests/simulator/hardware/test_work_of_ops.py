@@ -47,6 +47,7 @@ EXPECTED = {
     "view":             [0, 1, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0],
     "cold_view":        [0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     "cpu_op":           [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+    "recurrent_call":   [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
     "recurrent_kernel": [0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0],
     "recurrent_weight": [0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0],
     # of the first convolution's three kernels, one belongs to the op that it calls
@@ -98,7 +99,7 @@ def test_coldness_counts_the_kinds_since_the_last_call() -> None:
 def test_library_calls_leave_out_python_autograd_views_and_lists() -> None:
     xeon = host("xeon-h100")
     calls = ("op", "library_op", "convolution_op", "norm_op", "attention_op", "cold_op", "cpu_op",
-             "recurrent_kernel", "recurrent_weight", "further_kernel",
+             "recurrent_call", "recurrent_kernel", "recurrent_weight", "further_kernel",
              "trained_convolution")  # fmt: skip
     table = np.eye(len(COUNTS) - 1)  # one op for each kind of work
     seconds = dict(zip(COUNTS[:-1], xeon.library_call_s(table).tolist(), strict=True))

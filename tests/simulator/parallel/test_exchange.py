@@ -20,7 +20,7 @@ from simulator.parallel.exchange import exchange, exposed_s
 from simulator.parallel.plan import RankPlan, Transfer
 from simulator.records import Collective
 from simulator.timing.load import Exchange
-from tests.simulator.timing.test_power import load, made_up
+from tests.simulator.timing.sample_card import load, made_up
 
 COMPUTE, LINK = 0, 1  # streams
 

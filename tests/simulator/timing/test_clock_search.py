@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulator.timing.kernel_times import NO_SLOWDOWN, Slowdown
 from simulator.timing.load import Load
 from simulator.timing.roofline import Roofs
-from tests.simulator.timing.test_power import load, made_up
+from tests.simulator.timing.sample_card import load, made_up
 
 
 @dataclass(frozen=True)

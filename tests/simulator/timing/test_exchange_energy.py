@@ -8,7 +8,7 @@ import pytest
 
 from simulator.timing.load import NO_EXCHANGE, Exchange
 from simulator.timing.power import Supply
-from tests.simulator.timing.test_power import MADE_UP, load
+from tests.simulator.timing.sample_card import MADE_UP, load
 
 
 def test_joules_of_an_exchange() -> None:
