@@ -58,8 +58,9 @@ def subject_of(scenario: Scenario, prediction: Prediction) -> Subject:
     name = name.partition(".")[0] if request.saved else name
     words = tuple(to_full_text(applied) for applied in scenario.whatifs)
     forwards = max(1, trace.samples // batch) if batch else 1
-    dtype = request.dtype if request.saved else dtype_of(request, trace)
-    return Subject(trace, name, batch or trace.samples, seq, dtype, words, forwards)
+    return Subject(
+        trace, name, batch or trace.samples, seq, dtype_of(request, trace), words, forwards
+    )
 
 
 def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:

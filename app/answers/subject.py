@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.answers.given_sizes import DATA_SIZES, check_data_sizes, check_sizes
+from app.answers.precision import precision
 from app.answers.stated_costs import is_stated, pairs
 from app.printable import short
 from simulator.errors import InputError
@@ -34,7 +35,6 @@ NO_EXACT_ANSWER = "the real compiler refused the program, so it is predicted by 
 
 _NO_FLOATS = "no floats"
 _MOST_DIGITS = 18  # the maximum for a number of rows
-_SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def subject(scenario: Scenario, progress: Progress = lambda _: None) -> Subject:
 def subject_of_trace(trace: Trace, name: str) -> Subject:
     """The subject of a trace that belongs to no scenario."""
     each, rest = divmod(trace.tokens or 0, max(1, trace.samples))
-    return Subject(trace, name, trace.samples, each if each and not rest else None, _dtype(trace))
+    seq = each if each and not rest else None
+    return Subject(trace, name, trace.samples, seq, precision(trace) or _NO_FLOATS)
 
 
 def heading_of(subject: Subject, scenario: Scenario, varied: tuple[str, ...]) -> str:
@@ -155,22 +156,10 @@ def _refuse_fixed(scenario: Scenario, path: Path) -> None:
 def dtype_of(request: TraceRequest, trace: Trace) -> str:
     """The dtype of a step: that of the request, unless a file's network may choose its own."""
     if request.saved:
-        return _dtype(trace)
+        return precision(trace) or _NO_FLOATS
     if request.network in CATALOGUE or request.dtype.startswith("autocast"):
         return request.dtype
-    dtype = _dtype(trace)
-    return request.dtype if dtype == _NO_FLOATS else dtype
-
-
-def _dtype(trace: Trace) -> str:
-    """The floating-point dtype of most ops of a trace."""
-    signatures, rows = trace.signatures
-    counts: dict[str, int] = {}
-    for row in rows:
-        for tensor in signatures[row].inputs[:1]:
-            counts[tensor.dtype] = counts.get(tensor.dtype, 0) + 1
-    known = {dtype: n for dtype, n in counts.items() if dtype in _SHORT}
-    return _SHORT[max(known, key=lambda dtype: known[dtype])] if known else _NO_FLOATS
+    return precision(trace) or request.dtype
 
 
 def sizes(options: list[str]) -> dict[str, Any]:
