@@ -16,11 +16,13 @@ from simulator.scenario.scenario import Value
 
 @dataclass(frozen=True)
 class Range:
-    """The inclusive bounds of a number. With `log`, a control steps by factors."""
+    """The inclusive bounds of a number. With `log`, a control steps by factors. If `by_whatif`, the
+    bounds are the ends of a control alone, and the what-if checks the number."""
 
     low: float
     high: float
     log: bool = False
+    by_whatif: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "te
 @dataclass(frozen=True)
 class Parameter:
     """One argument of a what-if. `default` is None if the argument is required; `low` and `high`
-    are None if the number has no bounds; `pattern` is true if the text is a pattern of module or
+    are None if the number has no bounds; the what-if itself checks the number if `by_whatif`;
+    `pattern` is true if the text is a pattern of module or
     parameter paths."""
 
     name: str
@@ -65,6 +68,7 @@ class Parameter:
     names: Names | None = None
     fixed: tuple[str, ...] = ()
     pattern: bool = False
+    by_whatif: bool = False
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ class Parameter:
         if not fits or (whole and not float(value).is_integer()):  # pyright: ignore
             raise InputError(f"{subject}: expected a {'whole ' if whole else ''}number")
         number = int(value) if whole else float(value)  # pyright: ignore
-        low, high = self.low, self.high
+        low, high = (None, None) if self.by_whatif else (self.low, self.high)
         outside = (low is not None and number < low) or (high is not None and number > high)
         if not isfinite(number) or outside:
             raise InputError(f"{subject}: expected {_bounds(low, high)}; correct it")
@@ -151,6 +155,7 @@ def _parameter(name: str, hint: Any, default: Value | None) -> Parameter:
         names=names,
         fixed=fixed,
         pattern=any(isinstance(e, Pattern) for e in extras),
+        by_whatif=bool(bounds and bounds.by_whatif),
     )
 
 

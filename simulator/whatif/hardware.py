@@ -14,7 +14,7 @@ from simulator.scenario.apply import whatif
 from simulator.scenario.parameters import Names, Range, Unit
 from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.trial import Trial
-from simulator.timing.power import supply
+from simulator.timing.energies import energies
 
 Times = Annotated[float, Range(0.1, 10, log=True), Unit("×")]
 _CARDS = ("a100_sxm_80", "b200_sxm", "h100_sxm", "h200_sxm", "l40s", "mi300x", "rtx4090")
@@ -140,26 +140,28 @@ def sustained_clock(
 
 @whatif("hardware", untried="a lower limit makes nothing faster")
 def power_limit(
-    resolved: ResolvedScenario, watts: Annotated[float, Range(5, 2000, log=True), Unit("W")] = 500.0
+    resolved: ResolvedScenario,
+    watts: Annotated[float, Range(5, 2000, log=True, by_whatif=True), Unit("W")] = 500.0,
 ) -> ResolvedScenario:
-    """A lower power limit of the GPU, as `nvidia-smi -pl` sets it. The clock settles at the value
-    at which the mean power of the step meets the limit."""
-    own = resolved.gpu.power_limit_w or resolved.gpu.tdp_w
-    if own == watts:
+    """A lower power limit of the GPU, as `nvidia-smi -pl` sets it: more than the GPU draws without
+    work, up to its TDP. The clock settles at the value at which the mean power of the step meets
+    the limit."""
+    card = resolved.gpu
+    if (card.power_limit_w or card.tdp_w) == watts:
         return resolved
-    if resolved.gpu.tdp_w is not None and watts > resolved.gpu.tdp_w:
-        raise InputError(
-            f"power_limit: watts is {watts:g}: {resolved.gpu.name} has a TDP of "
-            f"{resolved.gpu.tdp_w:g} W: expected at most that; choose a lower limit"
-        )
-    limit_w = None if watts == resolved.gpu.tdp_w else watts
-    card = replace(resolved.gpu, power_limit_w=limit_w)
-    if supply(card) is None:
+    known = energies(card)
+    if known is None or card.tdp_w is None:
         raise InputError(
             f"power_limit: the power draw of {card.name} is unknown: expected a GPU of a known "
             "architecture with tdp_w in its file; choose another GPU"
         )
-    return replace(resolved, gpu=card)
+    if not known.idle_w < watts <= card.tdp_w:
+        raise InputError(
+            f"power_limit: watts is {watts:g}: expected more than {known.idle_w:.0f}, which "
+            f"{card.name} draws without work, up to its TDP of {card.tdp_w:g}; correct it"
+        )
+    limit_w = None if watts == card.tdp_w else watts
+    return replace(resolved, gpu=replace(card, power_limit_w=limit_w))
 
 
 @whatif("hardware", untried="the shares show its effect")
