@@ -20,6 +20,7 @@ from app.quantities import (
     seconds,
     signed_seconds,
 )
+from app.report.comparisons.power_rows import power_rows
 from app.report.comparisons.ratios import dram_bytes, per_sample, sample_s
 from app.report.tables import COLOURS, numbers, regime_text, table, words
 from simulator.analysis.compare import Moved, Part, Waterfall
@@ -92,6 +93,8 @@ def _figures(
     add("FLOPs", [scaled(v, "FLOP") for v in flops], flops)
     moved = [dram_bytes(p) for p in predictions]
     add("bytes moved", [data(v) for v in moved], moved)
+    for row in power_rows(predictions, len(predictions) <= _ROOMY):
+        add(*row)
     need = [float(p.peak_memory_bytes + p.workspace_bytes) for p in predictions]
     add("memory at peak", [data(v) for v in need], need)
     add("fits", [Text("yes", BETTER) if p.fits else Text("no", WORSE) for p in predictions])
