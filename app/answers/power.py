@@ -8,13 +8,27 @@ from simulator.timing.power import Power
 
 
 def power_sentence(p: Prediction) -> str:
-    """The power with its limit, and the clock: "700 W, its limit: 1,634 of 1,980 MHz"."""
+    """The power with its limit, and the clock: "691 W at its limit of 700 W, 1,634 of 1,980 MHz".
+    Programs settle slightly below the limit."""
     power = p.power
     if power is None:
         return f"unknown: no power data for {p.gpu.name}"
+    return f"{number(power.watts)} W {limit_words(power)}"
+
+
+def limit_words(power: Power) -> str:
+    """The limit and the clock, after a power: "of 700 W, at 1,980 MHz"."""
+    limit = f"{number(power.limit_w)} W"
+    if is_above_limit(power):
+        return f"above its limit of {limit} at the lowest clock, {clocks(power)}"
     if power.limited:
-        return f"{number(power.watts)} W, its limit: {clocks(power)}"
-    return f"{number(power.watts)} W of {number(power.limit_w)} W, at {clocks(power)}"
+        return f"at its limit of {limit}, {clocks(power)}"
+    return f"of {limit}, at {clocks(power)}"
+
+
+def is_above_limit(power: Power) -> bool:
+    """Whether the step draws more than the limit at the lowest clock."""
+    return power.watts > power.limit_w * (1 + 1e-9)
 
 
 def clocks(power: Power) -> str:

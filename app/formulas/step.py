@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import causes
-from app.answers.power import clocks, energy_sentence, power_sentence
+from app.answers.power import clocks, energy_sentence, is_above_limit, power_sentence
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
 from app.quantities import between, joules, number, percent, scaled, seconds
 from simulator.prediction import REGIMES
+from simulator.timing.power import Power
 
 _TIERS = {
     "measured": "measured: this shape was timed on this GPU",
@@ -109,19 +110,25 @@ def power(answer: Answer) -> Formula:
     drawn = p.power
     if drawn is None:
         return Formula("Power", "energy of a step / its time", power_sentence(p))
-    limit = f"the limit of {number(drawn.limit_w)} W"
-    means = (
-        f"{limit[0].upper()}{limit[1:]} holds the clock at {clocks(drawn)}, where the mean power"
-        " reaches the limit: compute-bound kernels slow down, memory-bound kernels hardly do."
-        if drawn.limited
-        else f"Within {limit} at {clocks(drawn)}: nothing slows down."
-    )
     return Formula(
         "Power",
         "(idle power · time + V² · energy of arithmetic, L2 and launches + energy of DRAM) / time",
         f"{joules(drawn.joules)} / {seconds(p.period_s)} = {number(drawn.watts)} W; "
         f"{energy_sentence(p)}",
-        means,
+        _of_limit(drawn),
+    )
+
+
+def _of_limit(drawn: Power) -> str:
+    """What the power limit does to a step."""
+    limit = f"limit of {number(drawn.limit_w)} W"
+    if not drawn.limited:
+        return f"Within the {limit} at {clocks(drawn)}: nothing slows down."
+    if is_above_limit(drawn):
+        return f"Above the {limit} even at the lowest clock, {clocks(drawn)}."
+    return (
+        f"The {limit} holds the clock at {clocks(drawn)}, where the mean power settles just below "
+        "it: compute-bound kernels slow down, memory-bound kernels hardly do."
     )
 
 

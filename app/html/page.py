@@ -21,7 +21,7 @@ from app.answers.figures import (
     verdict,
 )
 from app.answers.groups import kernel_groups, module_groups
-from app.answers.power import clocks, energy_sentence
+from app.answers.power import energy_sentence, limit_words
 from app.answers.subject import Subject
 from app.answers.sweeps.other_sizes import OtherSizes
 from app.charts.registry import prediction_charts
@@ -140,9 +140,8 @@ def _power(p: Prediction) -> list[tuple[str, str, str]]:
     power = p.power
     if power is None:
         return []
-    limit_text = "the limit" if power.limited else f"of {q.number(power.limit_w)} W"
     return [
-        ("power", f"{q.number(power.watts)} W", f"{limit_text}, at {clocks(power)}"),
+        ("power", f"{q.number(power.watts)} W", limit_words(power)),
         ("energy", q.joules(power.joules), energy_sentence(p).partition(" a step ")[2]),
     ]
 

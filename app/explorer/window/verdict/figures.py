@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPolygonF
 
 from app.answers.answer import Answer, BatchRegimes
-from app.answers.power import clocks
+from app.answers.power import clocks, is_above_limit
 from app.quantities import data, joules, number, percent, scaled, seconds, seconds_unit, trimmed
 from app.theme import BODY_PX, FIGURE_PX, HEAD_PX, LABEL_PX, SUPPORT_PX, mixed
 from app.widgets.paint import Paint, fitting, width
@@ -236,16 +236,22 @@ def _power(paint: Paint, x: float, wide: float, answer: Answer) -> None:
         _figure(paint, x, wide, labels=["Power"], figure="unknown", units=[""], notes=[""])
         return
     energy = joules(power.joules, 2)
-    clock = f"{power.clock_hz * 1e-6:,.0f} MHz"
-    limit = number(power.limit_w)
+    notes = [f"{energy} a step", energy]
+    labels = ["Power"]
+    if power.limited:
+        above = "above" if is_above_limit(power) else "at"
+        labels = [f"Power, {above} its limit", f"{above.capitalize()} limit"]
+        clock = f"{power.clock_hz * 1e-6:,.0f} MHz"
+        notes = [f"{energy} a step, {clocks(power)}", f"{energy} a step, {clock}"]
+        notes += [f"{energy}, {clocks(power)}", f"{energy}, {clock}", energy]
     _figure(
         paint,
         x,
         wide,
-        labels=["Power"],
+        labels=labels,
         figure=number(power.watts),
-        units=["W, at its limit", "W, limit", "W"] if power.limited else [f"of {limit} W", "W"],
-        notes=[clocks(power), clock] if power.limited else [f"{energy} a step", energy],
+        units=[f"of {number(power.limit_w)} W", "W"],
+        notes=notes,
     )
 
 

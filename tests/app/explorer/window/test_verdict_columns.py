@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QRectF
@@ -19,6 +20,7 @@ from simulator.scenario.scenario import Scenario
 SCENARIOS = {
     "plain": FIRST,
     "limited by power": replace(FIRST, batch=1024),
+    "above the power limit": replace(FIRST, gpu="l4", dtype="fp32"),
     "too large": replace(FIRST, training=True, batch=4096),
     "overhead-bound": replace(FIRST, batch=1),
 }
@@ -78,6 +80,37 @@ def test_no_text_is_cut(scenario: Scenario, theme: str, monkeypatch: pytest.Monk
         bar.resize(wide, 92)
         bar.grab()
     assert cut == []
+
+
+def test_a_step_at_the_power_limit_shows_its_energy_too(monkeypatch: pytest.MonkeyPatch):
+    """15 J a step of 691 W at 1,833 MHz, in bars from narrow to wide."""
+    answer, words = predicted(SCENARIOS["limited by power"]), list[str]()
+    assert answer.prediction.power is not None
+    limited = replace(
+        answer.prediction.power,
+        watts=690.9, joules=15.4, clock_hz=1.833e9, highest_hz=1.98e9, limit_w=700.0,
+    )  # fmt: skip
+    write, bar = Paint.text, VerdictBar(THEMES["dark"])
+
+    def text(paint: Paint, x: float, y: float, shown: str, *rest: Any, **more: Any) -> QRectF:
+        words.append(shown)
+        return write(paint, x, y, shown, *rest, **more)
+
+    monkeypatch.setattr(Paint, "text", text)
+    bar.show_answer(replace(answer, prediction=replace(answer.prediction, power=limited)))
+    bar.show_along(None)
+
+    def power_column(wide: int) -> list[str]:
+        words.clear()
+        bar.resize(wide, 92)
+        bar.grab()
+        at = words.index("691")
+        return words[at - 1 : at + 3]
+
+    full = ["Power, at its limit", "691", "of 700 W", "15 J a step, 1,833 of 1,980 MHz"]
+    assert power_column(1904) == full
+    assert power_column(1424) == [*full[:3], "15 J a step, 1,833 MHz"]
+    assert power_column(964) == ["At limit", "691", "W", "15 J"]
 
 
 def test_a_new_answer_is_painted_over_the_picture_of_the_last_one():
