@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.answers.groups import short_dtype
+from app.answers.kernel_times import OWN_FIGURES, has_own_figures
 from app.answers.subject import NO_EXACT_ANSWER, Subject
 from app.quantities import number, percent, seconds, seconds_unit
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
@@ -169,8 +170,9 @@ def causes(p: Prediction) -> list[tuple[str, float]]:
 def provenance(p: Prediction) -> list[tuple[str, str]]:
     """Rows of (name, source) with the provenance of the numbers."""
     tiers = ", ".join(f"{tier} {percent(share)}" for tier, share in p.tiers.items())
+    own = f", with {OWN_FIGURES}" if has_own_figures(p.gpu, p.profile) else ""
     rows = [
-        ("kernel times", f"profile {p.profile}: {tiers}"),
+        ("kernel times", f"profile {p.profile}: {tiers}{own}"),
         ("host", f"{p.host.id}: {p.host.cpu}"),
         ("trace", f"torch {p.trace.torch_version}, for {p.trace.gpu}"),
     ]

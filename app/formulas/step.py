@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.answers.answer import Answer, BatchRegimes
 from app.answers.figures import causes
+from app.answers.kernel_times import OWN_FIGURES, has_own_figures
 from app.answers.power import clocks, energy_sentence, is_above_limit, power_sentence
 from app.formulas.formula import Formula
 from app.formulas.memory import peak
@@ -139,11 +140,12 @@ def trust(answer: Answer) -> Formula:
     missing = sum(p.unmodelled.values())
     missing_ops = f" {missing:,} ops are not modelled." if missing else ""
     tiers = "; ".join(_TIERS[name] for name in p.tiers if name in _TIERS)
+    own = f", with {OWN_FIGURES}" if has_own_figures(p.gpu, p.profile) else ""
     return Formula(
         "Trust",
         "share of the busy time by the source of the kernel times",
         parts or "no kernels",
-        f"{tiers}.{missing_ops}",
+        f"{tiers}{own}.{missing_ops}",
     )
 
 

@@ -9,17 +9,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from app.answers.kernel_times import OWN_FIGURES, kernel_times
 from app.quantities import data, number, scaled
 from app.terminal import Terminal
 from simulator.hardware.gpu import GPU, gpus
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.networks.catalogue import CATALOGUE
 from simulator.timing.profile import learned
-from simulator.timing.software import tier, uncalibrated
+from simulator.timing.software import uncalibrated
 
 _NAMED = 105  # columns of a console that has room for the names of GPUs
-TRUST = {"interpolated": "measured", "transferred": "transferred", "datasheet": "data sheet"}
-"""The source of a GPU's kernel times, by tier."""
 
 
 def _table(*columns: str, **options: Any) -> Table:
@@ -62,13 +61,14 @@ def all_gpus() -> None:
             _figure(tensor.get("fp16"), 1e12),
             _figure(vector.get("fp32"), 1e12),
             _figure(gpu.tdp_w, 1),
-            TRUST[tier(gpu, learned(gpu.id))],
+            kernel_times(gpu, learned(gpu.id)),
         )
     console.print(table)
     console.print(
         "bf16 and fp16: dense TFLOP/s of tensor cores; fp32: TFLOP/s of vector units; –: absent or "
-        "unknown.\nKernel times are measured on this GPU, transferred (its peaks, with another "
-        "GPU's\nutilisation), or from the data sheet.\n"
+        "unknown.\nKernel times are measured on this GPU, transferred (its peaks, with another\n"
+        "GPU's utilisation), partly measured (transferred, with overheads and an interval\n"
+        "measured on this GPU), or from the data sheet.\n"
         "`ridgepoint gpus NAME` shows all figures with their sources.",
         style="dim",
     )
@@ -107,12 +107,15 @@ def one_gpu(name: str) -> None:
     if gpu.notes:
         console.print(Text(gpu.notes))
     profile = learned(gpu.id)
-    trust = Text(f"Kernel times: {TRUST[tier(gpu, profile)]}, profile {profile.id}.")
+    trust = Text(f"Kernel times: {kernel_times(gpu, profile)}, profile {profile.id}.")
+    if profile.card == gpu.id:
+        trust.append(f" Transferred from {profile.gpu}, with {OWN_FIGURES}.")
     other = uncalibrated(gpu)
     if other and gpu.id != profile.gpu:
         low, high = other.interval
         trust.append(f" {other.runs}: {other.note}; {low:g} to {high:g} times as long.")
-        trust.append(f" {other.source.strip()}", "dim")
+        source = other.source.strip()
+        trust.append(f" {source[0].upper()}{source[1:]}.", "dim")
     console.print(trust)
 
 
