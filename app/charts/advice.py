@@ -33,6 +33,8 @@ def advice_page(advised: Advised, heading: str, top: int, metrics: Metrics) -> D
     bars = Box(LEFT_PX, y, _BARS * (WIDE_PX - LEFT_PX - RIGHT_PX), 0)
     for advice in chosen:
         causes = wrapped(advice.warning or advice.cause, _room(bars), metrics)
+        if advice.caution:
+            causes += wrapped(advice.caution, _room(bars), metrics)
         items += _row(advice, advised, causes, Box(bars.left, y, bars.width, 10), metrics)
         y += max(_ROW_PX, 26 + _LINE_PX * len(causes))
     if not chosen:

@@ -20,7 +20,7 @@ FORMAT, VERSION = "ridgepoint-advice", 1
 
 COLUMNS = (
     "whatif", "gain", "period_s", "low_s", "high_s", "sample_s", "local_gain", "memory_gain",
-    "money_gain", "usd_per_million", "fits", "changes", "cause", "warning", "command",
+    "money_gain", "usd_per_million", "fits", "changes", "cause", "warning", "caution", "command",
 )  # fmt: skip
 
 
@@ -109,8 +109,8 @@ def _table(advised: Advised, chosen: list[Advice], changed: str) -> Table:
     for advice in chosen:
         why = Text(f"{' '.join(map(to_full_text, advice.applied))}\n", "bold")
         why.append(advice.cause, "dim")
-        if advice.warning:
-            why.append(f"\n{advice.warning}", "yellow")
+        for doubt in filter(None, (advice.warning, advice.caution)):
+            why.append(f"\n{doubt}", "yellow")
         saves = Text(percent(advice.gain), BETTER if advice.fits else "bold red")
         low, high = advice.interval_s
         million = advice.usd_per_million

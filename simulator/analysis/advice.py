@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
+from simulator.analysis.cautions import caution, warning
 from simulator.analysis.fusible import fusible
 from simulator.analysis.sweep import Predictor
 from simulator.analysis.trials import TRIALS, By, reason
 from simulator.errors import InputError
 from simulator.hardware.gpu import GPU
-from simulator.modes import replays
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction
 from simulator.scenario.resolve import resolve
@@ -25,7 +25,6 @@ from simulator.whatif import apply, parse, to_text
 __all__ = ["Advice", "Advised", "By", "advise", "apply_all", "sample_s"]
 _VISIBLE = 0.005  # advice whose gain is a smaller share of the step is left out
 _CROSSED = 3  # how many machines and code changes advice by money combines
-_HIDDEN = 0.5  # warn if the step gains less than this share of `local_gain`
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class Advice:
     warning          why a local gain does not shorten the step, or ""
     command          the command that applies it; empty if the GPU has edited figures
     applied          the what-ifs that it adds
+    caution          why the gain on another GPU is uncertain, or ""
     """
 
     whatif: str
@@ -59,6 +59,7 @@ class Advice:
     changes: Literal["code", "machine", "what is computed"]
     scenario: Scenario
     applied: tuple[Applied, ...] = ()
+    caution: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,11 +243,12 @@ def _advice(
         usd_per_million=million,
         fits=p.fits,
         cause=cause,
-        warning=_warning(base, p, time, local),
+        warning=warning(base, p, time, local),
         command=_command(changed),
         changes=trial.changes,
         scenario=changed,
         applied=applied,
+        caution=caution(base, p),
     )
 
 
@@ -264,25 +266,6 @@ def _saved(before: float, after: float) -> float:
 
 def _need(p: Prediction) -> float:
     return float(p.peak_memory_bytes + p.workspace_bytes)
-
-
-def _warning(base: Prediction, p: Prediction, time: float, local: float) -> str:
-    if not p.fits:
-        return "it does not fit in the GPU's memory"
-    if local > 0.02 and time < _HIDDEN * local:
-        sync = p.idle.sync_s > p.idle.host_s
-        waits = "a sync" if sync else "the host"
-        first = "apply no_syncs first" if sync else "apply cuda_graph first"
-        if p.mode == "cuda_graph" or replays(p.mode):
-            first = "take work off the host first"
-        gains = f"gains {max(time, 0.0):.0%}" if time > -0.005 else f"takes {-time:.0%} longer"
-        return (
-            f"the GPU has {local:.0%} less to do, but the step {gains}: it waits for {waits}; "
-            f"{first}"
-        )
-    if local < -0.02 and time > 0:
-        return f"the GPU has {-local:.0%} more to do: on a faster host the gain is smaller"
-    return ""
 
 
 def _command(scenario: Scenario) -> str:

@@ -62,7 +62,8 @@ class Gain(QWidget):
         self.setAccessibleName(summary)
         low, high = advice.interval_s
         step = f"{seconds(advice.period_s)} per step, {between(low, high, advice.period_s)}"
-        self.setToolTip("\n".join(x for x in (summary, step, advice.cause, advice.warning) if x))
+        reasons = advice.cause, advice.warning, advice.caution
+        self.setToolTip("\n".join(x for x in (summary, step, *reasons) if x))
 
     def sizeHint(self) -> QSize:
         return QSize(200, _ROW_PX)

@@ -7,7 +7,7 @@ import pytest
 from app.answers.sweeps.goals import per_s, time_s
 from simulator.scenario.scenario import Scenario, load
 from simulator.scenario.scenario import predict as answer
-from tests.app.conftest import Run, csv_rows, document, table
+from tests.app.conftest import Run, csv_rows, document, stdout, table
 
 
 def test_advice_equals_the_what_if(run: Run) -> None:
@@ -40,6 +40,19 @@ def test_every_cause_of_advice_is_there_word_for_word(
     text = " ".join(result.stdout.split())
     for advice in parsed["advice"]:
         assert advice["cause"] in text and advice["warning"] in text
+
+
+def test_advice_to_use_software_that_was_not_calibrated(run: Run, tmp_path: Path) -> None:
+    arguments = ("advise", "bert-base", "--batch", 64, "--seq", 512, "--dtype", "bf16")
+    picture = tmp_path / "advice.svg"
+    stdout(run(*arguments, "--svg", picture))
+    text = " ".join(stdout(run(*arguments)).split())
+    words = "ROCm was not calibrated, and the 80% interval contains the time on H200 SXM 141GB"
+    assert text.count(words) == 1
+    parsed = document(run, *arguments)["advice"]
+    assert {a["whatif"]: a["caution"] for a in parsed if a["caution"]} == {"+gpu=mi300x": words}
+    assert [r["whatif"] for r in csv_rows(run, *arguments) if r["caution"]] == ["'+gpu=mi300x"]
+    assert "ROCm was not calibrated" in picture.read_text("utf-8")
 
 
 def test_goals(run: Run, tmp_path: Path) -> None:
