@@ -101,7 +101,7 @@ class Prediction:
     unmodelled  count of ops without a cost function, by name
     tiers       share of GPU-busy time by the source of the kernels' times
     notes       remarks for the reader
-    power       power draw, and the clock under the power limit; None if unknown
+    power       power and energy, and the clock under the power limit; None if the draw is unknown
     fusion      the kernels of a fused step, whose ops are those of `trace`; None in eager mode
     """
 
@@ -163,23 +163,23 @@ class Prediction:
 
     @property
     def watts(self) -> float | None:
-        """Mean power draw of the card during back-to-back steps; None if unknown."""
+        """Mean power of the card in watts, steps back to back; None if its draw is unknown."""
         return self.power and self.power.watts
 
     @property
     def joules(self) -> float | None:
-        """Energy per step."""
+        """Energy per step in joules; None if unknown."""
         return self.power and self.power.joules
 
     @property
     def clock_mhz(self) -> float | None:
-        """The clock of the step under the card's power limit."""
+        """The clock of the step under the card's power limit, in MHz; None if unknown."""
         return self.power and self.power.clock_hz * 1e-6
 
     @property
-    def power_limited(self) -> bool:
-        """Whether the card's power limit lowers the clock."""
-        return self.power is not None and self.power.limited
+    def power_limited(self) -> bool | None:
+        """Whether the card's power limit lowers the clock; None if its draw is unknown."""
+        return self.power and self.power.limited
 
     @property
     def regime(self) -> Regime:

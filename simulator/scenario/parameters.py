@@ -54,9 +54,8 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "flag", str: "te
 @dataclass(frozen=True)
 class Parameter:
     """One argument of a what-if. `default` is None if the argument is required; `low` and `high`
-    are None if the number has no bounds; the what-if itself checks the number if `by_whatif`;
-    `pattern` is true if the text is a pattern of module or
-    parameter paths."""
+    are None if the number has no bounds; the what-if checks the number if `by_whatif`; `pattern` is
+    true if the text is a pattern of module or parameter paths."""
 
     name: str
     kind: Kind

@@ -230,7 +230,7 @@ def test_every_rate_twice_is_half_the_time_at_the_clock_that_is_held() -> None:
 
 def test_cards_of_an_unknown_kind_have_no_power() -> None:
     p = predict(small_scenario("mlp-tiny", gpu="gaudi3"))
-    assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 4 + (False,)
+    assert (p.power, p.watts, p.joules, p.clock_mhz, p.power_limited) == (None,) * 5
     known = [card.id for card in gpus() if supply(card) is not None]
     assert all(card.id in known for card in gpus() if card.vendor == "NVIDIA" and card.tdp_w)
     nameless = replace(gpu("a100"), id="mine", architecture=None)
