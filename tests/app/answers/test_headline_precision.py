@@ -55,7 +55,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("dtype", ["bf16", "fp32", "autocast"])
 def test_a_network_of_a_file(file: Path, network: str, training: bool, dtype: str) -> None:
-    """In training, cuDNN's LSTM gets an fp32 dropout state and AdamW fp32 steps as first inputs."""
+    """Most ops of an LSTM in training read fp32: the loss, and the step count of each weight."""
     scenario = Scenario(f"{file}:{network}", batch=8, seq=16, dtype=dtype, training=training)
     assert subject(scenario).dtype == dtype  # on the command line
     assert compute_answer(scenario).subject.dtype == dtype  # in the explorer
