@@ -15,6 +15,7 @@ from simulator.fusion.kinds import kind
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_decompositions import decompose
 from simulator.fusion.passes.rematerialization import Joint, repeated_from, saved_within
+from simulator.fusion.passes.single_joins import without_single_joins
 from simulator.records import Op, Trace
 
 
@@ -47,7 +48,7 @@ def joint_graph(trace: Trace) -> JointGraph:
     """The step to compile; an inference step is unchanged."""
     if trace.phase != "training" or not any(op.phase == "backward" for op in trace.ops):
         return JointGraph(trace)
-    plain = functional(trace)
+    plain = functional(without_single_joins(trace))
     check_cancelled()
     decomposed = decompose(plain)
     check_cancelled()

@@ -13,6 +13,7 @@ from simulator.fusion.passes.attention import attended
 from simulator.fusion.passes.dot_products import dot_products
 from simulator.fusion.passes.functional import functional
 from simulator.fusion.passes.joint_graph import JointGraph, joint_graph
+from simulator.fusion.passes.single_joins import without_single_joins
 from simulator.fusion.rules import LEVELS, LIKE, RULES, WHOLE, Level
 from simulator.fusion.scheduling.epilogue_fusion import absorbed
 from simulator.fusion.scheduling.fused_trace import fused_trace
@@ -58,7 +59,7 @@ def _joint(trace: Trace, gpu: GPU, level: Level) -> JointGraph:
     if level in LIKE:
         return JointGraph(trace)
     if level in WHOLE and trace.phase == "inference":
-        plain = functional(trace, parts_only=True)
+        plain = functional(without_single_joins(trace), parts_only=True)
         joint = attended(plain, gpu)
         if plain is trace or joint.source:
             return joint
