@@ -16,11 +16,11 @@ def test_the_fastest_split_comes_first(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO)) == "\n".join(
         (
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  best: dp=2 ddp, 1.37 ms a step of batch 2 over all GPUs",
-            "   1.00×    1.37 ms  dp=2 ddp: 0 GB",
-            "   2.08×    2.85 ms  tp=2: 2% exposed communication, 0 GB",
+            "  best: dp=2 ddp, 1.35 ms a step of batch 2 over all GPUs",
+            "   1.00×    1.35 ms  dp=2 ddp: 0 GB",
+            "   2.13×    2.87 ms  tp=2: 2% exposed communication, 0 GB",
             "  pruned: 1 by speed",
-            "    dp=2 fsdp: estimated 3.63 times as slow as the best",
+            "    dp=2 fsdp: estimated 3.64 times as slow as the best",
         )
     )
 
@@ -29,8 +29,8 @@ def test_a_batch_that_does_not_divide_is_pruned_by_shape(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO, "--batch", "3", "--top", "1")) == "\n".join(
         (
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  best: tp=2, 2.85 ms a step of batch 3 over all GPUs",
-            "   1.00×    2.85 ms  tp=2: 2% exposed communication, 0 GB",
+            "  best: tp=2, 2.87 ms a step of batch 3 over all GPUs",
+            "   1.00×    2.87 ms  tp=2: 2% exposed communication, 0 GB",
             "  pruned: 1 by shape",
             "    dp=2 ddp: dp = 2 does not divide the batch 3 of all GPUs: expected a",
             "multiple; change the batch",
@@ -43,11 +43,11 @@ def test_what_ifs_and_scaling_are_about_the_layout(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO, *words)) == "\n".join(
         (
             "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  what-ifs of dp=2 ddp, 1.62 ms:",
-            "    +link_speed=2: 1.62 ms (+0.0%), peak 0.0 GB (0.0 before)",
+            "  what-ifs of dp=2 ddp, 1.64 ms:",
+            "    +link_speed=2: 1.64 ms (+0.0%), peak 0.0 GB (0.0 before)",
             "  scaling: GPUs, step, efficiency, communication's share",
-            "         1    1.53 ms  100.0%  0%",
-            "         2    1.62 ms   47.2%  0%",
+            "         1    1.55 ms  100.0%  0%",
+            "         2    1.64 ms   47.2%  0%",
             "    communication is never the largest share",
         )
     )

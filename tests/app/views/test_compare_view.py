@@ -66,7 +66,7 @@ def test_steps_lead_from_one_to_the_other_and_add_up(
 
 def test_both_verdicts_and_the_ratio_are_shown(shown: Any, pair: tuple[Side, Side]) -> None:
     view = shown(Compare, pair, 1, size=WIDE)
-    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 419 µs, 270 to 560"
+    assert view.verdicts.sentence(pair[0]) == "A Today: overhead-bound, 435 µs, 280 to 580"
     head, details = view.verdicts.ratio()
     assert head.endswith("times faster per sample") and details.endswith(
         "per sample, 80% intervals apart"
@@ -183,7 +183,7 @@ def test_table_and_svg_of_both_themes(shown: Any, pair: tuple[Side, Side], tmp_p
     view = shown(Compare, pair, 1, size=WIDE)
     rows = view.rows()
     assert {len(row) for row in rows} == {7}
-    assert rows[1][:3] == ["step", "", "419 µs"] and rows[2][:2] == ["change", "+cuda_graph"]
+    assert rows[1][:3] == ["step", "", "435 µs"] and rows[2][:2] == ["change", "+cuda_graph"]
     assert [row[1] for row in rows if row[0] == "count"][:2] == ["Ops", "Kernels"]
     view.restyle(LIGHT)
     text = svg(view, tmp_path / "c.svg")

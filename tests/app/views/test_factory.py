@@ -216,7 +216,7 @@ def test_improvements_are_predicted_and_can_be_applied(shown: Any, side: Side):
         p = predict(each.scenario)
         assert each.after_s == pytest.approx(p.period_s / p.trace.samples, rel=1e-9)
     road = next(each for each in offered if each.name == "A wider road")
-    assert road.summary == "twice the bandwidth: 13.1 µs per sample, as fast"
+    assert road.summary == "twice the bandwidth: 13.6 µs per sample, as fast"
     view.help.rows[0].findChild(type(view.play_button)).click()
     assert emitted == [offered[0].scenario]
     assert improvements(side.scenario, side.prediction, lambda: True) == ()

@@ -154,10 +154,10 @@ def test_the_table_and_the_svg_tell_shift_and_sides(
     letters = [row[0] for row in rows[1:-1]]
     assert letters.count("A") == letters.count("B") == view.canvas.first.values.size
     here = next(row for row in rows if row[:2] == ["A", "32"])
-    assert here[2] == "419 µs" and here[9] == side.prediction.regime
+    assert here[2] == "435 µs" and here[9] == side.prediction.regime
     text = svg(view, tmp_path / "s.svg")
     ElementTree.fromstring(text)
-    assert "memory-bound from 101" in text and "A  Today" in text and "419 µs, " in text
+    assert "memory-bound from 101" in text and "A  Today" in text and "435 µs, " in text
 
 
 def test_a_side_elsewhere_on_the_same_line_is_a_mark(shown: Any, side: Side) -> None:

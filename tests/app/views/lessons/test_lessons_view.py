@@ -81,7 +81,7 @@ def test_predict_lock_reveal_explain_try(view: Lessons, side: Side):
     attempt, page = attempted(view), view.page
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
-    assert page.words.text() == "Eager it takes 419 µs."
+    assert page.words.text() == "Eager it takes 435 µs."
     assert not page.next_button.isEnabled() and page.next_button.toolTip().startswith(
         "Drag a marker first"
     )

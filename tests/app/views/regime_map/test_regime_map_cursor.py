@@ -33,7 +33,7 @@ def test_the_cursor_is_where_the_scenario_is_with_its_figures(
     assert along.columns["period_s"][along.row(32)] == up.columns["period_s"][up.row(1)]
     assert view.through.slices[0].head == ("Along batch", "at host speed 1")
     description = view.map.accessibleDescription()
-    assert description.startswith("Batch 32, host speed 1: 419 µs, 270 to 560, overhead-bound; ")
+    assert description.startswith("Batch 32, host speed 1: 435 µs, 280 to 580, overhead-bound; ")
     overhead = f"{100 * p.shares['overhead']:.0f}"
     assert overhead == "100" and "1.0% for host and launch speed" in view.status.toolTip()
 
@@ -123,7 +123,7 @@ def test_goals_are_sought_on_request_and_can_be_applied(shown: Any, side: Side) 
     view = shown(RegimeMap, (side,), size=WIDE)
     settled(view, side)
     seek = view.seek
-    # twice 419 µs is 0.8 ms; the next round time is 1 ms
+    # twice 435 µs is 0.8 ms; the next round time is 1 ms
     assert seek.text == "1 ms" and not seek.buttons[0].isEnabled()
     seek.latency.setText("soon")
     seek.button.click()

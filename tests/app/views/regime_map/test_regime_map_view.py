@@ -140,7 +140,7 @@ def test_table_and_svg(shown: Any, side: Side, tmp_path: Path) -> None:
     rows = view.rows()
     assert {len(row) for row in rows} == {10} and len(rows) == 1 + 63 + 3
     here = next(row for row in rows if row[:2] == ["32", "1"])
-    assert here[2] == "419 µs" and here[7] == side.prediction.regime and here[9] == "yes"
+    assert here[2] == "435 µs" and here[7] == side.prediction.regime and here[9] == "yes"
     text = svg(view, tmp_path / "m.svg")
     ElementTree.fromstring(text)
     assert "Batch 32, host speed 1" in text and "Overhead-bound" in text

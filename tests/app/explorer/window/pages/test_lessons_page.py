@@ -45,7 +45,7 @@ def test_a_task_is_opened_reached_left_and_kept(window: Window, tmp_path: Path):
     assert (session.state.task, session.state.current) == (lesson.name, 1)
     wait(window.worker)
     assert lesson.task is not None and not bar.isHidden()
-    assert bar.words.text() == lesson.task.words and bar.now.text() == "now 4.39 ms"
+    assert bar.words.text() == lesson.task.words and bar.now.text() == "now 4.34 ms"
     assert not bar.tick.checked
     session.set_scenario(replace(session.state.scenario, mode="cuda_graph"), "graph")
     wait(window.worker)
