@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.record.host_rounds import quiet, speed
-from calibration.record.read import MEASUREMENTS
+from calibration.record.read import MEASUREMENTS, measured_on
 from simulator.hardware.host import Parts
 
 MODEL = 0.25
@@ -155,11 +155,16 @@ def _median(hosts: list[Parts]) -> Parts:
 
 
 def main() -> None:
-    """Print a line for each process."""
+    """Print a line for each process: how much longer Python and ops took than on the reference,
+    and where and when."""
     for process in processes():
         times = process.speed
-        steps = len(process.beside)
-        print(f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, during {steps} steps")
+        gpu, _, name = process.file.partition("/")
+        day = measured_on(name.removesuffix(".jsonl.gz"), gpu)
+        print(
+            f"{times.interpreter:5.2f} {times.driver:5.2f}  {process.file}, during "
+            f"{len(process.beside)} steps on {day}"
+        )
     print(measured_hosts())
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import tomllib
 from collections.abc import Iterator
+from datetime import date
 from math import nan
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from simulator.errors import InputError
 
 MEASUREMENTS = Path(__file__).parents[1] / "measurements"
 
@@ -117,6 +121,24 @@ def host_index(suite: str, gpu: str = "h200_sxm") -> dict[str, float]:
     the speed of its CPU."""
     with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
         return json.loads(next(lines))["host_index"]
+
+
+def host_indexes(suite: str, gpu: str = "h200_sxm") -> list[dict[str, float]]:
+    """The times of the fixed host cases in each process that recorded `suite`, in their order."""
+    with gzip.open(MEASUREMENTS / gpu / f"{suite}.jsonl.gz", "rt") as lines:
+        return [json.loads(line)["host_index"] for line in lines if '"host_index"' in line]
+
+
+def measured_on(suite: str, gpu: str = "h200_sxm") -> date:
+    """The day on which a file was measured. Raises InputError if `dates.toml` does not state it."""
+    path = MEASUREMENTS / "dates.toml"
+    day = tomllib.loads(path.read_text("utf-8")).get(gpu, {}).get(suite)
+    if not isinstance(day, date):
+        raise InputError(
+            f"{path}: no date of {gpu}/{suite}: expected the day of its measurement; add a line "
+            f"`{suite} = 2026-11-21` under [{gpu}], with the day of yours"
+        )
+    return day
 
 
 def _recording(row: dict[str, Any]) -> Recording:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
+from datetime import date
 from math import exp, hypot, log
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from calibration.fit import hosts_seen
 from calibration.fit.host import at_the_median
 from calibration.fit.hosts_seen import STEPS, measured_hosts
 from calibration.record.host_rounds import quiet, reference_index
+from calibration.record.read import measured_on
 from simulator.hardware.host import host
-from simulator.hardware.host_speed import parts
+from simulator.hardware.host_speed import Parts, parts
 
 _START = {"adds/fp32/inference/b4s0": 1.0}
 
@@ -134,3 +136,19 @@ def test_ranks_of_one_machine_are_disturbed_independently(folder: Path) -> None:
     assert [two[0], four[0]] == [round(each, 2) for each in middle]
     assert two[2] < 1.3 * quiet_ / middle[0]
     assert four[2] == pytest.approx(exp(hypot(log(disturbed / middle[1]), log(1.25))), abs=0.005)
+
+
+def test_each_process_is_listed_with_the_day_of_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = hosts_seen.Process("h100_sxm/own.jsonl.gz", [Parts(2.0, 1.5, 1.5)] * STEPS)
+    monkeypatch.setattr(hosts_seen, "processes", lambda: [one])
+    hosts_seen.main()
+    line, _ = capsys.readouterr().out.splitlines()
+    assert line == " 2.00  1.50  h100_sxm/own.jsonl.gz, during 10 steps on 2026-11-23"
+
+
+def test_every_process_has_a_date() -> None:
+    for process in hosts_seen.processes():
+        gpu, _, name = process.file.partition("/")
+        assert date(2026, 11, 21) <= measured_on(name.removesuffix(".jsonl.gz"), gpu)
