@@ -24,7 +24,8 @@ from calibration.record import fusion_samples
 from calibration.record.library_samples import Swept, samples, swept
 from calibration.record.read import Recording, recordings
 from calibration.record.samples import L2_REACH, Pair, Sample, convolutions, merged, recorded
-from calibration.validate.report import compiled, interval
+from calibration.validate.report import compiled
+from calibration.validate.table.printed import interval
 from calibration.validate.trace_fidelity import retrace
 from simulator.hardware.gpu import GPU
 from simulator.hardware.gpu import gpu as find_gpu

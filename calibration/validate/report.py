@@ -1,14 +1,14 @@
 """Compare predictions with measurements of steps and calls that no fit uses.
 
-`python -m calibration.validate.report` prints a line for each case and a summary; `--write` puts
-the summary into `docs/accuracy.md` and its most important rows into the README; `--json FILE`
-writes every outcome.
+`ridgepoint validate` prints a summary, who measured it and the worst cases; `--write` puts the
+summary into `docs/accuracy.md` and its most important rows into the README.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,8 +23,22 @@ from calibration.record.profiler_hooks import hooked
 from calibration.record.read import Recording, host_index, recordings, timed
 from calibration.record.samples import Pair
 from calibration.validate import batch_sweeps, crossing, single_ops
+from calibration.validate.table.measuring_hosts import (
+    about_hosts,
+    groups,
+    hosts_in_one_line,
+    table_of_hosts,
+)
+from calibration.validate.table.printed import (
+    every_case,
+    interval_in_words,
+    put,
+    sweeps_in_words,
+    worst_cases,
+)
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
+from simulator.errors import InputError
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
@@ -46,8 +60,6 @@ SHORT = {
 """The group and figure of the README's rows."""
 HOST_BOUND = 1.25
 """Period over GPU-busy time at or above which a step counts as host-bound."""
-
-_BEGIN, _END = "<!-- accuracy -->", "<!-- /accuracy -->"
 
 
 def host_of(suite: str) -> Host:
@@ -188,13 +200,6 @@ def crossed(pairs: Sequence[Pair], ops: Sequence[Swept]) -> list[Outcome]:
     ]
 
 
-def interval(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """The 10th and 90th percentile of measured over predicted period."""
-    ratios = [1 / o.ratio for o in outcomes if o.figure == "period"]
-    low, high = np.quantile(ratios, [0.1, 0.9])
-    return float(f"{low:.3f}"), float(f"{high:.3f}")
-
-
 def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summary]:
     """The rows of the table: one per group of single calls, and whole steps by group and figure."""
     rows = summary(steps)
@@ -203,68 +208,68 @@ def summaries(steps: Iterable[Outcome], calls: Sequence[Outcome]) -> list[Summar
     return sorted(rows, key=lambda s: not s.group.startswith("single"))
 
 
-def put(page: str, lines: str) -> str:
-    """The page's text with these lines placed between its accuracy marks."""
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{lines}\n{_END}{after}"
-
-
-def sweep_report(sweeps: Iterable[batch_sweeps.Sweep]) -> str:
-    """Print where each sweep leaves the overhead regime, and how often the regimes agree."""
-    lines: list[str] = []
-    agreed: list[bool] = []
-    factors: list[float] = []
-    for sweep in sweeps:
-        measured, predicted = sweep.crossings
-        agreed += sweep.agreement
-        if measured and predicted:
-            factors.append(max(measured / predicted, predicted / measured))
-        ends = " / ".join("none" if end is None else f"{end:.1f}" for end in (measured, predicted))
-        lines.append(f"{sweep.name:42} overhead ends at batch {ends} (measured / predicted)")
-    lines.append(
-        f"regimes agree in {np.mean(agreed):.1%} of {len(agreed)} doublings; the batch at "
-        f"which overhead ends is off by a factor of {np.median(factors):.2f} in the median, "
-        f"{max(factors):.2f} at most ({len(factors)} sweeps)"
-    )
-    return "\n".join(lines)
-
-
 def calls(sweeps: Iterable[Swept]) -> list[Outcome]:
     """Outcomes of the held-out calls."""
     return single_ops.outcomes(sweeps, find_gpu("h200"), profile())
 
 
-def main() -> None:
-    """Print every case, then the table; with --write, also write the table into the pages."""
-    parser = argparse.ArgumentParser(prog="validate", description=__doc__)
-    parser.add_argument(
-        "--write", action="store_true", help="write the table into docs/accuracy.md and README.md"
+def options() -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="ridgepoint calibrate validate",
+        description="Compare predictions with measurements of steps and calls that no fit uses; "
+        "needs no GPU and takes about two minutes.",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
-    options = parser.parse_args()
+    parser.add_argument("--all", action="store_true", help="print every case, not only the worst")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome as JSON")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="for developers, in a clone: write the tables into docs/accuracy.md and README.md",
+    )
+    return parser.parse_args()
+
+
+def check_pages() -> None:
+    """Raise InputError if the pages that `--write` changes are missing."""
+    for page in (README, PAGE):
+        if not page.is_file():
+            raise InputError(
+                f"--write: no file {page}: expected a clone of Ridgepoint, whose pages it changes; "
+                "run it there, or leave out --write"
+            )
+
+
+def main() -> None:
+    """Print the table, who measured it, and the worst cases or all of them."""
+    chosen = options()
+    if chosen.write:
+        check_pages()
+    print(
+        "Predicting the measured steps and calls: about two minutes.", file=sys.stderr, flush=True
+    )
     pairs = [(recording, retrace(recording.case)) for recording in recordings("validation")]
     steps = validate(pairs)
-    reach = interval(steps)
+    reach = interval_in_words(steps)
     called = list(swept(find_gpu("h200"), held_out=True))
     steps += [*compiled(), *alternating(), *crossed(pairs, called)]
     ops = calls(called)
+    sweeps = batch_sweeps.sweeps(host_of("batches"))
+    hosts = groups()
     rows = summaries(steps, ops)
-    lines = table(rows)
-    if options.write:
-        short = table([row for row in rows if (row.group, row.figure) in SHORT])
-        README.write_text(put(README.read_text(), short))
-        PAGE.write_text(put(PAGE.read_text(), lines))
-    if options.json:
+    page = "\n\n".join(
+        (table(rows), table_of_hosts(hosts), about_hosts(hosts), sweeps_in_words(sweeps))
+    )
+    if chosen.json:
         every = [asdict(o) for o in (*steps, *ops)]
-        options.json.write_text(json.dumps(every, indent=1, allow_nan=False) + "\n")
-    for o in steps:
-        print(f"{o.ratio:6.2f}  {o.figure:11}  {o.group:22}  {o.case}")
-    for each in summary(ops):
-        print("  ".join((*each.cells()[:6],)))
-    print(sweep_report(batch_sweeps.sweeps(host_of("batches"))))
-    print(lines)
-    print("interval of measured over predicted period:", reach)
+        chosen.json.write_text(json.dumps(every, indent=1, allow_nan=False) + "\n")
+    if chosen.write:
+        short = table([row for row in rows if (row.group, row.figure) in SHORT])
+        short += "\n\n" + hosts_in_one_line(hosts)
+        README.write_text(put(README.read_text(), short))
+        PAGE.write_text(put(PAGE.read_text(), page))
+    cases = every_case(steps, ops, sweeps) if chosen.all else worst_cases(steps)
+    print("\n\n".join((cases, page, reach)))
 
 
 if __name__ == "__main__":

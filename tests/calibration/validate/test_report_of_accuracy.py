@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from calibration.outcome import Outcome, summary, table
+from calibration.outcome import summary, table
 from calibration.record.library_samples import Swept, lowered, sampled
 from calibration.record.read import Timed, recordings
 from calibration.sweeps import Point, points
@@ -18,15 +19,15 @@ from calibration.validate.report import (
     README,
     alternating,
     calls,
+    check_pages,
     host_of,
-    interval,
     outcomes,
-    put,
 )
 from calibration.validate.single_ops import ratios
 from calibration.validate.trace_fidelity import retrace
 from simulator import predict_trace
 from simulator.costs import Work
+from simulator.errors import InputError
 from simulator.hardware.gpu import gpu as find_gpu
 from simulator.hardware.host import host as find_host
 from simulator.timing.profile import profile
@@ -35,15 +36,16 @@ from simulator.tracing import trace_call
 from tests.calibration.validate.known_traces import traced
 
 
-def test_the_table_is_between_the_marks() -> None:
-    text = "a\n<!-- accuracy -->\nold\n<!-- /accuracy -->\nb\n"
-    assert put(text, "new") == "a\n<!-- accuracy -->\nnew\n<!-- /accuracy -->\nb\n"
-
-
-def test_interval_is_of_measured_over_predicted() -> None:
-    outcomes = [Outcome("", "", "period", r) for r in (0.5, 1.0, 2.0)]
-    # 0.5, 1 and 2: the 10th percentile is 0.5 + 0.2·0.5, the 90th 1 + 0.8·1
-    assert interval(outcomes) == (0.6, 1.8)
+def test_writing_needs_the_pages_of_a_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "README", tmp_path / "README.md")
+    with pytest.raises(InputError) as caught:
+        check_pages()
+    assert str(caught.value) == (
+        f"--write: no file {tmp_path}/README.md: expected a clone of Ridgepoint, whose pages it "
+        "changes; run it there, or leave out --write"
+    )
 
 
 @pytest.mark.parametrize(
