@@ -83,7 +83,7 @@ _PASSED_ON: dict[str, Any] = {
     "ignore_unknown_options": True,
     "help_option_names": [],
 }
-_CONTEXTS = {"calibrate": _PASSED_ON, "validate": _PASSED_ON}
+_CONTEXTS = {"calibrate": _PASSED_ON}
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import cos, pi, sin
 from typing import Any
 
 from app.charts.page import below, head
-from app.drawing import Box, Drawing, Item, Line, Marker, Metrics, Text, pill
+from app.drawing import Box, Colour, Drawing, Item, Line, Marker, Metrics, Path, Text, pill, polygon
 from app.quantities import scaled, seconds, trimmed
 from app.scenes.pixel_scale import Scale
 from app.scenes.ticks import decade_ticks
-from app.theme import CURVE_WIDTH
+from app.theme import BODY_PX, CURVE_WIDTH
 from simulator.hardware.gpu import GPU
 from simulator.prediction import Regime
 
 Row = dict[str, Any]
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _APART = 1240.0, 620.0, 76.0, 40.0, 24.0
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _APART, _TITLE = 1240.0, 640.0, 96.0, 40.0, 12.0, 26.0
 _BAND = 1.15
 _LEAST_INTENSITY, _LEAST_FLOPS_PER_S = 2e-2, 1e8
+_LINE = 20.0
+"""The height of a line of a key."""
+_CORNERS = {"eager": (20, 1.0), "CUDA graph": (4, 1.25), "compiled": (3, 1.35)}
+"""The shape of a mode's marks: a regular polygon with this number of corners and this radius
+relative to a circle of about the same area."""
+_COLOURS: dict[str, Colour] = {"inference": "b", "training": "danger"}
 
 
 def accuracy_page(rows: Sequence[Row], gpu: GPU, metrics: Metrics) -> Drawing:
-    """Plot predicted against measured times. `rows` are outcomes as `ridgepoint calibrate validate
-    --json` writes them."""
-    steps = [r for r in rows if r["figure"] == "period" and r["measured_s"]]
-    calls = [r for r in rows if r["flops"] and r["bytes"] and r["group"].endswith("cold")]
-    title = "Predicted against measured"
-    about = f"{len(steps)} steps and {len(calls)} calls on an {gpu.name}, none of them fitted"
+    """Plot predicted against measured times of the steps and calls that were predicted with the
+    GPU's own profile. `rows` are outcomes as `ridgepoint calibrate validate --json` writes them."""
+    own = [r for r in rows if "profile" not in r["group"]]
+    steps = [r for r in own if r["figure"] == "period" and r["measured_s"]]
+    calls = [r for r in own if r["flops"] and r["bytes"] and r["group"].endswith("cold")]
+    shown = [each for each in map(_achieved, calls) if _is_shown(*each)]
+    title = "Predictions and measurements"
+    about = (
+        f"{len(steps):,} periods of steps and {len(shown):,} calls on an {gpu.name}, none of them "
+        "fitted"
+    )
     items, top = head(title, about, _WIDTH, metrics)
     page = below(top + 8, _WIDTH, _HEIGHT)
     half = (page.width - _APART) / 2
-    for left, draw in ((page.left, True), (page.left + half + _APART, False)):
-        area = Box(left + _LEFT, page.top, half - _LEFT, page.height - _BOTTOM)
-        items += _steps(steps, area, metrics) if draw else _calls(calls, gpu, area, metrics)
+    for left, name in (
+        (page.left, "Steps: predicted and measured time"),
+        (page.left + half + _APART, "Single calls with cold caches: measured FLOP/s"),
+    ):
+        items.append(Text(left + _LEFT, page.top + _TITLE / 2, name, "ink", BODY_PX, 600))
+    high = page.height - _BOTTOM - _TITLE
+    area = Box(page.left + _LEFT, page.top + _TITLE, half - _LEFT, high)
+    items += _steps(steps, area, metrics)
+    area = Box(page.left + half + _APART + _LEFT, page.top + _TITLE, half - _LEFT, high)
+    items += _calls(shown, gpu, area, metrics)
     return Drawing(_WIDTH, _HEIGHT, tuple(items), title=title)
 
 
+def _achieved(call: Row) -> tuple[float, float]:
+    """The FLOP per byte and the measured FLOP/s of a call."""
+    return call["flops"] / call["bytes"], call["flops"] / call["measured_s"]
+
+
+def _is_shown(intensity: float, flops_per_s: float) -> bool:
+    return intensity > _LEAST_INTENSITY and flops_per_s > _LEAST_FLOPS_PER_S
+
+
 def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
-    """Grid lines without labels, and the axis titles that are not empty."""
+    """Grid lines without labels, and the axis titles."""
     items: list[Item] = [
         Text(area.centre[0], area.bottom + 31, titles[0], "ink3", anchor="middle"),
+        Text(area.left - _LEFT + 8, area.centre[1], titles[1], "ink3", anchor="middle", turn=-90),
     ]
-    if titles[1]:
-        at = area.left - _LEFT + 8, area.centre[1]
-        items.append(Text(*at, titles[1], "ink3", anchor="middle", turn=-90))
     for at, _ in decade_ticks(x.low, x.high, 6):
         items.append(Line(((x.at(2.0**at), area.top), (x.at(2.0**at), area.bottom)), "grid"))
     for at, _ in decade_ticks(y.low, y.high, 6):
@@ -51,20 +77,22 @@ def _grid(area: Box, x: Scale, y: Scale, titles: tuple[str, str]) -> list[Item]:
     return items
 
 
-def _kind(group: str) -> Regime:
-    """The regime whose mark a group of steps has: overhead if it trains, memory for CUDA graphs."""
-    if group.startswith("training"):
-        return "overhead"
-    return "memory" if "graph" in group else "compute"
+def _step_mark(x: float, y: float, group: str) -> Path:
+    """The mark of a step: its colour shows whether it trains, its shape the mode."""
+    phase, _, mode = group.partition(", ")
+    count, radius = _CORNERS[mode]
+    turns = [2 * pi * corner / count for corner in range(count)]
+    points = [(x + 4 * radius * sin(turn), y - 4 * radius * cos(turn)) for turn in turns]
+    return Path(polygon(points), _COLOURS[phase], "bg1", 0.8)
 
 
 def _steps(steps: Sequence[Row], area: Box, metrics: Metrics) -> list[Item]:
-    """One dot per step; the dashed lines mark ±15%."""
+    """One mark per step; the dashed lines are at ±15%."""
     times = [r["measured_s"] for r in steps]
     low, high = min(times) / 1.6, max(times) * 1.6
     x = Scale(low, high, area.left, area.right, True)
     y = Scale(low, high, area.bottom, area.top, True)
-    items = _grid(area, x, y, ("Measured step time", "Predicted"))
+    items = _grid(area, x, y, ("Measured time of a step", "Predicted time of a step"))
     for at, _ in decade_ticks(low, high, 6):
         words = trimmed(seconds(2.0**at))
         items.append(Text(x.at(2.0**at), area.bottom + 13, words, "ink3", anchor="middle"))
@@ -75,23 +103,31 @@ def _steps(steps: Sequence[Row], area: Box, metrics: Metrics) -> list[Item]:
         items.append(Line(line, "line2", CURVE_WIDTH, "solid" if factor == 1.0 else "dashed"))
     for r in steps:
         at = x.at(r["measured_s"]), y.at(r["measured_s"] * r["ratio"])
-        items.append(Marker(*at, _kind(r["group"]), 3.5))
-    for number, text in enumerate(dict.fromkeys(r["group"] for r in steps)):
-        at = area.left + 20, area.top + 16 + 20 * number
-        items.append(Marker(*at, _kind(text), 3.5))
-        items.append(pill(metrics, at[0] + 10, at[1], text, "ink2", anchor="start"))
+        items.append(_step_mark(*at, r["group"]))
+    left, top = area.left + 20, area.top + 16
+    groups = sorted({r["group"] for r in steps})
+    for number, group in enumerate(groups):
+        at = left, top + _LINE * number
+        items.append(_step_mark(*at, group))
+        items.append(pill(metrics, left + 10, at[1], group, "ink2", anchor="start"))
+    at = left, top + _LINE * len(groups)
+    items.append(Line(((left - 7, at[1]), (left + 7, at[1])), "line2", CURVE_WIDTH, "dashed"))
+    items.append(
+        pill(metrics, left + 10, at[1], "15% too long or too short", "ink2", anchor="start")
+    )
     return items
 
 
-def _calls(calls: Sequence[Row], gpu: GPU, area: Box, metrics: Metrics) -> list[Item]:
-    """The measured FLOP/s of single calls, below the data sheet's roof."""
-    points = [(r["flops"] / r["bytes"], r["flops"] / r["measured_s"]) for r in calls]
-    shown = [(i, f) for i, f in points if i > _LEAST_INTENSITY and f > _LEAST_FLOPS_PER_S]
-    peak = max(gpu.peak("tensor", d) or 0.0 for d in ("fp8", "int8", "bf16", "fp16"))
-    peak = peak or gpu.peak("vector", "fp32") or 1e12
+def _calls(
+    shown: Sequence[tuple[float, float]], gpu: GPU, area: Box, metrics: Metrics
+) -> list[Item]:
+    """The measured FLOP/s of single calls over their FLOP per byte, with the data sheet's roof."""
+    peaks = {d: gpu.peak("tensor", d) or 0.0 for d in ("fp8", "int8", "bf16", "fp16")}
+    dtype = max(peaks, key=peaks.__getitem__)
+    peak = peaks[dtype]
     x = Scale(_LEAST_INTENSITY, max(i for i, _ in shown) * 2, area.left, area.right, True)
     y = Scale(min(f for _, f in shown) / 2, peak * 3, area.bottom, area.top, True)
-    items = _grid(area, x, y, ("Intensity, FLOP per byte", ""))
+    items = _grid(area, x, y, ("Intensity, FLOP per byte", "Measured FLOP/s of a call"))
     for at, name in decade_ticks(x.low, x.high, 6):
         items.append(Text(x.at(2.0**at), area.bottom + 13, name, "ink3", anchor="middle"))
     for at, _ in decade_ticks(y.low, y.high, 6):
@@ -104,5 +140,33 @@ def _calls(calls: Sequence[Row], gpu: GPU, area: Box, metrics: Metrics) -> list[
     for intensity, achieved in shown:
         regime: Regime = "memory" if intensity < ridge else "compute"
         items.append(Marker(x.at(intensity), y.at(achieved), regime, 2.2, edge_width=0.8))
-    name = pill(metrics, x.at(ridge), y.at(peak * 1.5), "data-sheet roof", "ink2")
-    return [*items, name]
+    limits = scaled(gpu.bandwidth_bytes_per_s, "B/s"), scaled(peak, "FLOP/s")
+    name = f"data-sheet roof: {limits[0]}, {limits[1]} in {dtype}"
+    items.append(pill(metrics, area.right, y.at(peak * 1.6), name, "ink2", anchor="end"))
+    return [*items, *_key_of_calls(shown, gpu, peak, area, metrics)]
+
+
+def _key_of_calls(
+    shown: Sequence[tuple[float, float]], gpu: GPU, peak: float, area: Box, metrics: Metrics
+) -> list[Item]:
+    """The colours of the calls, and how many of them lie above the roof, and why."""
+    items: list[Item] = []
+    left, top = area.left + 20, area.top + 16
+    limits: tuple[tuple[Regime, str], ...] = (
+        ("memory", "bandwidth is the lower roof"),
+        ("compute", "FLOP/s are the lower roof"),
+    )
+    for number, (regime, words) in enumerate(limits):
+        at = top + _LINE * number
+        items.append(Marker(left, at, regime, 3.5))
+        items.append(pill(metrics, left + 10, at, words, "ink2", anchor="start"))
+    above = sum(f > min(peak, i * gpu.bandwidth_bytes_per_s) for i, f in shown)
+    if above:
+        words = (
+            f"{above} above the roof: their strides skip",
+            "bytes that are counted as read",
+        )
+        for number, line in enumerate(words, len(limits)):
+            at = top + _LINE * number
+            items.append(pill(metrics, left - 9, at, line, "ink2", anchor="start"))
+    return items

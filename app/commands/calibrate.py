@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.charts.accuracy import accuracy_page
 from app.commands.written import Written
+from app.outputs import STDOUT
 from app.widgets.drawing import put
 from simulator.errors import InputError
 from simulator.hardware.gpu import gpu
@@ -42,13 +43,19 @@ def run(arguments: Sequence[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def drawn(arguments: Sequence[str], files: Written) -> int:
-    """Run the validation and draw its outcomes."""
+def validated(flags: Sequence[str], files: Written) -> int:
+    """Run the validation, and write or draw its outcomes. Raises InputError if a file cannot be
+    written."""
+    if files.json == STDOUT:
+        raise InputError("--json -: expected a file name, because the tables go there; name a file")
+    files.check()
+    if not (files.png or files.svg):
+        return run(["validate", *flags, *(("--json", files.json) if files.json else ())])
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = Path(folder) / "outcomes.json"
-        status = run(["validate", *arguments, "--json", str(outcomes)])
+        outcomes = files.json or str(Path(folder) / "outcomes.json")
+        status = run(["validate", *flags, "--json", outcomes])
         if status:
             return status
-        rows = json.loads(outcomes.read_text())
+        rows = json.loads(Path(outcomes).read_text("utf-8"))
     put(files, lambda metrics: accuracy_page(rows, gpu("h200"), metrics))
     return 0

@@ -94,22 +94,56 @@ def test_without_qt_a_png_names_the_package_and_an_svg_is_drawn(
 
 def test_accuracy_is_drawn_from_outcomes() -> None:
     from app.charts.accuracy import accuracy_page
-    from app.drawing import TABULATED, Line, Marker, Text
+    from app.drawing import TABULATED, Line, Marker, Path, Pill, Text
     from simulator.hardware.gpu import gpu
 
     step = {"figure": "period", "flops": 0, "bytes": 0, "group": "training, eager"}
-    call = {"figure": "call", "ratio": 1.0, "group": "gemm, cold"}
+    call = {"figure": "call", "ratio": 1.0, "group": "single ops, cold"}
+    graph = {**step, "group": "inference, CUDA graph", "measured_s": 1e-2, "ratio": 0.5}
     rows = [
         *({**step, "measured_s": 1e-3 * 10**i, "ratio": 1.1} for i in range(3)),
+        graph,
+        {**graph, "group": "H100 with its own profile, CUDA graph"},
         {**call, "flops": 1e12, "bytes": 1e9, "measured_s": 2e-3},
         {**call, "flops": 1e9, "bytes": 1e9, "measured_s": 5e-4},
+        {**call, "flops": 1e9, "bytes": 1e9, "measured_s": 2e-4},  # 5 TB/s
+        {**call, "flops": 1, "bytes": 1e9, "measured_s": 5e-4},
     ]
+    rows.append({**rows[-2], "group": "H100 with its own profile, single ops, cold"})
     page = accuracy_page(rows, gpu("h200"), TABULATED)
     about = page.items[1]
     assert isinstance(about, Text)
-    assert about.words == "3 steps and 2 calls on an H200 SXM 141GB, none of them fitted"
-    marks = [i for i in page.items if isinstance(i, Marker)]
-    assert [m.regime for m in marks] == ["overhead"] * 4 + ["compute", "memory"]
+    assert about.words == "4 periods of steps and 3 calls on an H200 SXM 141GB, none of them fitted"
+    titles = [i.words for i in page.items if isinstance(i, Text)]
+    for title in (
+        "Steps: predicted and measured time",
+        "Measured time of a step",
+        "Predicted time of a step",
+        "Single calls with cold caches: measured FLOP/s",
+        "Intensity, FLOP per byte",
+        "Measured FLOP/s of a call",
+    ):
+        assert titles.count(title) == 1
+    keys = [i.text.words for i in page.items if isinstance(i, Pill)]
+    assert keys == [
+        "inference, CUDA graph",
+        "training, eager",
+        "15% too long or too short",
+        "data-sheet roof: 4.80 TB/s, 1.98 PFLOP/s in fp8",
+        "bandwidth is the lower roof",
+        "FLOP/s are the lower roof",
+        "1 above the roof: their strides skip",
+        "bytes that are counted as read",
+    ]
+    calls = [i for i in page.items if isinstance(i, Marker)]
+    assert [m.regime for m in calls] == ["compute", "memory", "memory", "memory", "compute"]
+    paths = [i for i in page.items if isinstance(i, Path)]
+    # three steps, a graph, and the two entries of the key: a circle of 20 corners, a diamond of 4
+    looks = [(len(i.steps), i.fill) for i in paths]
+    circle, diamond = (21, "danger"), (5, "b")
+    assert looks == [circle, circle, circle, diamond, diamond, circle]
+    tops = [i.steps[0] for i in paths]
+    marks = [Marker(top[1], top[2] + 4) for top in tops if len(top) == 3]
     equal = next(i for i in page.items if isinstance(i, Line) and i.width == 2.4)
     (x0, y0), (x1, y1) = equal.points  # the diagonal, where predicted equals measured
     for mark in marks[:3]:

@@ -1,5 +1,6 @@
 """Calibration runs in a separate process, with unchanged arguments."""
 
+import json
 import os
 import signal
 import subprocess
@@ -44,7 +45,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         (["calibrate"], ["--help"]),
         (["calibrate", "measure", "-h"], ["measure", "-h"]),
         (["validate"], ["validate"]),
-        (["validate", "--write", "--json", "f"], ["validate", "--write", "--json", "f"]),
+        (
+            ["validate", "--write", "--json", "f", "--all"],
+            ["validate", "--all", "--write", "--json", "f"],
+        ),
     ],
 )
 def test_arguments_go_through(
@@ -94,3 +98,47 @@ def test_without_calibration(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_the_help_starts_nothing() -> None:
     code = "import sys, app.cli, app.commands.calibrate; sys.exit('calibration' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_the_help_of_validate_lists_its_options(run: Run) -> None:
+    words = " ".join(run("validate", "--help").stdout.split())
+    for option in ("--all", "--json FILE", "--png FILE", "--svg FILE", "--theme <dark|light>"):
+        assert option in words
+    assert (
+        "--write For developers, in a clone: write the tables into docs/accuracy.md and README.md."
+    ) in words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--json", "-"], "--json -: expected a file name, because the tables go there"),
+        (["--png", "no/p.png"], "--png no/p.png: no folder"),
+        (["--png", "p.svg"], "--png p.svg: ends in .svg: expected .png"),
+        (["--speed"], "--speed"),
+    ],
+)
+def test_wrong_options_of_validate_start_nothing(
+    run: Run, started: list[list[str]], options: list[str], message: str
+) -> None:
+    result = run("validate", *options)
+    assert result.exit_code == 2 and message in result.stderr
+    assert started == []
+
+
+def test_a_picture_leaves_the_requested_outcomes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = {"figure": "period", "group": "training, eager", "flops": 0, "bytes": 0}
+    call = {"figure": "gemm", "group": "single ops, cold", "flops": 1e12, "bytes": 1e9}
+    rows = [{**each, "measured_s": 2e-3, "ratio": 1.1} for each in (step, call)]
+
+    def validated(arguments: list[str]) -> int:
+        Path(arguments[-1]).write_text(json.dumps(rows))
+        return 0
+
+    monkeypatch.setattr(calibrate, "run", validated)
+    outcomes, svg = tmp_path / "o.json", tmp_path / "p.svg"
+    assert run("validate", "--json", outcomes, "--svg", svg).exit_code == 0
+    assert json.loads(outcomes.read_text()) == rows
+    assert "1 periods of steps and 1 calls on an H200 SXM 141GB" in svg.read_text("utf-8")
