@@ -5,6 +5,7 @@ Use it in a separate process, because the patches are not undone.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import ExitStack
 from importlib import import_module
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from simulator.inductor.refusal import RefusalError
 
 FOREVER = ExitStack()
 """Contexts that stay entered for the rest of the process."""
+_LIBRARIES: list[torch.library.Library] = []  # a kernel is replaced while its library exists
 _CUDA = "12.8"  # the toolkit version of a GPU build; no decision depends on it
 _DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 
@@ -33,6 +35,7 @@ def fake_gpu(gpu: GPU) -> None:
         raise RefusalError(
             f"Triton generates no code for {gpu.name} (compute capability below 7.0)"
         )
+    _constants_on_cpu()
     properties = _properties(gpu)
     # torch.cuda.is_available is not patched: if it is True, torch saves the random number state of
     # the GPU, which needs a GPU
@@ -71,6 +74,20 @@ def fake_gpu(gpu: GPU) -> None:
         return _tflops(gpu, str(dtype).removeprefix("torch."))
 
     inductor.get_device_tflops = tflops
+
+
+def _constants_on_cpu() -> None:
+    """Let small constants that a network moves to the GPU, such as `torch.tensor(0.5, device=...)`,
+    stay on the CPU: AOTAutograd computes with their values while it traces."""
+    library = torch.library.Library("prims", "IMPL")
+    _LIBRARIES.append(library)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the kernel is replaced on purpose
+        library.impl("device_put", _copy, "BackendSelect", allow_override=True)
+
+
+def _copy(tensor: torch.Tensor, device: object, non_blocking: bool = False) -> torch.Tensor:
+    return tensor.clone()
 
 
 def _always(value: object) -> Any:
