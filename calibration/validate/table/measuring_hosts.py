@@ -143,8 +143,8 @@ def about_hosts(every: Sequence[Group]) -> str:
             "as the one that measured them, not for the default host. So the row “overhead-bound, "
             f"eager” is for one host, with the index {_pair(measured)}, on which ops take "
             f"{measured.driver / default.driver:.2f} times as long as on the default host. Errors "
-            "with the default host are in docs/accuracy.md, under “The host” and “Networks from "
-            "packages”.",
+            "with the default host are in docs/accuracy.md, under “Blind sets”, and in "
+            "docs/accuracy/host.md.",
         )
     )
 

@@ -66,6 +66,13 @@ def test_the_pages_say_who_measured_them(every: list[Group]) -> None:
     assert hosts_in_one_line(every) in README.read_text("utf-8")
 
 
+def test_the_text_names_a_section_and_a_page_that_exist(every: list[Group]) -> None:
+    named = "docs/accuracy.md, under “Blind sets”, and in docs/accuracy/host.md."
+    assert named in " ".join(about_hosts(every).split())
+    assert "\n## Blind sets\n" in PAGE.read_text("utf-8")
+    assert (PAGE.parent / "accuracy" / "host.md").is_file()
+
+
 def test_a_group_as_a_row() -> None:
     day, later = date(2026, 11, 21), date(2026, 12, 3)
     quiet, slow = Parts(0.73, 0.726, 0.726), Parts(1.5, 1.25, 1.25)
