@@ -14,10 +14,10 @@ from simulator.hardware.host_catalogue import catalogue, figure, unrecorded
 
 _TRAINING = (
     "measured over predicted time of training steps, relative to inference steps of the same "
-    "process, for hosts not timed in a process that trains (docs/accuracy.md, The host)"
+    "process, for hosts not timed in a process that trains (docs/accuracy/host.md)"
 )
 _MEASURED_SPREAD = (
-    "the spread of the measured hosts, with the errors of the model (docs/accuracy.md, The host)"
+    "the spread of the measured hosts, with the errors of the model (docs/accuracy/host.md)"
 )
 _OWN_SPREAD = "variation of one host over seconds, with the errors of the model"
 _DERIVED_SPREAD = (

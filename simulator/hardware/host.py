@@ -29,7 +29,7 @@ TRAINING = 1.09
 """`Host.training` of hosts that were not timed in a process that trains: the geometric mean over 9
 processes, from 0.94 to 1.36, each with at least 3 host-bound steps of either kind. Fixed work
 alongside training steps takes 1.07 times as long as alongside inference steps of the same process,
-in the geometric mean over 21 processes (`docs/accuracy.md`).
+in the geometric mean over 21 processes (`docs/accuracy/host.md`).
 """
 OWN_SPREAD = (0.85, 1.25)
 """`Host.spread` of one measured host: variation over seconds, and errors of the model."""
