@@ -32,13 +32,13 @@ def details(draft: Draft) -> tuple[Part, ...]:
 
 def _serving(draft: Draft) -> tuple[Part, ...]:
     return (
-        "A server batches",
+        "Batching is",
         _work(draft, "Batching", "batching", "continuous", ("continuous", "static")),
-        ", at most",
+        ", with at most",
         _number(draft, "Maximum sequences at once", "max_requests", "256"),
         "sequences and",
         _number(draft, "Maximum tokens per iteration", "token_budget", "8,192"),
-        "tokens in an iteration, and uses",
+        "tokens in an iteration; the server uses",
         _number(draft, "Memory that may be used", "memory_share", "90%"),
         "of its memory. Its cache is in",
         _work(
@@ -58,9 +58,9 @@ def _serving(draft: Draft) -> tuple[Part, ...]:
         _number(draft, "Host time per iteration", "host_per_step", "1 ms", " ms"),
         "of host time; eager steps run on",
         _host(draft),
-        ". A replica has",
+        ". GPUs of a replica:",
         _counts(draft),
-        "GPUs, with",
+        ", with",
         _flag(draft, "Experts of a GPU", "expert_parallel", "parts of experts", "whole experts"),
         "and",
         _flag(draft, "Sequences of a GPU", "attention_dp", "sequences of all", "its own sequences"),

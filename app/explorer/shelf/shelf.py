@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -171,7 +171,7 @@ class Shelf(QWidget):
         """The cards that match the search, else the first cards of a section and the cards in
         use."""
         words = self.search.text().lower().split()
-        matching = [c for c in self.cards if c.kind == kind and _matches(c, words)]
+        matching = [card for card in _matching(self.cards, words) if card.kind == kind]
         if words or kind in self.expanded:
             return matching
         in_use = sum(card.key in self.used for card in matching)
@@ -182,9 +182,10 @@ class Shelf(QWidget):
     def _arrange(self) -> None:
         """Show the cards of each section, and count them."""
         words = self.search.text().lower().split()
+        matching_cards = _matching(self.cards, words)
         for kind, title in SECTIONS.items():
             section = [card for card in self.cards if card.kind == kind]
-            matching = sum(_matches(card, words) for card in section)
+            matching = sum(card.kind == kind for card in matching_cards)
             shown = {card.key: self.widget(card.key) for card in self._shown(kind)}
             for widget in self.widgets:
                 if widget.card.kind == kind:
@@ -209,6 +210,16 @@ class Shelf(QWidget):
                 return
 
 
-def _matches(card: Card, words: list[str]) -> bool:
-    text = f"{card.title} {card.name} {card.detail} {card.help}".lower()
-    return all(word in text for word in words)
+def _matching(cards: Sequence[Card], words: list[str]) -> list[Card]:
+    """The cards whose title, name or detail has all words; without such a card, those whose help
+    has them too."""
+    named = [card for card in cards if _has(f"{card.title} {card.name} {card.detail}", words)]
+    return named or [
+        card
+        for card in cards
+        if _has(f"{card.title} {card.name} {card.detail} {card.help}", words)
+    ]
+
+
+def _has(text: str, words: list[str]) -> bool:
+    return all(word in text.lower() for word in words)

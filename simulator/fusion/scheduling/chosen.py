@@ -150,8 +150,8 @@ class Chosen:
         }
         if not reading & set(self.flow.makes[product]):
             raise InputError(
-                f"no chosen op reads the result of {self.label(product)}: expected loops over it; "
-                "leave it out"
+                f"no chosen op reads the result of {self.label(product)}: expected a loop that "
+                "reads it; choose such a loop too, or leave the product out"
             )
 
     def _check_space(self, nodes: Sequence[Node], product: int | None) -> None:

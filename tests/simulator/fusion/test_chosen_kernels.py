@@ -82,7 +82,8 @@ def test_a_product_keeps_its_operands_and_takes_the_loops_over_its_result() -> N
     (lambda m, x: x.exp().view(-1).tanh(), ("view",),
      "no op that launches: expected two or more; choose others as well"),
     (lambda m, x: (x.exp() + (x.exp() @ m.w)).tanh(), ("exp", "mm"),
-     "no chosen op reads the result of mm (op 2): expected loops over it; leave it out"),
+     "no chosen op reads the result of mm (op 2): expected a loop that reads it; choose such a "
+     "loop too, or leave the product out"),
     (lambda m, x: (x.exp() @ m.w).tanh(), ("exp", "mm", "tanh"),
      "mm (op 1) reads the result of another chosen op: a library kernel takes its operands from "
      "memory; choose ops that follow it"),

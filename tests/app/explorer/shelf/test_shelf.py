@@ -59,6 +59,14 @@ def test_a_new_what_if_appears_by_itself():
         del _WHATIFS["of_this_test"]
 
 
+def test_a_search_prefers_names_to_helps(shelf: Shelf):
+    """The help of `fusion` names CUDA graphs too."""
+    shelf.search.setText("cuda")
+    assert [w.card.name for w in shelf.widgets if not w.isHidden()] == ["cuda_graph"]
+    shelf.search.setText("launches")  # in helps alone
+    assert any(not widget.isHidden() for widget in shelf.widgets)
+
+
 def test_a_search_shows_and_counts_its_matches(shelf: Shelf):
     shelf.search.setText("h200 sxm")
     shown = [w.card.name for w in shelf.widgets if not w.isHidden()]
