@@ -16,7 +16,9 @@ from simulator.errors import InputError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.prediction import Prediction, Regime
 from simulator.scenario.resolve import resolve
+from simulator.scenario.resolved import ResolvedScenario
 from simulator.scenario.scenario import Scenario, predict
+from simulator.whatif.shape import sizes
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,12 @@ def batch_and_seq(scenario: Scenario) -> tuple[int | None, int | None]:
     if entry is not None and not request.saved:
         batch, seq = batch or entry.batch, (seq or entry.seq) if entry.seq is not None else None
     return batch, seq
+
+
+def positions(now: ResolvedScenario) -> int:
+    """The longest sequence for which a network has positions; 0 if it is unlimited or unknown."""
+    value = sizes(now).get("positions", 0)
+    return value if isinstance(value, int) else 0
 
 
 @dataclass(frozen=True)

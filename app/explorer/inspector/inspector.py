@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.answers.answer import Answer, BatchRegimes, batch_and_seq
+from app.answers.answer import Answer, BatchRegimes, batch_and_seq, positions
 from app.answers.changes import gpu_of, with_field, with_network
 from app.explorer.background.advising import Advising
 from app.explorer.inspector.advice_panel import AdvicePanel
@@ -131,7 +131,7 @@ class Inspector(QScrollArea):
             batch, seq = batch or own.subject.batch, seq or own.subject.seq
         no_seq = fixed or f"{resolved.request.network} has no sequence, or its length is fixed"
         self.batch.put(None if saved else batch, fixed or "known once the network is traced")
-        self.seq.put(None if saved else seq, no_seq if seq is None else "")
+        self.seq.put(None if saved else seq, no_seq if seq is None else "", positions(resolved))
         entry = CATALOGUE.get(resolved.request.network)
         refused = (
             {"training": f"{resolved.request.network} is for inference only"}

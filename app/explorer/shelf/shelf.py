@@ -215,9 +215,7 @@ def _matching(cards: Sequence[Card], words: list[str]) -> list[Card]:
     has them too."""
     named = [card for card in cards if _has(f"{card.title} {card.name} {card.detail}", words)]
     return named or [
-        card
-        for card in cards
-        if _has(f"{card.title} {card.name} {card.detail} {card.help}", words)
+        card for card in cards if _has(f"{card.title} {card.name} {card.detail} {card.help}", words)
     ]
 
 

@@ -46,6 +46,7 @@ class LogSlider(QSlider):
     def __init__(self, theme: Theme, name: str, most: int, marks: Sequence[int]) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.theme, self.marks = theme, tuple(marks)
+        self._usual = most, self.marks
         self.shift: float | None = None
         self.setRange(min(marks), most)
         self.setAccessibleName(name)
@@ -58,6 +59,13 @@ class LogSlider(QSlider):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # else scrolling the inspector would change the scenario
+
+    def limit(self, most: int) -> None:
+        """End the slider at `most`, or at its usual end if that is 0 or higher."""
+        usual, marks = self._usual
+        end = min(usual, most) if most > self.minimum() else usual
+        self.marks = (*(mark for mark in marks if mark < end), end)
+        self.setMaximum(end)
 
     def at(self, value: float) -> float:
         """The x position of a value, in pixels."""
@@ -153,7 +161,7 @@ class Number(QWidget):
 
     def __init__(self, theme: Theme, name: str, most: int, marks: Sequence[int]) -> None:
         super().__init__()
-        self.value = 0
+        self.value, self.most = 0, 0
         self.slider = LogSlider(theme, name, most, marks)
         self.box = ValueLine(lambda: str(self.value))
         self.box.setValidator(_Whole(lambda: self.value, self.box))
@@ -175,9 +183,13 @@ class Number(QWidget):
         self.slider.sliderReleased.connect(self.drag_ended)
         self.box.editingFinished.connect(self._typed)
 
-    def put(self, value: int | None, reason: str = "") -> None:
-        """Show a value; None disables the control, for a reason."""
+    def put(self, value: int | None, reason: str = "", most: int = 0) -> None:
+        """Show a value; None disables the control, for a reason. Typed values are at most `most`,
+        unless that is 0."""
         self.setEnabled(value is not None)
+        self.most = most
+        with QSignalBlocker(self.slider):
+            self.slider.limit(most)
         self.setToolTip(reason)
         if value is None:
             self.box.clear()  # a former value would be read as the current one
@@ -196,13 +208,15 @@ class Number(QWidget):
         self.slider.update()
 
     def _typed(self) -> None:
-        value = int(self.box.text())
+        value = min(int(self.box.text()), self.most or _MOST)
         if value != self.value:
             self.drag_ended.emit()
             self._set(value)
+        else:
+            self.box.setText(str(value))
 
     def _set(self, value: int) -> None:
-        self.put(value)
+        self.put(value, most=self.most)
         self.changed.emit(value)
 
 

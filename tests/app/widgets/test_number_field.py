@@ -38,3 +38,16 @@ def test_a_number_that_is_typed_is_used(batch: Number):
     QTest.keyClick(batch.box, Qt.Key.Key_Return)
     assert changes == [4096] and batch.box.text() == "4096"
     assert batch.slider.value() == batch.slider.maximum() == 1024
+
+
+def test_a_number_with_a_limit_ends_there(batch: Number):
+    changes: list[int] = []
+    batch.changed.connect(changes.append)
+    batch.put(74, most=512)
+    assert (batch.slider.maximum(), batch.slider.marks) == (512, (1, 32, 512))
+    batch.box.selectAll()
+    QTest.keyClicks(batch.box, "4096")
+    QTest.keyClick(batch.box, Qt.Key.Key_Return)
+    assert changes == [512] and batch.box.text() == "512"
+    batch.put(74)
+    assert (batch.slider.maximum(), batch.slider.marks) == (1024, (1, 32, 1024))
