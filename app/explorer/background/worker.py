@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,9 +37,9 @@ _REFUSALS = 256
 """Number of cached reasons why there is no trace."""
 _TURN_S = 0.001
 """Python's thread switch interval: bounds how long the window waits for a worker thread."""
-LANES = LIVE, SLOW, PLAN, CLUSTER = 0, 1, 2, 3
-"""Lanes: jobs that the user waits for, jobs of the views, plans, and steps over several GPUs. The
-last two take seconds: neither waits for the other."""
+LIVE, SLOW, PLAN, CLUSTER = "live", "slow", "plan", "cluster"
+"""Lanes, each with a thread: jobs that the user waits for, slower ones, plans, and steps over
+several GPUs. The views of each page have a lane too: a page waits for no job of a hidden one."""
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ class Job:
     run: Run
     done: Callable[[Any], None]
     failed: Callable[[RidgepointError], None]
-    lane: int
+    lane: str
     background: bool
     cancelled: threading.Event = field(default_factory=threading.Event)
     since_s: float = field(default_factory=time.monotonic)
@@ -87,7 +87,7 @@ class Worker(QObject):
         self._calm = threading.Event()
         self._calm.set()
         self._calming = later(_CALM_MS, self._calm_down, self)
-        self._lanes = [_Lane(self._run, self._returned.emit) for _ in LANES]
+        self._lanes = defaultdict[str, _Lane](lambda: _Lane(self._run, self._returned.emit))
         self._collector = Collector(self, lambda: self._lanes[LIVE].busy, another_program_has_focus)
 
     def ask(
@@ -96,7 +96,7 @@ class Worker(QObject):
         run: Run,
         done: Callable[[Any], None],
         failed: Callable[[RidgepointError], None] = lambda error: None,
-        lane: int = LIVE,
+        lane: str = LIVE,
         background: bool = False,
         on_part: Callable[[Any], None] | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class Worker(QObject):
         """End the threads and the child process. Returns False if a thread still runs."""
         self.cancel_all()
         self.tracing.close()
-        ended = [lane.close() for lane in self._lanes]
+        ended = [lane.close() for lane in self._lanes.values()]
         if all(ended):
             self._collector.close()
         if self._folder is not None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.answers.subject import to_full_text
 from app.explorer.background.answering import Answering
-from app.explorer.background.worker import SLOW, Worker, later
+from app.explorer.background.worker import Worker, later
 from app.explorer.docks.panel import Panel, copy_picture, export
 from app.explorer.state.session import LETTERS, Session, State
 from app.scenes.timeline.pins import Pin, Track
@@ -274,7 +274,7 @@ class ViewPanels(QObject):
             view.show_part(result)
             self.panels[offered].say(*view.subtitles())
 
-        self.worker.ask(key, question, done, failed, SLOW, True, on_part)
+        self.worker.ask(key, question, done, failed, offered.workspace, True, on_part)
 
     def _export(self, offered: Offered, suffix: str) -> None:
         title, name = f"Export {offered.title}", f"{offered.title.lower()}.{suffix}"

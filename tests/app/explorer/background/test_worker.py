@@ -191,6 +191,14 @@ def test_a_plan_does_not_wait_for_a_step_over_several_gpus(worker: Worker):
     assert planned.is_set() and sorted(done) == ["cluster", "plan"]
 
 
+def test_a_page_waits_for_no_job_of_another_page(worker: Worker):
+    compared, done = threading.Event(), list[str]()
+    worker.ask("map", lambda _: compared.wait(20), lambda _: done.append("map"), lane="Map")
+    worker.ask("fall", lambda _: compared.set(), lambda _: done.append("fall"), lane="Compare")
+    wait(worker)
+    assert compared.is_set() and sorted(done) == ["fall", "map"]
+
+
 def test_slow_jobs_wait_until_a_page_is_painted(worker: Worker):
     ran: list[str] = []
     worker.pause_slow()
@@ -215,7 +223,7 @@ def test_a_slow_job_that_is_replaced_during_the_pause_does_not_run(worker: Worke
 
 
 @pytest.mark.parametrize("lane", [LIVE, SLOW])
-def test_a_cancelled_job_ends_at_the_next_check_within_its_work(worker: Worker, lane: int):
+def test_a_cancelled_job_ends_at_the_next_check_within_its_work(worker: Worker, lane: str):
     began, cancelled, events = threading.Event(), threading.Event(), list[str]()
 
     def work(_: Callable[[], bool]) -> None:
