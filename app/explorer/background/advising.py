@@ -79,6 +79,13 @@ class Advising(QObject):
             self.started.emit()
             self._pause.start()
 
+    def cancel(self) -> None:
+        """Cancel all searches, and show it where advice is awaited."""
+        awaited = self._pause.isActive() or self.worker.busy("advice")
+        self.stop()
+        if awaited:
+            self.failed.emit("cancelled; change the scenario to search again")
+
     def stop(self) -> None:
         """Cancel all searches."""
         self.scenario = None

@@ -20,7 +20,7 @@ def cancel(window: Window) -> None:
     for page in window.pages.computing:
         page.cancel()
     window.panels.cancel()
+    window.advising.cancel()
     window.worker.cancel_all()
     window.answering.stop()
-    window.advising.stop()
     window.status.say("Cancelled")

@@ -113,6 +113,10 @@ class Compare(View):
 
         return or_none(lambda cancelled: (_key(pair), _fall(*pair, cancelled)))
 
+    def fail(self, reason: str) -> None:
+        if self.fall is None:
+            self.waterfall.fail(reason)
+
     def answer(self, result: Any) -> None:
         if result is None or self.pair is None or result[0] != _key(self.pair):
             return

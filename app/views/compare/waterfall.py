@@ -28,11 +28,14 @@ class WaterfallCanvas(Titled):
         super().__init__(theme, "From A to B, one change at a time", _ABOUT)
         self.fall: Waterfall | None = None
         self.pair: tuple[Side, Side] | None = None
+        self.reason = ""
+        """Why there is no waterfall."""
         self.setMinimumSize(360, 200)
 
     def show_fall(self, fall: Waterfall | None, a: Side, b: Side) -> None:
         """Draw a waterfall; None while it is being computed."""
         self.fall, self.pair, self.over = fall, (a, b), None
+        self.reason = "Predicting each change …"
         self.title = f"From {a.letter} to {b.letter}, one change at a time"
         slower = [s for s in fall.steps if s.change_s > 0.005 * fall.a.period_s] if fall else []
         self.about = _ABOUT
@@ -41,6 +44,11 @@ class WaterfallCanvas(Titled):
             self.about = (
                 f"slower because of {names}: {signed_seconds(sum(s.change_s for s in slower))}"
             )
+        self.update()
+
+    def fail(self, reason: str) -> None:
+        """Show why there is no waterfall."""
+        self.reason = reason
         self.update()
 
     # the drawing
@@ -58,8 +66,7 @@ class WaterfallCanvas(Titled):
             a, b = (End(side.name, _colour(side), side.letter) for side in self.pair)
             render(waterfall(frame, (a, b), QT_METRICS, self.over), paint)
         elif self.pair is not None:
-            words = "Predicting each change …"
-            paint.text(middle.x(), middle.y(), words, self.theme.ink3, align=0.5)
+            paint.text(middle.x(), middle.y(), self.reason, self.theme.ink3, align=0.5)
 
     # the pointer and the keys
 

@@ -50,6 +50,17 @@ def test_the_empty_state_adds_a_second_scenario(shown: Any, side: Side) -> None:
     assert not picture(view).isNull()
 
 
+def test_a_cancelled_comparison_says_how_to_continue(shown: Any, pair: tuple[Side, Side]) -> None:
+    view = shown(Compare, pair, 1, size=WIDE)
+    other = pair[0], replace(pair[1], scenario=replace(pair[1].scenario, batch=3))
+    view.draw(other, 1)
+    assert view.waterfall.reason == "Predicting each change …"
+    view.show_cancelled(view.when_cancelled)
+    assert view.waterfall.reason == "cancelled; leave the page and come back to continue"
+    view.draw(other, 1)
+    assert view.waterfall.reason == "Predicting each change …"
+
+
 def test_steps_lead_from_one_to_the_other_and_add_up(
     shown: Any, pair: tuple[Side, Side], theme: Theme
 ) -> None:

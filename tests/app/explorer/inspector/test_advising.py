@@ -121,6 +121,17 @@ def test_advice_on_another_gpu_says_what_it_costs(found: AdviceResult):
     assert words[sentence(found.advised.advice[0])] == ""
 
 
+def test_a_cancelled_search_says_so_where_advice_is_awaited(advising: Advising):
+    reasons: list[str] = []
+    connection = advising.failed.connect(reasons.append)
+    advising.set_scenario(replace(FIRST, batch=3))
+    advising.cancel()
+    assert reasons == ["cancelled; change the scenario to search again"]
+    advising.cancel()
+    advising.failed.disconnect(connection)
+    assert len(reasons) == 1
+
+
 def test_goals_are_found_and_applied(advising: Advising):
     session = Session(State((NamedScenario("Today", FIRST),)))
     goals = Goals(session, DARK)
