@@ -66,7 +66,8 @@ def _drawings(spec: Spec, plan: Plan) -> dict[str, Drawing]:
     rests = tornado_scene(spec, plan)
     if rests is not None and rests.bars:
         high = tornado_height(rests)
-        drawings["Sensitivity to the assumptions"] = tornado_drawing(rests, _WIDTH, high, TABULATED)
+        heading = f"Sensitivity of {rests.candidate} to the assumptions"
+        drawings[heading] = tornado_drawing(rests, _WIDTH, high, TABULATED)
     return drawings
 
 

@@ -35,6 +35,11 @@ class Planned:
         return next(chosen, self.rows[0] if self.rows else None)
 
     @property
+    def complete(self) -> bool:
+        """Whether the statuses of `rows` are final."""
+        return self.plan is not None
+
+    @property
     def page(self) -> str:
         """The page that shows the candidate."""
         return "Explore" if self.row is None else page_of(self.row)

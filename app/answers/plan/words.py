@@ -54,8 +54,24 @@ def batch_queue_words(spec: Spec, row: Row) -> str:
     )
 
 
-def status_words(row: Row) -> str:
-    """Whether a candidate meets the limits, in words: "fits", "72% sure", "too slow"."""
+def queue_words(planned: Planned) -> str:
+    """The text in place of a service's queue before its plan is complete."""
+    if planned.progress:
+        return "The queue is simulated when the plan is complete."
+    return planned.error or "No plan yet"
+
+
+def is_preliminary(row: Row, complete: bool) -> bool:
+    """Whether the rest of its plan may change the status of a candidate: the search simulates
+    every server with few requests first, and the best ones again with all."""
+    return not complete and row.first_token_s is not None
+
+
+def status_words(row: Row, complete: bool = True) -> str:
+    """Whether a candidate meets the limits, in words: "fits", "72% sure", "too slow"; "preliminary"
+    while its plan is not `complete`, if the status may change."""
+    if is_preliminary(row, complete):
+        return "preliminary"
     if row.status == "uncertain" and row.chance is not None:
         return f"{row.chance:.0%} sure"
     return row.status

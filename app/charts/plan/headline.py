@@ -69,6 +69,7 @@ def _first(scene: HeadlineScene, box: Box, metrics: Metrics) -> list[Item]:
     )
     items.append(Text(left, 52, elided(metrics, words, room, SUPPORT_PX), "ink2", SUPPORT_PX))
     colour = "b" if scene.status == "fits" else "c" if scene.holds else "danger"
+    colour = "ink2" if scene.preliminary else colour
     items.append(Text(left, 71, scene.status, colour, SUPPORT_PX, 600))
     return items
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.answers.plan.words import status_words
+from app.answers.plan.words import is_preliminary, status_words
 from app.scenes.plan.table import short_name
 from simulator.formats.numbers import number, short
 from simulator.planning import Row
@@ -30,7 +30,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class HeadlineScene:
-    """The candidate, its regime or limit, and its figures."""
+    """The candidate, its regime or limit, and its figures; `preliminary` if its plan may still
+    change the status."""
 
     name: str
     mode: str
@@ -39,10 +40,11 @@ class HeadlineScene:
     regime: Regime | None
     binds: str
     figures: tuple[Figure, ...]
+    preliminary: bool = False
 
 
-def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
-    """The figures of a candidate."""
+def headline_scene(spec: Spec, row: Row, complete: bool = True) -> HeadlineScene:
+    """The figures of a candidate of a plan, which may not be `complete` yet."""
     kind, limits = spec.workload.kind, spec.limits
     unit = "tokens" if kind == "serving" or spec.workload.tokens else "samples"
     percent = f"{limits.percentile:g}%"
@@ -64,11 +66,12 @@ def headline_scene(spec: Spec, row: Row) -> HeadlineScene:
     figures += [_load(spec, row), _memory(row), _energy(row, unit)]
     return HeadlineScene(
         *short_name(row),
-        status_words(row),
+        status_words(row, complete),
         row.status in ("fits", "uncertain"),
         row.binds if row.binds in REGIMES else None,
         row.binds,
         tuple(each for each in figures if each is not None),
+        is_preliminary(row, complete),
     )
 
 

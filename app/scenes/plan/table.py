@@ -88,14 +88,16 @@ def shown(all_columns: Sequence[Column], room_px: float) -> tuple[Column, ...]:
     return tuple(fitting)
 
 
-def texts(spec: Spec, rows: Sequence[Row]) -> list[list[str]]:
-    """The whole table with column heads."""
+def texts(spec: Spec, rows: Sequence[Row], complete: bool = True) -> list[list[str]]:
+    """The whole table with column heads; unless the plan is `complete`, statuses may be
+    preliminary."""
     all_columns = columns(spec)
     heads = ["Configuration", *(" ".join(c.head) for c in all_columns), "Limits", "Binds", "Why"]
     lines = [heads]
     for row in rows:
         cells = [" ".join(filter(None, column.cell(row))) for column in all_columns]
-        lines.append([row.configuration, *cells, status_words(row), row.binds, row.reason])
+        status = status_words(row, complete)
+        lines.append([row.configuration, *cells, status, row.binds, row.reason])
     return lines
 
 

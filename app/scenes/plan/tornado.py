@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from app.answers.plan.planned import candidate_of
+from app.scenes.plan.table import short_name
 from simulator.planning import Assumption, Plan, Row
 from simulator.planning.spec import Spec
 from simulator.planning.wording import latency
@@ -39,6 +40,8 @@ class TornadoScene:
     limit_s: float | None
     figure: str
     still: int
+    candidate: str
+    """The candidate of the figure: "B200 SXM ×1, vllm, fp8"."""
 
 
 def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
@@ -58,12 +61,23 @@ def tornado_scene(spec: Spec, plan: Plan) -> TornadoScene | None:
         return None
     bars = [_bar(a) for a in varied if _swing(a, now) >= _LEAST * now]
     bars.sort(key=lambda bar: -_reach(bar, now))
-    return TornadoScene(tuple(bars), now, limit, plan.figure, len(varied) - len(bars))
+    still = len(varied) - len(bars)
+    name = ", ".join(short_name(row))
+    return TornadoScene(tuple(bars), now, limit, plan.figure, still, name)
 
 
 def tornado_rows(scene: TornadoScene) -> list[list[str]]:
     """The bars as rows: the assumption, its value, and the figure at both ends of its range."""
-    rows = [["Sensitivity to", "now", "low end", scene.figure, "high end", scene.figure]]
+    rows = [
+        [
+            f"Sensitivity of {scene.candidate} to",
+            "now",
+            "low end",
+            scene.figure,
+            "high end",
+            scene.figure,
+        ]
+    ]
     for bar in scene.bars:
         ends = ["does not run" if s is None else latency(s) for s in (bar.low_s, bar.high_s)]
         rows.append([bar.name, bar.value, bar.low_value, ends[0], bar.high_value, ends[1]])

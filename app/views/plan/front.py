@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.answers.plan.planned import Planned, candidate_of
-from app.answers.plan.words import empty_words, figure_lines, status_words
+from app.answers.plan.words import empty_words, figure_lines, is_preliminary, status_words
 from app.charts.plan.front import front_drawing, note
 from app.drawing.picture import Drawing
 from app.scenes.plan.front import FrontScene, front_scene
@@ -61,7 +61,9 @@ class FrontCanvas(DrawingCanvas):
         regime = row.binds if row.binds in REGIMES else None
         name, mode = short_name(row)
         lines = figure_lines(self.planned.spec, row)
-        return Card(f"{name}, {mode}", tuple(lines), status_words(row), regime)
+        return Card(
+            f"{name}, {mode}", tuple(lines), status_words(row, self.planned.complete), regime
+        )
 
     def card_at(self) -> QPointF:
         drawn = self.drawn
@@ -115,11 +117,14 @@ class CostAgainstSpeed(PlanView):
         return "crosses are 80% intervals; click a point to choose it"
 
     def rows(self) -> list[list[str]]:
-        scene = self.canvas.scene
+        scene, planned = self.canvas.scene, self.planned
         if scene is None:
             return []
         rows = [["Candidate", "Mode", scene.time_title, scene.cost_title, "Binds", "Meets limits"]]
         for p in scene.points:
             holds = "yes" if p.surely else "perhaps" if p.holds else "no"
+            row = self.canvas.row_of(p.candidate)
+            if row is not None and planned is not None and is_preliminary(row, planned.complete):
+                holds = "preliminary"
             rows.append([p.name, p.mode, f"{p.time:.4g}", f"{p.cost:.4g}", p.binds, holds])
         return rows

@@ -23,7 +23,9 @@ class PlanBar(FigureBar):
     def put(self, planned: Planned) -> None:
         """Show the chosen candidate, or the empty bar."""
         row, spec = planned.row, planned.spec
-        self.scene = None if row is None or spec is None else headline_scene(spec, row)
+        self.scene = None
+        if row is not None and spec is not None:
+            self.scene = headline_scene(spec, row, planned.complete)
         self.waiting = empty_words(planned)
         self.describe(figure_lines(spec, row) if row is not None and spec is not None else [])
         self.redraw()

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
 from app.answers.plan.planned import Candidate, Planned, candidate_of
-from app.answers.plan.words import batch_queue_words, empty_words
+from app.answers.plan.words import batch_queue_words, empty_words, queue_words
 from app.answers.side import Question, Side
 from app.charts.plan.queue import queue_drawing
 from app.drawing.picture import Drawing
@@ -69,8 +69,11 @@ class TheQueue(PlanView):
             self._say(f"{row.configuration} is not simulated: {row.reason}")
         else:
             request = spec, candidate_of(row)
-        if request is not None and planned.plan is None:
-            return  # simulated once all candidates are planned
+        if request is not None and not planned.complete:
+            if request != self._shown:
+                self._request = None
+                self._say(queue_words(planned))
+            return
         if request != self._request:
             self._request = request
             self.question_changed.emit()

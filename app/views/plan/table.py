@@ -9,7 +9,7 @@ from PySide6.QtGui import QHelpEvent, QKeyEvent
 from PySide6.QtWidgets import QToolTip
 
 from app.answers.plan.planned import Planned, candidate_of
-from app.answers.plan.words import status_words
+from app.answers.plan.words import is_preliminary, status_words
 from app.scenes.plan.table import Column, columns, distinguishing, mode_of, short_name, shown, texts
 from app.theme import LABEL_PX, SUPPORT_PX, Theme
 from app.widgets.canvas import Canvas
@@ -43,10 +43,18 @@ class CandidateTable(Canvas):
         )
         self.setFixedHeight(int(HEAD_PX + ROW_PX * len(self.rows) + 2))
         row = planned.row
-        self.setAccessibleDescription(
-            "" if row is None else f"{row.configuration}: {status_words(row)}"
-        )
+        words = "" if row is None else f"{row.configuration}: {self.status(row)}"
+        self.setAccessibleDescription(words)
         self.update()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the statuses of the rows are final."""
+        return self.planned is not None and self.planned.complete
+
+    def status(self, row: Row) -> str:
+        """The status of a row in words."""
+        return status_words(row, self.complete)
 
     def row_top(self, row: Row) -> float:
         """The y of the top of a row."""
@@ -101,7 +109,8 @@ class CandidateTable(Canvas):
             paint.text(right, y, figure, ink, SUPPORT_PX, weight, align=1.0)
         limits, binds = self._ends()
         colour = {"fits": theme.ink, "uncertain": theme.c}.get(row.status, theme.danger)
-        paint.text(limits, y, status_words(row), colour, SUPPORT_PX, 600, room=_LIMITS_PX)
+        colour = theme.ink2 if is_preliminary(row, self.complete) else colour
+        paint.text(limits, y, self.status(row), colour, SUPPORT_PX, 600, room=_LIMITS_PX)
         if row.binds in _MARKED:
             paint.mark(row.binds, binds + 5, y, 4.2, opacity=1.0 if holds else 0.6)
         words = row.binds if row.binds != "communication" else "links"
@@ -133,7 +142,7 @@ class CandidateTable(Canvas):
         planned = self.planned
         if planned is None or planned.spec is None or planned.row is None:
             return []
-        return texts(planned.spec, (self.over or planned.row,))
+        return texts(planned.spec, (self.over or planned.row,), self.complete)
 
     def card_at(self) -> QPointF:
         row = self.over or (self.planned.row if self.planned else None)
@@ -143,7 +152,7 @@ class CandidateTable(Canvas):
         """Show the full configuration and the reason as the tooltip of a row."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row = self.hit(QPointF(event.pos()))
-            why = f"{row.configuration}: {row.reason or status_words(row)}" if row else ""
+            why = f"{row.configuration}: {row.reason or self.status(row)}" if row else ""
             QToolTip.showText(event.globalPos(), why, self)
             return True
         return super().event(event)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.answers.plan.planned import Planned, candidate_of
-from app.answers.plan.words import empty_words
+from app.answers.plan.words import empty_words, is_preliminary
 from app.scenes.plan.table import texts
 from app.scenes.plan.tornado import tornado_rows
 from app.theme import Theme
@@ -67,6 +67,8 @@ class PlanVerdict(PlanView):
         self.area = VerticalScrollArea(self.table)
         self.rests = QLabel("Sensitivity to the assumptions")
         self.rests.setProperty("tone", "title")
+        self.varied = Elided()
+        self.varied.setProperty("tone", "quiet")
         self.tornado = TornadoCanvas(theme)
         self.open = QPushButton("Open in Explore")
         self.open.setAccessibleName("Open the chosen candidate in Explore")
@@ -102,7 +104,10 @@ class PlanVerdict(PlanView):
         column.addWidget(self.bar)
         column.addLayout(progress)
         column.addWidget(self.area, 1)
-        column.addWidget(self.rests)
+        head = QHBoxLayout()
+        head.addWidget(self.rests)
+        head.addWidget(self.varied, 1)
+        column.addLayout(head)
         column.addWidget(self.tornado)
         column.addLayout(self.buttons)
 
@@ -124,8 +129,11 @@ class PlanVerdict(PlanView):
         if done:
             self.bar.setValue(int(done[1].replace(",", "")))
         self.tornado.put(planned)
-        for widget in (self.rests, self.tornado):
-            widget.setVisible(self.tornado.scene is not None)
+        scene = self.tornado.scene
+        for widget in (self.rests, self.varied, self.tornado):
+            widget.setVisible(scene is not None)
+        if scene is not None:
+            self.varied.say(f"of {scene.candidate}", f"of {scene.candidate.partition(',')[0]}")
         before = self.table.planned.chosen if self.table.planned else None
         self.table.put(planned)
         self.open.setText(f"Open in {planned.page}")
@@ -153,6 +161,10 @@ class PlanVerdict(PlanView):
         if planned is None or not planned.rows:
             return ""
         count = len(planned.rows)
+        if any(is_preliminary(row, planned.complete) for row in planned.rows):
+            if count == 1:
+                return "1 candidate so far"
+            return f"{count:,} candidates so far, in a preliminary order"
         if count == 1:
             return "1 candidate"
         return f"{count:,} candidates, the cheapest that fits is first"
@@ -161,7 +173,7 @@ class PlanVerdict(PlanView):
         planned = self.planned
         if planned is None or planned.spec is None:
             return []
-        rows = texts(planned.spec, planned.rows)
+        rows = texts(planned.spec, planned.rows, planned.complete)
         scene = self.tornado.scene
         if scene is None or not rows:
             return rows

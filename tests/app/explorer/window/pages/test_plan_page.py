@@ -44,7 +44,8 @@ def test_a_plan_is_shown_with_its_verdict(planned: Window):
     ]
     scene = shown.tornado.scene
     assert scene is not None and scene.bars
-    assert rows[3][:3] == ["Sensitivity to", "now", "low end"]
+    assert rows[3][:3] == ["Sensitivity of L40S ×1, vllm, bf16 to", "now", "low end"]
+    assert shown.varied.text() == "of L40S ×1, vllm, bf16"
     assert [row[:2] for row in rows[4:]] == [[bar.name, bar.value] for bar in scene.bars]
     assert {len(row) for row in rows} == {len(rows[0])}
     assert shown.step.isHidden() and shown.open.isEnabled()
@@ -55,7 +56,7 @@ def test_an_unfinished_plan_shows_no_words_of_the_one_before(planned: Window):
     state, view = planned.pages.plan.planning.planned, answer(planned)
     view.show_plan(replace(state, plan=None, rows=state.rows[:1], progress="planning L40S"))
     assert view.words.text() == "Planning …" and view.tornado.isHidden() and view.rests.isHidden()
-    assert view.subtitle() == "1 candidate"
+    assert view.subtitle() == "1 candidate so far"
     stale = replace(state, stale=True)
     view.show_plan(stale)
     assert state.plan is not None and view.words.text() == state.plan.verdict
