@@ -3,15 +3,17 @@ kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.analysis.field_labels import field_label
 from simulator.analysis.sweep import Predictor
 from simulator.errors import InputError
+from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime, Shares
 from simulator.scenario.predict_many import why_traced
 from simulator.scenario.resolve import resolve
@@ -34,6 +36,8 @@ class Step:
     change_s    the increase of the period if it is applied after the changes before it
     alone_s     the increase of A's period if it is applied alone; None if that is impossible.
                 Changes interact if this differs from change_s.
+    sample_change_s     the increase of the seconds per sample, after the changes before it
+    switches_compiler   whether torch.compile is used either before it or after it, but not both
     """
 
     label: str
@@ -41,6 +45,8 @@ class Step:
     change_s: float
     alone_s: float | None
     interval_s: tuple[float, float]
+    sample_change_s: float
+    switches_compiler: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,49 +143,66 @@ def waterfall(
     """The waterfall from A to B, change by change: undo A's own what-ifs, change fields, apply B's
     what-ifs."""
     first, last = known or (predictor(a), predictor(b))
-    period = first.period_s
+    before, scenario = first, a
     steps: list[Step] = []
     path = _path(a, b)
-    for number, (label, together, alone) in enumerate(path):
-        then = last if number == len(path) - 1 else predictor(together)
-        added, by_itself = then.period_s - period, _alone(alone, first, predictor)
-        steps.append(Step(label, then.period_s, added, by_itself, then.interval_s))
-        period = then.period_s
+    for number, change in enumerate(path):
+        then = last if number == len(path) - 1 else predictor(change.together)
+        by_itself = _alone(change.alone, first, predictor)
+        label = change.label or field_label(change.field, scenario, change.together)
+        steps.append(
+            Step(
+                label,
+                then.period_s,
+                then.period_s - before.period_s,
+                by_itself,
+                then.interval_s,
+                _sample_s(then) - _sample_s(before),
+                compiles(then.mode) != compiles(before.mode),
+            )
+        )
+        before, scenario = then, change.together
     return Waterfall(first, last, tuple(steps), moved(first, last), parts(first, last))
 
 
-def _path(a: Scenario, b: Scenario) -> list[tuple[str, Scenario, Scenario]]:
-    """For each change, its label, the scenario after it, and A with this change alone."""
+def _sample_s(p: Prediction) -> float:
+    return p.period_s / max(p.trace.samples, 1)
+
+
+class _Change(NamedTuple):
+    """A change with the scenario after it, and A with this change alone; the change of a `field`
+    has no label yet."""
+
+    label: str
+    field: str
+    together: Scenario
+    alone: Scenario
+
+
+def _path(a: Scenario, b: Scenario) -> list[_Change]:
+    """The changes from A to B, in order."""
     shared = 0
     for ours, theirs in zip(a.whatifs, b.whatifs, strict=False):
         if ours != theirs:
             break
         shared += 1
-    changes: list[tuple[str, Scenario, Scenario]] = []
+    changes: list[_Change] = []
     current = a
     for number in range(len(a.whatifs) - 1, shared - 1, -1):
         current = replace(current, whatifs=a.whatifs[:number])
         others = a.whatifs[:number] + a.whatifs[number + 1 :]
         label = f"without {to_text(a.whatifs[number])}"
-        changes.append((label, current, replace(a, whatifs=others)))
+        changes.append(_Change(label, "", current, replace(a, whatifs=others)))
     for name in _FIELDS:
         old, new = getattr(a, name), getattr(b, name)
         if old != new:
             current = replace(current, **{name: new})
-            changes.append(
-                (f"{name} {_short(old)} → {_short(new)}", current, replace(a, **{name: new}))
-            )
+            changes.append(_Change("", name, current, replace(a, **{name: new})))
     for applied in b.whatifs[shared:]:
         current = replace(current, whatifs=(*current.whatifs, applied))
-        changes.append((to_text(applied), current, replace(a, whatifs=(*a.whatifs, applied))))
+        alone = replace(a, whatifs=(*a.whatifs, applied))
+        changes.append(_Change(to_text(applied), "", current, alone))
     return changes
-
-
-def _short(value: object) -> str:
-    if isinstance(value, Mapping):  # the keys of a GPU's file
-        value = cast("Mapping[str, object]", value).get("name", "own GPU")
-    text = "default" if value is None else str(value)
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _alone(scenario: Scenario, first: Prediction, predictor: Predictor) -> float | None:

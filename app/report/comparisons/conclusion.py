@@ -18,7 +18,8 @@ _MINUTE_S = 60.0
 
 def conclusion(a: Side, b: Side, fall: Waterfall | None = None) -> tuple[str, ...]:
     """Sentences about the faster scenario, the largest change, the regimes, scenarios that do not
-    fit, and the number of steps that repay the compile time. `fall` adds the largest change.
+    fit, and the compile time. `fall` adds the largest change, and the number of steps that repay
+    the compile time.
     """
     one, other = a.prediction, b.prediction
     return tuple(
@@ -34,7 +35,7 @@ def conclusion(a: Side, b: Side, fall: Waterfall | None = None) -> tuple[str, ..
                 for side in (a, b)
                 if not side.prediction.fits
             ),
-            _compiled(one, other),
+            _compiled(one, other, fall),
         )
         if text
     )
@@ -60,26 +61,37 @@ def _faster(a: Side, b: Side) -> str:
 
 
 def _largest(fall: Waterfall | None) -> str:
-    """The change that contributes most, if there are several."""
-    steps = [s for s in fall.steps if s.change_s] if fall is not None else []
-    if len(steps) < 2:
+    """The change that contributes most to the difference of the scenarios, if there are several,
+    per sample if the scenarios are compared per sample."""
+    if fall is None or ratio(fall.a, fall.b) == "as fast":
         return ""
-    most = max(steps, key=lambda step: abs(step.change_s))
-    return f"The largest part comes from {most.label} ({signed_seconds(most.change_s)} a step)."
+    by_sample = per_sample((fall.a, fall.b))
+    effects = [(s.sample_change_s if by_sample else s.change_s, s.label) for s in fall.steps]
+    effects = [effect for effect in effects if effect[0]]
+    if len(effects) < 2:
+        return ""
+    slower = sum(change_s for change_s, _ in effects) > 0
+    most_s, label = (max if slower else min)(effects)
+    return (
+        f"The largest part comes from {label} ({signed_seconds(most_s)} a "
+        f"{'sample' if by_sample else 'step'})."
+    )
 
 
-def _compiled(one: Prediction, other: Prediction) -> str:
+def _compiled(one: Prediction, other: Prediction, fall: Waterfall | None) -> str:
     """The number of steps that repay a minute of compilation, if only one of the scenarios is
-    compiled."""
+    compiled: by what the compiler alone saves in a step of A."""
     if compiles(one.mode) == compiles(other.mode):
         return ""
-    compiled, eager = (one, other) if compiles(one.mode) else (other, one)
     once = "torch.compile also takes compile time once, which is not predicted"
-    saved_s = sample_s(eager) - sample_s(compiled)
+    switches = [step for step in fall.steps if step.switches_compiler] if fall is not None else []
+    alone_s = switches[0].alone_s if len(switches) == 1 else None
+    saved_s = 0.0 if alone_s is None else alone_s if compiles(one.mode) else -alone_s
     if saved_s <= 0:
         return f"{once}."
-    steps = _MINUTE_S / (saved_s * max(compiled.trace.samples, 1))
-    return f"{once}: each minute of it pays off after {plain(_rounded(steps))} steps."
+    steps = plain(_rounded(_MINUTE_S / saved_s))
+    which = " of A" if fall is not None and len(fall.steps) > 1 else ""
+    return f"{once}: each minute of it pays off after {steps} steps{which}."
 
 
 def _rounded(count: float) -> float:

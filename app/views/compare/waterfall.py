@@ -41,9 +41,8 @@ class WaterfallCanvas(Titled):
         self.about = _ABOUT
         if slower and fall and len(fall.steps) > 1:
             names = ", ".join(s.label for s in slower)
-            self.about = (
-                f"slower because of {names}: {signed_seconds(sum(s.change_s for s in slower))}"
-            )
+            added = signed_seconds(sum(s.change_s for s in slower))
+            self.about = f"a step takes longer because of {names}: {added}"
         self.update()
 
     def fail(self, reason: str) -> None:

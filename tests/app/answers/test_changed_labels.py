@@ -26,4 +26,4 @@ def test_gpus_have_names() -> None:
 def test_the_default_written_out_is_no_step() -> None:
     assert labels(A, replace(A, batch=32)) == []
     assert labels(replace(A, batch=32), A) == []
-    assert labels(A, replace(A, batch=4096)) == ["batch default → 4096"]
+    assert labels(A, replace(A, batch=4096)) == ["batch 32 → 4,096"]

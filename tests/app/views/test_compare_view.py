@@ -185,7 +185,7 @@ def test_an_answer_to_another_pair_is_dropped(
     assert view.fall is None
     assert view.question(other, 1)(lambda: True) is None
     view.answer(view.question(other, 1)(lambda: False))
-    assert [row[1] for row in view.rows() if row[0] == "change"] == ["batch default → 4096"]
+    assert [row[1] for row in view.rows() if row[0] == "change"] == ["batch 32 → 4,096"]
     view.draw(other, 0)  # the baseline is current: the second side is compared with it
     assert view.fall is not None and view.pair == other
 

@@ -56,7 +56,7 @@ def test_a_point_has_its_numbers_put_in() -> None:
 
 
 def test_differences_have_their_numbers_put_in() -> None:
-    step = Step("gpu h200 → b200", 4e-3, -1e-3, -1.2e-3, (3.5e-3, 4.5e-3))
+    step = Step("gpu h200 → b200", 4e-3, -1e-3, -1.2e-3, (3.5e-3, 4.5e-3), -1e-3)
     assert one_step(step).sum == "4.00 ms − 5.00 ms = −1.00 ms (−20%)"
     assert "Applied alone, it adds −1.20 ms to A" in one_step(step).means
     assert moved_bytes("layers.0", 494 << 20, 48 << 20, 2).sum == "494 MiB − 48.0 MiB = 446 MiB"
