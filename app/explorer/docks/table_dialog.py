@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -20,6 +21,7 @@ from app.widgets.view import View
 from simulator.errors import InputError
 
 _WIDEST_PX, _AIR_PX, _NO_LIMIT = 320, 16, 2**20
+_NEGATIVE = re.compile(r"-\d+(\.\d+)?(e[+-]\d+)?")
 
 
 class TableDialog(QDialog):
@@ -96,10 +98,18 @@ def write_csv(view: View, path: Path) -> None:
     if not rows:
         raise InputError(f"{view.title} shows no data yet; try again once it does")
     heads, *body = rows
-    text = csv_text(heads, (dict(zip(heads, row, strict=True)) for row in body))
+    values = (map(_value, heads, row) for row in body)
+    text = csv_text(heads, (dict(zip(heads, row, strict=True)) for row in values))
     try:
         whole(path, lambda part: part.write_text(text, "utf-8", newline=""))
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror}: expected a writable folder; choose another"
         ) from error
+
+
+def _value(head: str, cell: str) -> str | float:
+    """A negative number of a column with a unit, so that the CSV does not mark it as a text; any
+    other cell unchanged."""
+    negative = head.endswith(")") and _NEGATIVE.fullmatch(cell)
+    return float(cell) if negative else cell

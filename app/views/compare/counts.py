@@ -21,7 +21,8 @@ _FIGURE_PX, _CHANGE_PX, _NAME_PX = 84.0, 64.0, 96.0
 
 @dataclass(frozen=True)
 class Count:
-    """A figure of both sides. `machine` marks figures that depend on the GPU or the host."""
+    """A figure of both sides. `machine` marks figures that depend on the GPU or the host. `unit` is
+    the unit of `before` and `after`: "s", "B", "FLOP" or "count"."""
 
     name: str
     before: float
@@ -29,6 +30,7 @@ class Count:
     value_text: Callable[[float], str]
     about: str
     machine: bool = False
+    unit: str = "count"
 
 
 def counts(a: Prediction, b: Prediction) -> list[Count]:
@@ -50,22 +52,25 @@ def counts(a: Prediction, b: Prediction) -> list[Count]:
             *both(lambda p: p.flops),
             lambda v: scaled(v, "FLOP"),
             "a multiply-add counts as two",
+            unit="FLOP",
         ),
-        Count("DRAM bytes", *both(dram_bytes), data, "read and written by the kernels"),
+        Count("DRAM bytes", *both(dram_bytes), data, "read and written by the kernels", unit="B"),
         Count(
             "Memory",
             *both(lambda p: p.peak_memory_bytes + p.workspace_bytes),
             data,
             "peak, including the libraries' workspaces",
+            unit="B",
         ),
-        Count("Host work", *both(lambda p: p.host_s), seconds, "per step", True),
-        Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "per step", True),
+        Count("Host work", *both(lambda p: p.host_s), seconds, "per step", True, "s"),
+        Count("GPU busy", *both(lambda p: p.gpu_busy_s), seconds, "per step", True, "s"),
         Count(
             "GPU idle",
             *both(lambda p: sum(v for _, v in causes(p))),
             seconds,
             "per step, in a loop of steps",
             True,
+            "s",
         ),
     ]
 

@@ -12,14 +12,15 @@ from app.answers.changed_labels import relabelled
 from app.answers.side import Question, Side
 from app.formulas.changes import from_a_to_b, one_step
 from app.formulas.formula import Formula
-from app.quantities import between, change, seconds, signed_seconds
+from app.quantities import signed_seconds
 from app.report.comparisons.conclusion import conclusion
 from app.scenes.sweep.curves import CancelledError, or_none
 from app.theme import Theme
 from app.views.compare.counts import Counts, counts
 from app.views.compare.kernels import MovedKernels
 from app.views.compare.nothing_to_compare import NothingToCompare
-from app.views.compare.parts import Regimes, part_name, saved_by_rate
+from app.views.compare.parts import Regimes, saved_by_rate
+from app.views.compare.table import Compared
 from app.views.compare.verdicts import Verdicts
 from app.views.compare.waterfall import WaterfallCanvas
 from app.views.op_entries import op_entries
@@ -29,8 +30,6 @@ from app.widgets.view import View
 from simulator.analysis.compare import Moved, Waterfall, waterfall
 from simulator.prediction import Prediction
 from simulator.scenario.scenario import Scenario, predict
-
-_HEADS = ["Kind", "Name", "A", "B", "Change", "80% interval", "Alone"]
 
 
 class Compare(View):
@@ -171,59 +170,19 @@ class Compare(View):
         return self.subtitle(), short
 
     def rows(self) -> list[list[str]]:
+        compared = self._compared
+        return compared.rows() if compared else self.nothing.rows() if self.current else []
+
+    def plain_rows(self) -> list[list[str]]:
+        compared = self._compared
+        return compared.plain_rows() if compared else self.rows()
+
+    @property
+    def _compared(self) -> Compared | None:
+        """The shown comparison; None with fewer than two sides."""
         if self.pair is None:
-            return self.nothing.rows() if self.current else []
-        a, b = (side.prediction for side in self.pair)
-        rows = [
-            list(_HEADS),
-            [
-                "step",
-                "",
-                seconds(a.period_s),
-                seconds(b.period_s),
-                change(a.period_s, b.period_s),
-                f"{between(*a.interval_s, a.period_s)}; {between(*b.interval_s, b.period_s)}",
-            ],
-        ]
-        fall = self.fall
-        for s in fall.steps if fall else ():
-            alone = "" if s.alone_s is None else signed_seconds(s.alone_s)
-            rows.append(
-                [
-                    "change",
-                    s.label,
-                    seconds(s.period_s - s.change_s),
-                    seconds(s.period_s),
-                    signed_seconds(s.change_s),
-                    between(*s.interval_s, s.period_s),
-                    alone,
-                ]
-            )
-        rows += [
-            [
-                "regime changed" if p.flipped else "regime",
-                part_name(p),
-                p.before,
-                p.after,
-                signed_seconds(p.seconds[1] - p.seconds[0]),
-            ]
-            for p in self.regimes.items
-        ]
-        rows += [
-            ["kernels", m.op, *map(seconds, m.seconds), signed_seconds(m.change_s)]
-            for m in (fall.moved if fall else ())
-        ]
-        rows += [
-            [
-                "count",
-                c.name,
-                c.value_text(c.before),
-                c.value_text(c.after),
-                change(c.before, c.after),
-            ]
-            for c in self.counts.items
-        ]
-        return [row + [""] * (len(_HEADS) - len(row)) for row in rows]
+            return None
+        return Compared(*self.pair, self.fall, tuple(self.regimes.items), tuple(self.counts.items))
 
     def _pressed(self, moved: Moved | None) -> None:
         """Select the ops of a row's kernels in the current side."""

@@ -11,6 +11,7 @@ import pytest
 from app.answers.side import Side
 from app.explorer.docks.table_dialog import write_csv
 from app.views.combinations.view import Combinations
+from app.views.compare.view import Compare
 from app.views.memory import MemoryView
 from app.views.ops.view import OpTable
 from app.views.regime_map.view import RegimeMap
@@ -79,6 +80,31 @@ def test_ops(shown: Any, side: Side, tmp_path: Path) -> None:
     assert sum(float(row["Time (s)"]) for row in rows) == pytest.approx(
         side.prediction.gpu_busy_s, rel=1e-4
     )
+
+
+def test_a_comparison(shown: Any, side: Side, variant: Side, tmp_path: Path) -> None:
+    """Regression: the CSV had texts such as "1.77 ms", "+79%" and "1,029"."""
+    rows = exported(shown(Compare, (side, variant), 1, size=(1200, 700)), tmp_path)
+    a, b = side.prediction, variant.prediction
+    by_name = {(row["Kind"], row["Name"]): row for row in rows}
+    step = by_name["step", ""]
+    times = [float(step[head]) for head in ("A (s)", "B (s)", "Change (s)")]
+    assert step["Change (s)"].startswith("-0.000")  # without an apostrophe
+    assert times == pytest.approx([a.period_s, b.period_s, b.period_s - a.period_s], rel=1e-9)
+    interval = by_name["80% interval", "B"]
+    ends = [float(interval[f"Interval {end} (s)"]) for end in ("from", "to")]
+    assert ends == pytest.approx(b.interval_s, rel=1e-9)
+    change = by_name["change", "batch 32 → 4,096"]
+    assert float(change["Alone (s)"]) == pytest.approx(b.period_s - a.period_s, rel=1e-9)
+    memory, flops = by_name["count", "Memory"], by_name["count", "FLOPs"]
+    assert float(memory["B (B)"]) == b.peak_memory_bytes + b.workspace_bytes
+    assert [float(flops[f"{x} (FLOP)"]) for x in "AB"] == [a.flops, b.flops]
+    assert by_name["count", "Kernels"]["A (count)"] == str(a.kernel_count)
+    assert float(by_name["count", "GPU busy"]["B (s)"]) == pytest.approx(b.gpu_busy_s, rel=1e-9)
+    whole = next(row for row in rows if row["Kind"].startswith("regime"))
+    assert (whole["Regime in A"], whole["Regime in B"]) == (a.regime, b.regime)
+    numeric = [head for head in rows[0] if head.endswith(")")]
+    assert numeric and all(not row[h] or float(row[h]) is not None for row in rows for h in numeric)
 
 
 def test_a_view_without_plain_rows_writes_its_table(shown: Any, side: Side, tmp_path: Path) -> None:
