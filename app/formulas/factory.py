@@ -48,6 +48,6 @@ def building(f: Factory, name: str) -> Formula:
         f"{percent(f.machines_use)}",
         f"{scaled(p.flops, 'FLOP')} / {seconds(p.period_s)} = {scaled(f.flops_per_s, 'FLOP/s')} "
         f"are computed, the work of {round(f.machines_use * f.units):,} of {f.units:,} "
-        "multiprocessors.",
+        "multiprocessors. The utilisation above counts only matrix products.",
         "04-two-tenths-of-a-percent",
     )

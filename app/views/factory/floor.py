@@ -244,6 +244,7 @@ def cards(f: Factory) -> dict[str, tuple[tuple[str, str], ...]]:
         "Machines": (
             ("Work", f"{scaled(p.flops, 'FLOP')} per step"),
             ("Rate", f"{scaled(f.flops_per_s, 'FLOP/s')}, {percent(f.machines_use)} of peak"),
+            ("Counted", "products and vector units"),
             ("Busy", percent(f.machines_busy)),
         ),
     }

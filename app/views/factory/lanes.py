@@ -59,8 +59,8 @@ def lanes_of(f: Factory) -> tuple[Lane, ...]:
         if idle > 0.02 * p.period_s
         else ""
     )
-    ahead = p.period_s - p.host_s
-    rest = f"done, waiting for the floor: {seconds(ahead)}" if ahead > 0.05 * p.period_s else ""
+    ahead = f.span_s - done_s
+    rest = f"done, waiting for the floor: {seconds(ahead)}" if ahead > 0.05 * f.span_s else ""
     return (
         Lane("Managers", f.managers_busy, work_begin, work_end, rest),
         Lane("Trucks", f.trucks_busy, begin, begin + p.columns.memory_s, waits),

@@ -144,7 +144,8 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
     for x in (box.left(), box.right()):
         paint.line([(x, box.top()), (x, box.bottom())], fill, 1.4)
     y = box.center().y()
-    per_s = f.orders / f.prediction.period_s if f.prediction.period_s else 0.0
+    p, x = f.prediction, box.right() + 12
+    per_s = f.orders / p.period_s if p.period_s else 0.0
     paint.text(
         box.left() - 12,
         y,
@@ -154,7 +155,6 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
         600,
         1.0,
     )
-    p, x = f.prediction, box.right() + 12
     room = plan.tray.right() - x
     kernel_s = p.gpu_busy_s / max(1, p.kernel_count)
     each = p.kernel_count / max(1, f.orders)
@@ -163,7 +163,7 @@ def _chute(paint: Paint, plan: Plan, f: Factory) -> None:
         y - 8,
         f"{number(each) if each < 10 else f'{each:,.0f}'} kernels per order"
         if f.orders < p.kernel_count
-        else f"One order every {seconds(f.order_s)}",
+        else f"One order every {seconds(p.period_s / max(1, f.orders))}",
         theme.ink,
         SUPPORT_PX,
         600,
@@ -260,7 +260,14 @@ def _machines(paint: Paint, plan: Plan, f: Factory) -> None:
         right, box.top() + 19, f"{scaled(f.flops_per_s, 'FLOP/s')} achieved", ink, BODY_PX, 600, 1.0
     ).left()
     busy = number(f.machines_use * f.units, 2)
-    use = f"{percent(f.machines_use)} of peak, equal to {busy} at full speed"
+    share = percent(f.machines_use)
+    use = fitting(
+        box.width() - 12 - 40 - width(f"{f.units} multiprocessors"),
+        f"{share} of peak with vector units, equal to {busy} at full speed",
+        f"{share} of peak with vector units, equal to {busy}",
+        f"{share} of peak with vector units",
+        f"{share} with vector units",
+    )
     low = paint.text(right, box.top() + 36, use, theme.ink2, LABEL_PX, align=1.0).left()
     room = min(edge, low) - box.left() - 40
     words = fitting(room, name, f"{f.units} multiprocessors", f"{f.units} units", f"{f.units}")

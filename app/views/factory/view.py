@@ -86,7 +86,8 @@ class Factory(View):
         self.lanes.show_lanes(lanes_of(figures), figures.span_s)
         self.help.waits.show_figures(figures)
         self.help.show_improvements(())
-        self.hint.say("filled: busy")
+        long = "filled: busy in an isolated step; percentages: in a loop of steps"
+        self.hint.say(long, "filled: busy")
         self.floor.setAccessibleDescription("; ".join(", ".join(r) for r in self.rows()[1:6]))
         self._update_button()
 
