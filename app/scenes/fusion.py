@@ -91,6 +91,7 @@ class FusionScene:
         kernel = Set(
             trial.members,
             trial.bytes_saved // trial.count,
+            trial.launches // trial.count,
             trial.launches_removed // trial.count,
             None,
         )
@@ -98,12 +99,12 @@ class FusionScene:
 
     @property
     def saved(self) -> tuple[int, int]:
-        """The bytes and the launches that the sets save in this part. A set with members in other
-        parts counts as one launch here."""
+        """The bytes and the launches that the sets save in this part. All launches of a set count
+        here, although it may have members in other parts."""
         unfused, joined = (sum(size for _, size, _ in bars) for bars in self.bars)
         sets = {op: self.set_of(op) for op in self.blocks}
         alone = sum(self.blocks[op].launches for op, each in sets.items() if each is None)
-        together = len({each.members for each in sets.values() if each is not None})
+        together = sum({each.members: each.launches for each in sets.values() if each}.values())
         return unfused - joined, self.launches - alone - together
 
     @property

@@ -12,6 +12,7 @@ from simulator.costs import works
 from simulator.errors import InputError
 from simulator.fusion.fused import Fused
 from simulator.fusion.scheduling.chosen import Chosen
+from simulator.lowering.registry import launches
 from simulator.modes import compiles
 from simulator.prediction import REGIMES, Prediction, Regime
 from simulator.scenario.apply import apply
@@ -49,11 +50,13 @@ class Flow:
 
 @dataclass(frozen=True)
 class Set:
-    """Ops that run as one kernel, and the bytes that this saves; `choice` is the what-if that fuses
+    """Ops that run as one kernel, and the bytes that this saves; `launches` also counts the kernels
+    that prepare it, such as the fill of a product's workspace. `choice` is the what-if that fuses
     them, None if a compiler fuses them."""
 
     members: tuple[int, ...]
     bytes_saved: int
+    launches: int
     launches_removed: int
     choice: Choice | None
 
@@ -69,6 +72,7 @@ class Trial:
     arguments: tuple[tuple[str, str], ...] = ()
     count: int = 0
     bytes_saved: int = 0
+    launches: int = 0
     launches_removed: int = 0
     after: Prediction | None = None
 
@@ -97,7 +101,7 @@ class BlockDiagram:
         seconds = np.bincount(c.op_of, c.duration_s, count)
         moved = np.array([work.bytes for work in p.works], float)[c.work_of]
         sizes = np.bincount(c.op_of, moved, count)
-        launches = np.bincount(c.op_of, minlength=count)
+        counts = np.bincount(c.op_of, minlength=count)
         return {
             op: Block(
                 op,
@@ -106,9 +110,9 @@ class BlockDiagram:
                 REGIMES[int(own[:, op].argmax())],
                 int(sizes[op]),
                 float(seconds[op]),
-                int(launches[op]),
+                int(counts[op]),
             )
-            for op in np.flatnonzero(launches).tolist()
+            for op in np.flatnonzero(counts).tolist()
         }
 
     def flows(self, members: Iterable[int]) -> list[Flow]:
@@ -154,8 +158,17 @@ class BlockDiagram:
         return sets
 
     def _set(self, members: tuple[int, ...], choice: Choice | None) -> Set:
-        launches = sum(self.blocks[op].launches for op in members if op in self.blocks)
-        return Set(members, self._saved(members), launches - 1, choice)
+        before = sum(self.blocks[op].launches for op in members if op in self.blocks)
+        after = self._launches(members)
+        return Set(members, self._saved(members), after, before - after, choice)
+
+    def _launches(self, members: tuple[int, ...]) -> int:
+        """The launches of a set: one if it may not be a valid kernel by these rules."""
+        try:
+            kernel = self.chosen.kernel(members)
+        except InputError:
+            return 1
+        return len(launches(kernel.op.signature, self.before.gpu) or ()) or 1
 
     def _saved(self, members: tuple[int, ...]) -> int:
         """The bytes saved by a set: the traffic of its members minus the traffic of the set. A
@@ -181,14 +194,16 @@ class BlockDiagram:
             after = predict_resolved(resolve(scenario))
         except InputError as error:
             return Trial(numbers, str(error).removeprefix("fuse: "))
-        launches = sum(self.blocks[op].launches for k in kernels for op in k.members)
+        before = sum(self.blocks[op].launches for k in kernels for op in k.members)
+        fused = sum(self._launches(k.members) for k in kernels)
         return Trial(
             numbers,
             "",
             tuple(arguments.items()),
             len(kernels),
             sum(self._saved(k.members) for k in kernels),
-            launches - len(kernels),
+            fused,
+            before - fused,
             after,
         )
 

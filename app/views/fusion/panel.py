@@ -111,13 +111,16 @@ def _listed(names: list[str]) -> str:
 def _summary(scene: FusionScene) -> list[str]:
     """The bytes that a scene moves with its current fusion, followed by their derivation."""
     saved, fewer = saved_by_fusion(scene)
-    derived = ", with one kernel per op"
+    derived = ", with each op on its own"
     if saved > 0:
         saves = f"minus {data(saved)} saved by fusion"
-        derived = f": {data(scene.bytes)} with one kernel per op, {saves}"
-    kernels = f"Kernels: {scene.launches:,}"
+        derived = f": {data(scene.bytes)} with each op on its own, {saves}"
+    ops = len(scene.blocks)
+    kernels = f"Kernels: {scene.launches:,} for {ops:,} op{'s' * (ops != 1)}"
     if fewer:
         kernels += f" unfused, {scene.launches - fewer:,} fused"
+    if scene.launches > ops:
+        kernels += "; some ops launch several"
     time = seconds(sum(block.seconds for block in scene.blocks.values()))
     return [
         data(scene.bytes - saved),

@@ -51,6 +51,7 @@ def test_the_first_layer_is_shown_first(view: FusionView) -> None:
     assert [row[1] for row in view.rows()[1:4]] == ["query", "key", "value"]
     sums = [row[:2] for row in view.rows() if row[1] == "all"]  # the two bars below the blocks
     assert sums == [["DRAM traffic unfused", "all"], ["DRAM traffic fused", "all"]]
+    assert "Kernels: 14 for 12 ops; some ops launch several" in view.panel.details.text()
     assert "Enter fuses" in view.panel.details.text()
     assert not view.panel.fuse_button.isVisible() and not view.panel.split_button.isVisible()
 
@@ -141,7 +142,7 @@ def test_a_selection_is_previewed_with_its_reasons_and_its_sum(
 
 
 def test_the_sum_of_the_saved_bytes_is_the_figure_above_it(view: FusionView, bert: Side) -> None:
-    assert "through DRAM, with one kernel per op" in view.panel.details.text()  # shown once
+    assert "through DRAM, with each op on its own" in view.panel.details.text()  # shown once
     for names in (("up", "gelu"), ("add", "layer norm")):
         view.canvas.choose(frozenset(_op(view, name) for name in names))
         _answered(view, bert)

@@ -79,6 +79,17 @@ def test_one_layer_alone_is_joined_by_number(joining: BlockDiagram) -> None:
     assert trial.bytes_saved == pytest.approx(2 * 4 * VALUE, rel=0.005)
 
 
+def test_a_fused_product_launches_the_fill_of_its_workspace_too() -> None:
+    """`up` is a fill and a product, `gelu` a kernel: 3 launches become 2 in each of 12 layers."""
+    joining = BlockDiagram(Scenario("bert-base", batch=64, seq=128, dtype="bf16", gpu="h200"))
+    ops = _ops(joining, "layers.0")
+    assert (joining.blocks[ops["up"]].launches, joining.blocks[ops["gelu"]].launches) == (2, 1)
+    trial = joining.tried((ops["up"], ops["gelu"]), everywhere=True)
+    assert (trial.count, trial.launches, trial.launches_removed) == (12, 24, 12)
+    assert trial.after is not None
+    assert (joining.before.kernel_count, trial.after.kernel_count) == (180, 168)
+
+
 def test_blocks_that_cannot_be_joined_have_a_reason(joining: BlockDiagram) -> None:
     ops = _ops(joining, "layers.0")
     trial = joining.tried((ops["query"], ops["key"]), everywhere=True)
