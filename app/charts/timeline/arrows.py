@@ -14,7 +14,7 @@ from app.scenes.timeline.lanes import Floats, Lanes
 
 _APART_PX, _STUB_PX = 7.0, 26.0
 _BEYOND_PX = 2000.0
-_MOST_STRONG = 100
+_MOST_THICK = 20
 _TIP_PX, _STRONG_TIP_PX = 3.0, 4.5
 
 
@@ -49,15 +49,19 @@ def _apart(starts: Floats) -> Iterator[int]:
 
 
 def strong_arrows(lanes: Lanes, frame: Frame, kernels: Iterable[int]) -> list[Item]:
-    """The visible arrows of some kernels, in a strong colour; at most a hundred."""
+    """The visible arrows of some kernels, in a strong colour, thinned until they are distinct."""
     s, x, rows = lanes.prediction.schedule, frame.x, frame.rows
     curves: list[Step] = []
     tips: list[Step] = []
-    for kernel in [*kernels][:_MOST_STRONG]:
-        issue, start = x.at(float(s.issue_s[kernel])), x.at(float(s.start_s[kernel]))
-        if start >= x.begin and issue <= x.end:
+    near = np.unique(np.fromiter(kernels, np.int64))
+    starts, issues = x.many(s.start_s[near]), x.many(s.issue_s[near])
+    seen = (starts >= x.begin) & (issues <= x.end)
+    starts, issues = starts[seen], issues[seen]
+    for place in _apart(starts):
+        issue, start = float(issues[place]), float(starts[place])
+        if issue >= x.begin - _BEYOND_PX and start <= x.end + _BEYOND_PX:
             _arrow(curves, tips, issue, start, rows, _STRONG_TIP_PX)
-    return _drawn(curves, tips, "ink", 2.0)
+    return _drawn(curves, tips, "ink", 2.0 if len(near) <= _MOST_THICK else 1.0)
 
 
 def _drawn(curves: list[Step], tips: list[Step], colour: Colour, width: float) -> list[Item]:

@@ -52,9 +52,11 @@ def selection(
     boxes: Iterable[Box],
     kernels: Iterable[int],
     area: tuple[float, float] | None,
+    marked: Sequence[Item] = (),
 ) -> Group:
-    """Outlines of slices, strong arrows to kernels, and a band over a time range in seconds."""
-    items: list[Item] = strong_arrows(lanes, frame, kernels)
+    """Highlights of slices (`marked`), outlines around boxes, strong arrows to kernels, and a band
+    over a time range in seconds."""
+    items: list[Item] = [*marked, *strong_arrows(lanes, frame, kernels)]
     for box in boxes:
         items.append(Rectangle(box.grown(1), edge="ink", edge_width=2.0, radius=3))
     if area is not None:

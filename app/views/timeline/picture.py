@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from app.charts.timeline.frame import PINNED_PX, Frame
+from app.charts.timeline.highlights import highlights
 from app.charts.timeline.lanes import IDLE
 from app.charts.timeline.pinned import PIN_X, pin_mark
 from app.charts.timeline.timeline import selection, timeline
@@ -21,7 +23,6 @@ from app.widgets.drawing_canvas import DrawingCanvas
 from app.widgets.drawn import QT_METRICS
 from app.widgets.paint import Paint
 
-_MOST_OUTLINED = 120
 _LEAST_PX = 140
 
 
@@ -142,20 +143,19 @@ class TimelinePicture(DrawingCanvas):
         lanes, over = self.lanes, self.over
         if lanes is None:
             return ()
-        kernels, spots = list(self.highlighted), self._picked_spots()
+        kernels, boxes = list(self.highlighted), list[Box]()
         if isinstance(over, Spot):
-            spots.append(over)
+            boxes.append(self.box(over))
             if over.lane == "gpu":
                 kernels.append(int(lanes.gpu.of[over.place]))
             else:
                 kernels += lanes.kernels_of(frozenset([self.op(over)])).tolist()
-        boxes = [self.box(spot) for spot in spots]
         if isinstance(over, PinnedSpot):
             boxes.append(self.pinned_box(over))
         marks: list[Item] = []
         if isinstance(over, NameSpot) and not over.pinned:
             marks = pin_mark(PIN_X, over.box.centre[1], "ink2")
-        return selection(lanes, self.frame, boxes, kernels, self.area), *marks
+        return selection(lanes, self.frame, boxes, kernels, self.area, self.marked()), *marks
 
     def draw(self, paint: Paint) -> None:
         super().draw(paint)
@@ -164,21 +164,20 @@ class TimelinePicture(DrawingCanvas):
             right = QPointF(min(frame.x.at(self.area[1]), frame.x.end), frame.rows.outer.top)
             area_card(self.lanes, *self.area).paint(paint, right, QRectF(self.rect()))
 
-    def _picked_spots(self) -> list[Spot]:
-        """The visible slices of picked ops, at most `_MOST_OUTLINED` per lane."""
-        spots: list[Spot] = []
+    def marked(self) -> list[Item]:
+        """The highlights of the visible slices of picked ops."""
+        items: list[Item] = []
         if not self.picked or self.lanes is None:
-            return spots
+            return items
         for name, kinds in (("gpu", GPU_KINDS), ("host", HOST_KINDS)):
             slices = self.lane(name)
             rows = slices.within(*self.span)
-            picked_here = set(self.highlighted) if name == "gpu" else self.picked
-            places = [
-                rows.start + i for i, of in enumerate(slices.of[rows].tolist()) if of in picked_here
-            ]
-            shown = places[:_MOST_OUTLINED]
-            spots += [Spot(name, k) for k in shown if kinds[slices.kind[k]] not in IDLE]
-        return spots
+            picked = self.highlighted if name == "gpu" else [*self.picked]
+            idle = [index for index, kind in enumerate(kinds) if kind in IDLE]
+            here = np.isin(slices.of[rows], picked) & ~np.isin(slices.kind[rows], idle)
+            places = rows.start + np.flatnonzero(here)
+            items += highlights(slices, places, self.frame.x, getattr(self.frame.rows, name))
+        return items
 
     def hit(self, at: QPointF) -> Spot | PinnedSpot | NameSpot | None:
         if self.lanes is None:
