@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.answers.advice_words import GROUPS, group, sentence
+from app.answers.own_batch import with_own_batch
 from app.answers.subject import to_full_text
 from app.explorer.background.advising import AdviceResult
 from app.explorer.state.session import Session
@@ -213,9 +214,11 @@ class AdvicePanel(QWidget):
 
     def _add(self, advice: Advice) -> None:
         try:
-            self.session.add(to_full_text(advice.scenario.whatifs[-1]), advice.scenario)
+            name = to_full_text(advice.scenario.whatifs[-1])
+            self.session.add(name, with_own_batch(advice.scenario))
         except InputError as error:
             self.refused.emit(str(error))
 
     def _apply(self, advice: Advice) -> None:
-        self.session.set_scenario(advice.scenario, to_full_text(advice.scenario.whatifs[-1]))
+        name = to_full_text(advice.scenario.whatifs[-1])
+        self.session.set_scenario(with_own_batch(advice.scenario), name)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.answers.answer import batch_and_seq
+from app.answers.own_batch import with_own_batch
 from app.quantities import faster, number, seconds
 from app.scenes.factory import MARKS, Factory, Wait
 from app.theme import BODY_PX, LABEL_PX, SUPPORT_PX, Theme
@@ -90,7 +91,9 @@ def improvements(
             if changed != scenario:
                 p = predict(changed)
                 predicted.append(
-                    Improvement(name, effect, _sample_s(current), _sample_s(p), changed)
+                    Improvement(
+                        name, effect, _sample_s(current), _sample_s(p), with_own_batch(changed)
+                    )
                 )
         except InputError:
             continue
