@@ -86,9 +86,9 @@ def choices(part: ModuleNode, scenario: Scenario, p: Prediction) -> list[PartCha
 def on_part(
     whatif: WhatIf, part: ModuleNode, scenario: Scenario, p: Prediction, value: str | None = None
 ) -> PartChange:
-    """A what-if on a part with this value of its first choice, or with a default that has an
-    effect."""
-    dtype = value or _first_dtype(whatif, part, p)
+    """A what-if on a part with this value of its first choice, or with the default that its card
+    states."""
+    dtype = value or _first_dtype(whatif)
     name = display_name(whatif.name)
     title = f"{name} {dtype or ''}".strip()
     try:
@@ -140,10 +140,7 @@ def _arguments(whatif: WhatIf, part: ModuleNode, dtype: str | None) -> Mapping[s
     return arguments
 
 
-def _first_dtype(whatif: WhatIf, part: ModuleNode, p: Prediction) -> str | None:
-    """The dtype to offer first: bf16 for fp32 weights, else fp32."""
-    if whatif.name == "precision":
-        return "bf16" if _dtypes(part, p) == {"fp32"} else "fp32"
+def _first_dtype(whatif: WhatIf) -> str | None:
     first = whatif.parameters[0]
     return str(first.default) if first.kind == "choice" else None
 
@@ -167,7 +164,9 @@ def _can_be(part: ModuleNode, dtype: str, p: Prediction) -> None:
             "one that contains it"
         )
     if have == {dtype}:
-        raise InputError(f"the weights of {part.name} are {dtype} already: choose another dtype")
+        raise InputError(
+            f"the weights of {part.name} are {dtype} already: choose another dtype in its menu"
+        )
 
 
 def _unsupported(p: Prediction, dtype: str) -> str:

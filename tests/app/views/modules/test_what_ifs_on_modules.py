@@ -57,7 +57,12 @@ def test_a_part_is_named_by_its_pattern(parts: dict[str, ModuleNode]) -> None:
 def test_precision_of_a_module(gpt: Side, parts: dict[str, ModuleNode]) -> None:
     block = block_of(parts)
     change = on("precision", block, gpt)
-    # for weights in bf16, the first precision offered is fp32
+    # the card states bf16, and the weights have it already
+    assert change.scenario is None
+    assert change.words == (
+        f"the weights of {block.name} are bf16 already: choose another dtype in its menu"
+    )
+    change = next(c for c in choices(block, GPT, gpt.prediction) if c.title == "precision fp32")
     assert last(change) == Applied("precision", {"dtype": "fp32", "modules": pattern(block)})
     assert change.words == f"+precision=fp32,modules={pattern(block)}"
     assert change.scenario is not None
@@ -155,7 +160,7 @@ def test_the_menu_has_every_what_if_that_takes_a_pattern(
     assert by["fused experts"].scenario is None and "a mixture" in by["fused experts"].words
     assert by["precision fp16"].scenario is not None and by["weights int4"].scenario is not None
     assert by["precision bf16"].words == (
-        f"the weights of {block_of(parts).name} are bf16 already: choose another dtype"
+        f"the weights of {block_of(parts).name} are bf16 already: choose another dtype in its menu"
     )
     assert "autocast" in by["precision autocast"].words
 
@@ -171,7 +176,9 @@ def view(shown: Any, gpt: Side) -> Iterator[WhereTimeGoes]:
     yield shown(WhereTimeGoes, (gpt,))
 
 
-def test_a_drag_shows_the_effect_of_a_drop_at_each_part(view: WhereTimeGoes) -> None:
+def test_a_drag_shows_the_effect_of_a_drop_at_each_part(shown: Any) -> None:
+    scenario = replace(GPT, dtype="fp32")
+    view = shown(WhereTimeGoes, (Side("A", "fp32", scenario, predict(scenario)),))
     emitted: list[Scenario] = []
     view.scenario_requested.connect(emitted.append)
     boxes = {part.path: box for part, box in view.canvas.boxes()}
@@ -181,9 +188,9 @@ def test_a_drag_shows_the_effect_of_a_drop_at_each_part(view: WhereTimeGoes) -> 
     step, block = boxes[""].center(), boxes[part.path].center()
     QApplication.sendEvent(view.canvas, QDragEnterEvent(step.toPoint(), copy, card, *none))
     outline = view.target.outline
-    assert outline.isVisible() and outline.refused  # bf16 already
+    assert outline.isVisible() and outline.words == "+precision=bf16" and not outline.refused
     QApplication.sendEvent(view.canvas, QDragMoveEvent(block.toPoint(), copy, card, *none))
-    assert outline.words == f"+precision=fp32,modules={pattern(part)}" and not outline.refused
+    assert outline.words == f"+precision=bf16,modules={pattern(part)}" and not outline.refused
     assert view.canvas.over is part and view.canvas.card() is None
     QApplication.sendEvent(view.canvas, QDropEvent(block, copy, card, *none))
     assert [s.whatifs[-1].arguments["modules"] for s in emitted] == [pattern(part)]
