@@ -34,11 +34,13 @@ from app.widgets.context_menu import Entry
 from app.widgets.strip_view import StripView
 from simulator.prediction import REGIMES
 
+_BEST = "Switch to the matching scenario with the most samples/s"
+
 
 class Combinations(StripView):
     """Parallel coordinates. Dragging along an axis (or the up and down keys) filters the lines. The
-    button, or Enter, switches to the fastest matching scenario; a click on a line switches to its
-    scenario. The menu selects the axes; dragging their titles moves them. Below each axis is the
+    button, or Enter, switches to the matching scenario with the most samples/s; a click on a line
+    to its own. The menu selects the axes; dragging their titles moves them. Below each axis is the
     share of the spread of a figure that it explains; V and G, or a menu, choose the figure and the
     groups."""
 
@@ -58,9 +60,7 @@ class Combinations(StripView):
         self.status = self.strip.hint()
         self.axes = AxesMenu(self.strip, self._choose)
         self.explain = ExplainMenu(self.strip, USUAL_FIGURES[0], self._explain)
-        name = "Switch to the fastest matching scenario"
-        self.best = self.strip.button("Use fastest", name, self._take)
-        self.best.setToolTip("Switch to the matching scenario with the most samples/s (Enter)")
+        self.best = self.strip.button("Best throughput", _BEST, self._take)
         name = "Predict the missing combinations"
         self.more = self.strip.button("Continue", name, self._continue)
         self.more.hide()
@@ -77,6 +77,7 @@ class Combinations(StripView):
         self.side = sides[current]
         self.part = False
         self.more.hide()
+        self.best.setEnabled(False)
         self.canvas.stale, self.canvas.failure = True, ""
         self.canvas.update()
         figures = [name for name in FIGURES if name in self.order]
@@ -126,8 +127,8 @@ class Combinations(StripView):
         self.canvas.fail(f"No combinations.\n{reason}")
 
     def fastest(self) -> int | None:
-        """The matching row with the most samples per second, or None."""
-        if self.canvas.table is None:
+        """The matching row with the most samples per second; None before all are predicted."""
+        if self.canvas.table is None or self.canvas.table.missing:
             return None
         rows = self.canvas.fastest_first
         matching = rows[self.canvas.matching[rows]]
@@ -147,7 +148,8 @@ class Combinations(StripView):
             own.append(Entry("Add it as a scenario", lambda: self.added.emit(words, after)))
         if self.canvas.brushes:
             own.append(Entry("Clear all brushes", self.canvas.clear_brushes))
-        own.append(Entry("Use the fastest that matches", self._take))
+        take = None if self.fastest() is None else self._take
+        own.append(Entry("Use the best throughput that matches", take, self.best.toolTip()))
         return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:
@@ -283,14 +285,16 @@ class Combinations(StripView):
             {r: int((table.regimes[matching] == at).sum()) for at, r in enumerate(REGIMES)}
         )
         self.best.setEnabled(row is not None)
+        none = f"once the other {table.missing:,} are predicted" if table.missing else "if one does"
+        self.best.setToolTip(f"{_BEST} (Enter)" if row is not None else f"{_BEST}, {none}")
         best = ""
         if row is not None:
             figures = [c.value_text(float(c.values[row])) for c in table.columns]
-            best = "; fastest: " + ", ".join(figures)
+            best = "; most samples/s: " + ", ".join(figures)
         self.canvas.setAccessibleDescription("; ".join(filter(None, (words + best, spread))))
 
     def _take(self, line: int | None = None) -> None:
-        """Switch to the scenario of a line, or to the fastest matching one."""
+        """Switch to the scenario of a line, or to the matching one with the most samples/s."""
         row, table = self.fastest() if line is None else line, self.canvas.table
         if row is not None and table is not None and self.side is not None:
             self.scenario_requested.emit(table.scenario(self.side.scenario, row))

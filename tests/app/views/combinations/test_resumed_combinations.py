@@ -129,6 +129,10 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     view.draw((side,), 0)
     view.show_part(part_of(whole, 100))
     assert view.canvas.stale and view.more.isHidden()
+    assert view.best.text() == "Best throughput" and not view.best.isEnabled()
+    assert view.best.toolTip() == (
+        "Switch to the matching scenario with the most samples/s, once the other 332 are predicted"
+    )
     assert view.subtitle() == "100 of 432 scenarios, one line each"
     view.show_cancelled("cancelled")
     assert not view.canvas.stale and not view.canvas.failure and not view.more.isHidden()
@@ -138,6 +142,10 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     view.question_changed.connect(lambda: questions.append(True))
     view.more.click()
     assert questions == [True] and view.canvas.stale and view.more.isHidden()
+    view.answer(whole)
+    assert view.best.isEnabled() and view.best.toolTip() == (
+        "Switch to the matching scenario with the most samples/s (Enter)"
+    )
     view.show_part(part_of(whole, 200))
     view.answer(whole)
     assert not view.canvas.stale and view.more.isHidden()
