@@ -104,7 +104,7 @@ def fusion(
 def _fused(arguments: Mapping[str, Any]) -> str:
     """The op names joined by "+" in words: "Fuse addmm and gelu into one kernel"."""
     ops: str = arguments["ops"]
-    names = [name.removeprefix("native_").replace("_", " ") for name in ops.split("+")]
+    names = [name.strip("_").removeprefix("native_").replace("_", " ") for name in ops.split("+")]
     *first, last = names
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"Fuse {listed} into one kernel"

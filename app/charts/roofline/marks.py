@@ -71,8 +71,9 @@ def spots(drawn: Sequence[Mark], tooltips: bool) -> tuple[Spot, ...]:
 
 def sentence(group: LaunchGroup) -> str:
     """The figures of a group of launches."""
+    launches = f"{group.count:,} launch{'es' * (group.count != 1)}"
     return (
-        f"{group.label}, {group.shape} {group.dtype}: {group.count:,} launches, "
+        f"{group.label}, {group.shape} {group.dtype}: {launches}, "
         f"{seconds(group.total_s)} ({percent(group.share)} of the GPU's time), "
         f"{group.regime}-bound, {number(group.intensity)} FLOP/byte, "
         f"{scaled(group.achieved_flops_per_s, 'FLOP/s')}, {percent(group.of_roof)} of {group.roof}"

@@ -89,7 +89,7 @@ class Session(QObject):
         now = self.state
         if len(now.sides) == len(LETTERS):
             raise InputError(
-                f"there are already {len(LETTERS)} scenarios, the maximum; remove one first"
+                f"There are already {len(LETTERS)} scenarios, the maximum; remove one first"
             )
         scenario = scenario or now.scenario
         new = NamedScenario(name or first_name(len(now.sides)), scenario)

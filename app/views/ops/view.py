@@ -169,7 +169,10 @@ class OpTable(View):
 
     def subtitle(self) -> str:
         p = self.prediction
-        return f"{p.kernel_count:,} launches, {seconds(p.gpu_busy_s)} of GPU time" if p else ""
+        if p is None:
+            return ""
+        launches = f"{p.kernel_count:,} launch{'es' * (p.kernel_count != 1)}"
+        return f"{launches}, {seconds(p.gpu_busy_s)} of GPU time"
 
     def rows(self) -> list[list[str]]:
         return self.model.table() if self.model.groups is not None else []

@@ -109,9 +109,8 @@ class Controls(QWidget):
     def _row(self, parameter: Parameter) -> None:
         at = self.grid.rowCount()
         name = f"{display_name(self.whatif)}: {parameter.name.replace('_', ' ')}"
-        label = QLabel(
-            parameter.name.replace("_", " ") + (f", {parameter.unit}" if parameter.unit else "")
-        )
+        words = parameter.name.replace("_", " ")
+        label = QLabel(words if parameter.unit in ("", words) else f"{words}, {parameter.unit}")
         label.setProperty("tone", "support")
         self.grid.addWidget(label, at, 0)
         if parameter.kind == "flag":

@@ -40,6 +40,7 @@ def test_every_trial_has_a_sentence(trial: Any):
         ("+fusion=compiled", "Compile with torch.compile."),
         ("+batch=256", "Use a batch of 256."),
         ("+fuse=add+native_layer_norm", "Fuse add and layer norm into one kernel."),
+        ("+fuse=_to_copy+_log_softmax", "Fuse to copy and log softmax into one kernel."),
         ("+weights=int4", "Store weights as 4-bit integers."),
         ("+host_speed=2", "Use a host twice as fast."),
         ("+launch_cost=0.5", "Make launches cost half as much."),

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from app.charts.roofline.frame import Frame
-from app.charts.roofline.marks import distinct_labels
+from app.charts.roofline.marks import distinct_labels, sentence
 from app.charts.roofline.roofline import frame_of, roofline
 from app.charts.roofline.strip import overhead_strip
 from app.drawing import (
@@ -55,6 +55,12 @@ def test_marks_are_under_their_roof(tiny_prediction: Prediction) -> None:
     for mark in marks:  # y points downwards
         assert mark.y > top
         assert mark.x < x0 or mark.y > y0 + (y1 - y0) * (mark.x - x0) / (x1 - x0)
+
+
+def test_one_launch_is_not_plural(tiny_prediction: Prediction) -> None:
+    group = replace(launch_groups(tiny_prediction)[0], count=1)
+    assert ": 1 launch, " in sentence(group)
+    assert ": 1,200 launches, " in sentence(replace(group, count=1200))
 
 
 def test_a_spot_says_the_figures_of_its_mark(tiny_prediction: Prediction) -> None:

@@ -5,6 +5,7 @@ what-if can be removed.
 from dataclasses import replace
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from app.answers.changes import with_arguments
 from app.examples import FIRST
@@ -42,6 +43,13 @@ def test_a_slider_turns_the_what_if_in_its_place_and_a_drag_is_one_step(listed: 
     listed.session.history.undo()
     assert listed.session.state.scenario == TWICE
     assert listed.rows[0].boxes["times"].text() == "2"
+
+
+def test_a_unit_that_repeats_the_name_is_left_out(listed: AppliedList) -> None:
+    changed = apply(apply(FIRST, "batch", {"samples": 48}), "launch_latency", {"microseconds": 0.5})
+    listed.show_scenario(changed)
+    texts = [label.text() for row in listed.rows for label in row.findChildren(QLabel)]
+    assert texts == ["samples", "microseconds, µs"]
 
 
 def test_a_typed_number_outside_is_marked_and_nothing_changes(listed: AppliedList):

@@ -97,7 +97,7 @@ def test_four_sides_and_no_fifth_one_and_not_none():
     session = Session(START)
     for _ in range(3):
         session.add()
-    with pytest.raises(InputError, match="there are already 4 scenarios, the maximum"):
+    with pytest.raises(InputError, match="There are already 4 scenarios, the maximum"):
         session.add()
     session.remove(0)
     assert [side.name for side in session.state.sides] == ["Scenario A", "Variant B", "Variant C"]
