@@ -133,7 +133,7 @@ class Waits(QWidget):
         paint, theme = Paint(painter, self.theme), self.theme
         left, right = 16.0, self.width() - 16.0
         paint.text(left, 18, "Who waits for whom", theme.ink, BODY_PX, 600)
-        paint.text(right, 18, "per step", theme.ink3, LABEL_PX, align=1.0)
+        paint.text(right, 18, "per step, in a loop", theme.ink3, LABEL_PX, align=1.0)
         y = 34.0
         for wait in f.waits:
             self._wait(paint, wait, f.prediction.period_s, y)

@@ -14,7 +14,7 @@ from app.scenes.pixel_scale import Floats, Scale
 from app.scenes.timeline.lanes import WAITS, Ints, lanes
 from app.theme import BODY_PX, LABEL_PX, Theme
 from app.widgets.canvas import Canvas, Card
-from app.widgets.paint import Paint
+from app.widgets.paint import Paint, width
 from simulator.hardware.host_counts import tail_s
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 118.0, 20.0, 22.0, 8.0
@@ -175,7 +175,9 @@ class FactoryLanes(Canvas):
         if first.size and (last - first).max() > 0.15 * box.width():
             longest = int((last - first).argmax())
             x = box.left() + (first[longest] + last[longest]) / 2
-        paint.pill(float(x), box.center().y(), lane.waits, self.theme.overhead.ink, weight=600)
+        half = width(lane.waits, LABEL_PX, 600) / 2 + 8  # the label stays in the lane
+        x = min(float(x), box.right() - half)
+        paint.pill(x, box.center().y(), lane.waits, self.theme.overhead.ink, weight=600)
 
     def hit(self, at: QPointF) -> int | None:
         return next((i for i in range(len(self.lanes)) if self._box(i).contains(at)), None)
