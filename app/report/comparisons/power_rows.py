@@ -15,8 +15,8 @@ PowerRow = tuple[str, list[str], list[float] | None]
 
 
 def power_rows(predictions: Sequence[Prediction], roomy: bool) -> list[PowerRow]:
-    """The rows in which predictions differ: none if no power is known. `roomy` columns also show
-    the highest clock."""
+    """All rows if the power limits differ, else those in which predictions differ; none if no power
+    is known. `roomy` columns also show the highest clock."""
 
     def clock(power: Power) -> str:
         return clocks(power) if roomy else f"{power.clock_hz * 1e-6:,.0f} MHz"
@@ -29,6 +29,9 @@ def power_rows(predictions: Sequence[Prediction], roomy: bool) -> list[PowerRow]
     if per_sample(predictions):
         rows.append(_energy("energy a sample", predictions, _sample_j))
     rows.append(("clock", _cells(predictions, lambda _, power: clock(power)), None))
+    limits = _cells(predictions, lambda _, power: f"{number(power.limit_w)} W")
+    if len(set(limits) - {"unknown"}) > 1:
+        return [*rows[:1], ("power limit", limits, None), *rows[1:]]
     return [row for row in rows if len(set(row[1])) > 1]
 
 

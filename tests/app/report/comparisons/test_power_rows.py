@@ -23,10 +23,11 @@ def test_a_lower_limit(tiny_prediction: Prediction) -> None:
     both = [replace(tiny_prediction, power=power) for power in (AT_700, AT_500)]
     assert power_rows(both, roomy=True) == [
         ("power", ["691 W", "493 W"], None),
+        ("power limit", ["700 W", "500 W"], None),
         ("energy a step", ["15.4 J", "13.2 J"], [15.4, 13.2]),
         ("clock", ["1,833 of 1,980 MHz", "1,411 of 1,980 MHz"], None),
     ]
-    assert power_rows(both, roomy=False)[2] == ("clock", ["1,833 MHz", "1,411 MHz"], None)
+    assert power_rows(both, roomy=False)[3] == ("clock", ["1,833 MHz", "1,411 MHz"], None)
 
 
 def test_figures_that_do_not_differ_have_no_row(tiny_prediction: Prediction) -> None:
@@ -34,6 +35,17 @@ def test_figures_that_do_not_differ_have_no_row(tiny_prediction: Prediction) -> 
     assert power_rows([p, p], roomy=True) == []
     less = replace(tiny_prediction, power=replace(AT_700, joules=7.7))
     assert power_rows([p, less], True) == [("energy a step", ["15.4 J", "7.70 J"], [15.4, 7.7])]
+
+
+def test_a_limit_above_the_power_leaves_every_figure_equal(tiny_prediction: Prediction) -> None:
+    limits = (AT_500, replace(AT_500, limit_w=600.0))
+    both = [replace(tiny_prediction, power=power) for power in limits]
+    assert power_rows(both, roomy=False) == [
+        ("power", ["493 W", "493 W"], None),
+        ("power limit", ["500 W", "600 W"], None),
+        ("energy a step", ["13.2 J", "13.2 J"], [13.2, 13.2]),
+        ("clock", ["1,411 MHz", "1,411 MHz"], None),
+    ]
 
 
 def test_a_card_of_unknown_power(tiny_prediction: Prediction) -> None:
@@ -52,7 +64,7 @@ def test_batches_compare_by_sample(tiny_prediction: Prediction) -> None:
         replace(tiny_prediction, power=power, trace=msgspec.structs.replace(trace, samples=samples))
         for power, samples in ((AT_700, 64), (AT_500, 40))
     )
-    assert power_rows([one, other], roomy=True)[2] == (
+    assert power_rows([one, other], roomy=True)[3] == (
         "energy a sample",
         ["241 mJ", "330 mJ"],  # 15.4 / 64 and 13.2 / 40
         [15.4 / 64, 13.2 / 40],
