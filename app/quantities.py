@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from math import isfinite
 
+from simulator.formats.numbers import data as data
 from simulator.formats.numbers import number as number
 from simulator.formats.numbers import short
 
 _SI = ("", "k", "M", "G", "T", "P", "E")
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _LONG = (
     (730 * 86400.0, 365 * 86400.0, "years"),
@@ -86,16 +86,6 @@ def scaled(value: float, unit: str, digits: int = 3) -> str:
 def count_of(value: float, unit: str) -> str:
     """A rate, such as "1,360 samples/s"."""
     return f"{number(value)} {unit}".strip() if value < 1e6 else scaled(value, unit)
-
-
-def data(value: float, digits: int = 3) -> str:
-    """Bytes with a binary prefix, such as "420 MiB"."""
-    power = 0
-    while abs(float(f"{value:.{digits - 1}e}")) >= 1000 and power < len(_BINARY) - 1:
-        value, power = value / 1024, power + 1
-    if power == 0:
-        return f"{value:.0f} B".replace("-", "−")
-    return f"{number(value, digits)} {_BINARY[power]}"
 
 
 def percent(share: float) -> str:

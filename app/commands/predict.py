@@ -65,7 +65,8 @@ def predict(
         typer.Option(
             "--cluster",
             metavar="CLUSTER",
-            help="Predict several GPUs: 8xh200, a cluster (`ridgepoint clusters`) or a TOML file.",
+            help="Predict several GPUs: 8xh200, a cluster (`ridgepoint clusters`) or a TOML file. "
+            "--batch is then that of each replica.",
         ),
     ] = None,
     parallel: Annotated[
@@ -191,7 +192,7 @@ def _predict_parallel(
     of_one_gpu: Mapping[str, object],
 ) -> None:
     from app import progress
-    from app.answers.cluster.choice import parallel_question
+    from app.answers.cluster.choice import parallel_question, replica_words
     from app.report.parallel import show
 
     if cluster is None:
@@ -208,7 +209,8 @@ def _predict_parallel(
     with progress.shown() as step:
         step("tracing each distinct rank")
         p = parallel_question(scenario, cluster, parallel or "ddp").predict()
-    show(p, f"{scenario.network}, {parallel or 'ddp'}")
+    words = filter(None, (scenario.network, parallel or "ddp", replica_words(scenario)))
+    show(p, ", ".join(words))
 
 
 def _need_compiled(option: str, scenario: Scenario) -> None:

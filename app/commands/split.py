@@ -21,7 +21,9 @@ def split(
     cluster: Annotated[
         str,
         typer.Option(
-            "--cluster", metavar="CLUSTER", help="The GPUs: 8xh200, a cluster's id or a TOML file."
+            "--cluster",
+            metavar="CLUSTER",
+            help="The GPUs: 8xh200, a cluster's id or a TOML file.",
         ),
     ],
     parallel: Annotated[
@@ -40,9 +42,12 @@ def split(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Splits to print.")] = 6,
 ) -> None:
-    """Find the fastest split of a network over a cluster, under the memory limit."""
+    """Find the fastest split of a network over a cluster, under the memory limit.
+
+    --batch is the total over all GPUs; with --parallel, that of each replica.
+    """
     from app import progress
-    from app.answers.cluster.choice import parallel_question
+    from app.answers.cluster.choice import parallel_question, replica_words
     from app.report.split import show_effects, show_scaling, show_splits
     from app.terminal import Terminal
     from simulator.parallel import whatifs
@@ -73,7 +78,11 @@ def split(
         effects = whatifs.effects(one, step) if what_ifs else []
         points = whatifs.scaling(one, scaling == "strong", step) if scaling else []
     console = Terminal(highlight=False)
-    console.print(f"[bold]{question.scenario.network} on {one.cluster.name}[/bold]")
+    batch = (
+        f"batch {splits.best.batch:,} over all GPUs" if splits else replica_words(question.scenario)
+    )
+    words = ", ".join(filter(None, (one.cluster.name, batch)))
+    console.print(f"[bold]{question.scenario.network} on {words}[/bold]")
     if splits:
         show_splits(console, splits, top)
     if base:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from app.quantities import seconds
+from app.quantities import data, seconds
 from app.terminal import Terminal
 from simulator.cluster.layout import Layout
 from simulator.parallel.prediction import ParallelPrediction
@@ -15,10 +15,7 @@ from simulator.parallel.whatifs import Effect, ScalingPoint
 def show_splits(console: Terminal, splits: Splits, top: int) -> None:
     """Print the fastest splits, and the number of splits pruned by each limit."""
     best = splits.best
-    console.print(
-        f"  best: {best.layout}, {seconds(best.period_s)} a step of batch {best.batch:,} over all "
-        "GPUs"
-    )
+    console.print(f"  best: {best.layout}, {seconds(best.period_s)} a step")
     for each in splits.ranked[:top]:
         times = each.period_s / best.period_s
         console.print(f"  {times:5.2f}×  {seconds(each.period_s):>9}  {each.layout}: {each.reason}")
@@ -43,7 +40,7 @@ def show_effects(
         change = p.period_s / base.period_s - 1
         console.print(
             f"    +{each.text}: {seconds(p.period_s)} ({change:+.1%}), peak "
-            f"{p.peak_memory_bytes / 1e9:.1f} GB ({base.peak_memory_bytes / 1e9:.1f} before)"
+            f"{data(p.peak_memory_bytes)} ({data(base.peak_memory_bytes)} before)"
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import floor, isfinite, log10
 
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
 
 def number(value: float, digits: int = 3) -> str:
     """`value` with this many significant digits: 0.0123, 7.93, 1,240."""
@@ -16,6 +18,16 @@ def number(value: float, digits: int = 3) -> str:
     if value and floor(log10(abs(value))) > digits - 1 - places:  # 9.996 became 10.0
         places -= 1
     return f"{value:,.{max(0, places)}f}".replace("-", "−")
+
+
+def data(value: float, digits: int = 3) -> str:
+    """Bytes with a binary prefix, such as "420 MiB"."""
+    power = 0
+    while abs(float(f"{value:.{digits - 1}e}")) >= 1000 and power < len(_BINARY) - 1:
+        value, power = value / 1024, power + 1
+    if power == 0:
+        return f"{value:.0f} B".replace("-", "−")
+    return f"{number(value, digits)} {_BINARY[power]}"
 
 
 def short(value: float, digits: int = 3) -> str:

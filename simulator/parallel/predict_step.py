@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.cluster import cluster as find_cluster
 from simulator.cluster.layout import Layout, layout
+from simulator.cluster.modes import check_mode
 from simulator.cluster.step import NetworkStep
-from simulator.errors import InputError
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.parallel.network_step import network_roles
@@ -20,8 +20,6 @@ from simulator.records import Trace
 
 if TYPE_CHECKING:
     from simulator.tracing.parallel.program import Make
-
-MODES = ("eager", "cuda_graph")
 
 
 def predict_step(
@@ -78,15 +76,6 @@ def _simulated(roles: Roles, cluster: Cluster, host: Host, mode: str) -> Paralle
         "wait for their slowest host; this is part of the step time"
     )
     return replace(p, notes=(*p.notes, note))
-
-
-def check_mode(mode: str) -> None:
-    """Raise InputError for a mode that has no prediction on several GPUs."""
-    if mode not in MODES:
-        raise InputError(
-            f"mode {mode!r} on several GPUs: expected one of {', '.join(map(repr, MODES))}; "
-            "compiled steps are predicted on one GPU (predict)"
-        )
 
 
 def trace_step(make: Make, cluster: Cluster) -> Roles:

@@ -13,13 +13,15 @@ from typing import Literal
 
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
+from simulator.cluster.modes import check_mode
 from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
+from simulator.formats.numbers import data
 from simulator.hardware.host import Host
 from simulator.hardware.host import host as find_host
 from simulator.parallel.estimate import Estimate, estimate
 from simulator.parallel.network_step import layers_of
-from simulator.parallel.predict_step import check_mode, predict_network
+from simulator.parallel.predict_step import predict_network
 from simulator.parallel.prediction import ParallelPrediction
 
 Progress = Callable[[str, float], None]
@@ -108,12 +110,12 @@ def search_splits(
     fitting: list[tuple[Layout, Estimate]] = []
     for spread, each in estimates:
         if each.memory_bytes > capacity:
-            over = (each.memory_bytes - capacity) / 1e9
+            over = data(each.memory_bytes - capacity)
             pruned.append(
                 Pruned(
                     spread,
                     "memory",
-                    f"{each.largest} needs about {each.memory_bytes / 1e9:.0f} GB, {over:.0f} GB "
+                    f"{each.largest} needs about {data(each.memory_bytes)}, {over} "
                     f"more than {cluster.gpu.name} has",
                 )
             )
@@ -123,7 +125,7 @@ def search_splits(
         least, each = min(estimates, key=lambda pair: pair[1].memory_bytes)
         raise InputError(
             f"{step.network} fits {cluster.id} under no split: expected at most "
-            f"{capacity / 1e9:.0f} GB on each GPU; the least is {each.memory_bytes / 1e9:.0f} GB "
+            f"{data(capacity)} on each GPU; the least is {data(each.memory_bytes)} "
             f"with {least}; add GPUs, or lower the batch"
         )
     fitting.sort(key=lambda pair: pair[1].period_s)
@@ -139,8 +141,8 @@ def search_splits(
         report(f"predict {spread}", 0.6 + 0.4 * number / most)
         p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
         if not p.fits:
-            over = (max(r.needed_bytes for r in p.ranks) - capacity) / 1e9
-            pruned.append(Pruned(spread, "memory", f"does not fit: {over:.1f} GB too much"))
+            over = data(max(r.needed_bytes for r in p.ranks) - capacity)
+            pruned.append(Pruned(spread, "memory", f"does not fit: {over} too much"))
             continue
         ranked.append(Split(spread, batch, p, _reason(p)))
     report("done", 1.0)
@@ -195,5 +197,5 @@ def _reason(p: ParallelPrediction) -> str:
     if waits >= 0.005:
         parts.append(f"{waits:.0%} waiting for other ranks")
     peak = max(rank.needed_bytes for rank in p.ranks)
-    parts.append(f"{peak / 1e9:.0f} GB")
+    parts.append(data(peak))
     return ", ".join(parts)

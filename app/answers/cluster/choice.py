@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from app.answers.answer import batch_and_seq
 from simulator.cluster import cluster as find_cluster
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout, layout
+from simulator.cluster.modes import check_mode
 from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.scenario.resolve import check, gpu_of
@@ -153,6 +155,12 @@ def _check_alone(scenario: Scenario, machine: Cluster, cluster: str) -> None:
         )
 
 
+def replica_words(scenario: Scenario) -> str:
+    """The batch of each replica, "batch 128 a replica", or an empty string if it is unknown."""
+    batch, _ = batch_and_seq(scenario)
+    return "" if batch is None else f"batch {batch:,} a replica"
+
+
 def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> ClusterStep:
     """The step of a network under a layout and its what-ifs, "dp=2 tp=4 +link_speed=2"."""
     words = parallel.split()
@@ -160,6 +168,7 @@ def parallel_question(scenario: Scenario, cluster: str, parallel: str) -> Cluste
     _check_alone(scenario, machine, cluster)
     plain = " ".join(word for word in words if not word.startswith("+"))
     spread = layout(plain, machine)
+    check_mode(scenario.mode)
     # the explorer starts without the modules that predict several GPUs
     from simulator.parallel.whatifs import ClusterStep, changed
 
@@ -192,6 +201,11 @@ class ClusterQuestion:
     def step(self) -> ClusterStep:
         """The step. Raises InputError if it cannot be predicted on several GPUs."""
         return parallel_question(self._without_gpu, self.choice.cluster, self.choice.parallel)
+
+    def check(self) -> None:
+        """Raise InputError if the layout or the mode cannot be predicted, without a trace."""
+        _ = self.choice.layout
+        check_mode(self.scenario.mode)
 
     @property
     def command(self) -> str:

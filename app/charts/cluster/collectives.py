@@ -17,13 +17,13 @@ from app.drawing import (
     Text,
     fitting,
 )
-from app.quantities import scaled, seconds
+from app.quantities import data, seconds
 from app.theme import LABEL_PX, SUPPORT_PX
 from simulator.parallel.rank_parts import Collectives
 
 _HEAD, ROW_PX, _BAR_PX = 26.0, 27.0, 84.0
 _COLUMNS = (
-    ("Count", 44.0), ("Bytes each", 100.0), ("Algorithm, protocol", 122.0), ("Each", 58.0),
+    ("Count", 44.0), ("Bytes each", 112.0), ("Algorithm, protocol", 122.0), ("Each", 58.0),
     ("All", 58.0), ("Exposed", 62.0),
 )  # fmt: skip
 _DROPPED = ("Algorithm, protocol", "All", "Bytes each")
@@ -39,7 +39,7 @@ def collectives_height(answer: ClusterAnswer) -> float:
 def collective_cells(row: Collectives) -> dict[str, str]:
     """The cells of a row by column head."""
     low, high = row.bytes_each
-    sizes, least = scaled(high, "B"), scaled(low, "B")
+    sizes, least = data(high), data(low)
     if least != sizes:
         number, _, unit = least.partition(" ")
         sizes = f"{number if sizes.endswith(f' {unit}') else least} to {sizes}"

@@ -76,11 +76,11 @@ class TheCluster(PictureView):
         if answer is None:
             return []
         moved = answer.traffic
-        rows = [["GPU", "Node", "Place", "Memory, GB"]]
+        rows = [["GPU", "Node", "Place", "Memory, GiB"]]
         for rank in answer.ranks:
             for number in rank.ranks:
                 node = str(answer.cluster.node_of(number))
-                need = f"{rank.needed_bytes / 1e9:.6g}"
+                need = f"{rank.needed_bytes / 2**30:.6g}"
                 rows.append([f"GPU {number}", node, place_words(answer, number), need])
         rows.append(["Link, bytes of a step", "", "", f"{moved.link_bytes:.6g}"])
         rows.append(["Network of a node, bytes of a step", "", "", f"{moved.network_bytes:.6g}"])

@@ -125,7 +125,7 @@ def test_collectives_are_listed_with_their_exposed_time():
     texts = words(DRAWINGS["collectives"](CLUSTERED, 790, 200))
     first = texts.index("all-reduce")
     assert texts[first : first + 8] == [
-        "all-reduce", "backward, 4 ranks", "12 ×", "4.00 to 28.0 MB", "ring, Simple", "1.00 ms",
+        "all-reduce", "backward, 4 ranks", "12 ×", "3.81 to 26.7 MiB", "ring, Simple", "1.00 ms",
         "12.0 ms", "11.0 ms",
     ]  # fmt: skip
     narrow = words(DRAWINGS["collectives"](CLUSTERED, 400, 200))

@@ -15,10 +15,10 @@ TWO = ("--cluster", "2xh200")
 def test_the_fastest_split_comes_first(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO)) == "\n".join(
         (
-            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  best: dp=2 ddp, 1.35 ms a step of batch 2 over all GPUs",
-            "   1.00×    1.35 ms  dp=2 ddp: 0 GB",
-            "   2.13×    2.87 ms  tp=2: 2% exposed communication, 0 GB",
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch, batch 2 over all GPUs",
+            "  best: dp=2 ddp, 1.35 ms a step",
+            "   1.00×    1.35 ms  dp=2 ddp: 33.1 MiB",
+            "   2.13×    2.87 ms  tp=2: 2% exposed communication, 32.7 MiB",
             "  pruned: 1 by speed",
             "    dp=2 fsdp: estimated 3.64 times as slow as the best",
         )
@@ -28,9 +28,9 @@ def test_the_fastest_split_comes_first(run: Run) -> None:
 def test_a_batch_that_does_not_divide_is_pruned_by_shape(run: Run) -> None:
     assert stdout(run("split", *SMALL, *TWO, "--batch", "3", "--top", "1")) == "\n".join(
         (
-            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
-            "  best: tp=2, 2.87 ms a step of batch 3 over all GPUs",
-            "   1.00×    2.87 ms  tp=2: 2% exposed communication, 0 GB",
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch, batch 3 over all GPUs",
+            "  best: tp=2, 2.87 ms a step",
+            "   1.00×    2.87 ms  tp=2: 2% exposed communication, 32.7 MiB",
             "  pruned: 1 by shape",
             "    dp=2 ddp: dp = 2 does not divide the batch 3 of all GPUs: expected a",
             "multiple; change the batch",
@@ -42,9 +42,9 @@ def test_what_ifs_and_scaling_are_about_the_layout(run: Run) -> None:
     words = ("--parallel", "ddp", "--what-ifs", "--scaling", "strong", "--batch", "2")
     assert stdout(run("split", *SMALL, *TWO, *words)) == "\n".join(
         (
-            "gpt2 on 2 × H200, NVLink 4 and NVSwitch",
+            "gpt2 on 2 × H200, NVLink 4 and NVSwitch, batch 2 a replica",
             "  what-ifs of dp=2 ddp, 1.64 ms:",
-            "    +link_speed=2: 1.64 ms (+0.0%), peak 0.0 GB (0.0 before)",
+            "    +link_speed=2: 1.64 ms (+0.0%), peak 1.12 MiB (1.12 MiB before)",
             "  scaling: GPUs, step, efficiency, communication's share",
             "         1    1.55 ms  100.0%  0%",
             "         2    1.64 ms   47.2%  0%",
@@ -135,8 +135,8 @@ def test_bad_options_end_with_one_message(run: Run, arguments: tuple[str, ...], 
          "expected a transformer of the catalogue; write make(rank, world_size) with "
          "parallelize_module and call predict_step"),
         (("mlp-tiny", "--size", "width=400000", "--size", "depth=2"),
-         "mlp-tiny fits 2xh200 under no split: expected at most 151 GB on each GPU; the least is "
-         "1280 GB with dp=2 ddp; add GPUs, or lower the batch"),
+         "mlp-tiny fits 2xh200 under no split: expected at most 141 GiB on each GPU; the least is "
+         "1.16 TiB with dp=2 ddp; add GPUs, or lower the batch"),
     ],
 )  # fmt: skip
 def test_networks_that_have_no_split(run: Run, arguments: tuple[str, ...], text: str) -> None:
@@ -162,6 +162,13 @@ def test_options_that_the_parser_refuses(run: Run, arguments: tuple[str, ...], t
         "Usage: ridgepoint split [OPTIONS] [NETWORK] [+WHAT-IF]...\n"
         f"Try 'ridgepoint split -h' for help.\n\nError: {text}\n"
     )
+
+
+def test_the_help_says_which_batch_it_means(run: Run) -> None:
+    text = " ".join(stdout(run("split", "--help")).split())
+    assert "--batch is the total over all GPUs; with --parallel, that of each replica." in text
+    text = " ".join(stdout(run("predict", "--help")).split())
+    assert "--batch is then that of each replica." in text
 
 
 def test_files_of_one_gpu_are_refused_with_a_cluster(run: Run) -> None:
