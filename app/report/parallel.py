@@ -5,11 +5,21 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from app.answers.cluster.words import power_words, ranks_words, step_notes
-from app.quantities import number, scaled, seconds
+from app.answers.cluster.words import (
+    PARTS,
+    PARTS_HEAD,
+    SHARES_HEAD,
+    part_seconds,
+    power_words,
+    ranks_words,
+    step_notes,
+    whole_percents,
+)
+from app.quantities import data, number, seconds
 from app.terminal import Terminal
 from simulator.cluster import clusters
 from simulator.parallel.prediction import ParallelPrediction
+from simulator.parallel.rank_parts import rank_parts
 
 
 def show(p: ParallelPrediction, heading: str) -> None:
@@ -22,7 +32,7 @@ def show(p: ParallelPrediction, heading: str) -> None:
         f"bound by {p.regime}"
     )
     shares = ", ".join(f"{name} {share:.0%}" for name, share in p.shares.items())
-    console.print(f"  shares: {shares}")
+    console.print(f"  {SHARES_HEAD}: {shares}")
     console.print(
         f"  communication {seconds(p.communication_s)}, exposed "
         f"{seconds(p.exposed_communication_s)}, waits for other ranks {seconds(p.waiting_s)}"
@@ -31,13 +41,20 @@ def show(p: ParallelPrediction, heading: str) -> None:
     causes = ", ".join(f"{cause} {seconds(s)}" for cause, s in p.idle.items())
     console.print(f"  idle: {causes}")
     for rank in p.ranks:
-        over = scaled(rank.needed_bytes - p.cluster.gpu.memory_bytes, "B")
+        over = data(rank.needed_bytes - p.cluster.gpu.memory_bytes)
         fits = "" if rank.fits else f", does not fit: {over} more than the GPU has"
         console.print(
             f"  {ranks_words(rank.ranks)}: {len(rank.kernels)} kernels, "
             f"host {seconds(rank.host_s)}, GPU busy {seconds(rank.gpu_busy_s)}, peak memory "
-            f"{scaled(rank.needed_bytes, 'B')}{fits}"
+            f"{data(rank.needed_bytes)}{fits}"
         )
+        parts = {
+            PARTS[kind]: part_s / p.period_s
+            for kind, part_s in part_seconds(rank_parts(p, rank)).items()
+            if part_s > 0
+        }
+        words = ", ".join(f"{name} {n}%" for name, n in whole_percents(parts).items())
+        console.print(f"    {PARTS_HEAD}: {words}")
         for name, count in rank.unmodelled.items():
             console.print(f"    not modelled: {name} × {count}")
     for note in step_notes(p):

@@ -12,7 +12,7 @@ from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.errors import InputError
 from simulator.parallel.prediction import ParallelPrediction
-from simulator.parallel.rank_parts import Collectives
+from simulator.parallel.rank_parts import Collectives, RankParts
 
 Name = TypeVar("Name", bound=str)
 
@@ -24,6 +24,16 @@ PARTS: dict[PatternKind, str] = {
     "communication": "exposed communication",
 }
 """The parts of a rank's period by the name of their pattern, in the order of the bar."""
+SHARES_HEAD = "shares of the critical path"
+PARTS_HEAD = "shares of a rank's time"
+SHARES_TIP = (
+    "Shares of the critical path: how much of a slowdown of compute, memory or links lengthens the "
+    "step; overhead is the rest. Work that another limit hides has no share."
+)
+PARTS_TIP = (
+    "Shares of a rank's time: what its GPU does from the start to the end of the step, hidden "
+    "or not."
+)
 _ROLES = {
     "weight": "weights",
     "gradient": "gradients",
@@ -44,6 +54,17 @@ def ranks_words(ranks: tuple[int, ...]) -> str:
     if ranks == tuple(range(ranks[0], ranks[-1] + 1)):
         return f"ranks {ranks[0]} to {ranks[-1]}"
     return f"ranks {', '.join(map(str, ranks[:6]))}{', …' if len(ranks) > 6 else ''}"
+
+
+def part_seconds(parts: RankParts) -> dict[PatternKind, float]:
+    """Seconds of a rank by the pattern of its bar, in the order of `PARTS`."""
+    return {
+        "compute": parts.compute_s,
+        "memory": parts.memory_s,
+        "overhead": parts.overhead_s,
+        "bubble": parts.bubble_s,
+        "communication": parts.exposed_s,
+    }
 
 
 def power_words(p: ParallelPrediction) -> str:

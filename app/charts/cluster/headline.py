@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.answers.cluster.page import Clustered
-from app.answers.cluster.words import whole_percents
+from app.answers.cluster.words import SHARES_HEAD, whole_percents
 from app.charts.plan.headline import PAD, figure_column, headline_frame
 from app.drawing import (
     Box,
@@ -22,7 +22,7 @@ from app.drawing import (
 )
 from app.scenes.cluster_headline import headline_figures
 from app.theme import HEAD_PX, LABEL_PX
-from simulator.parallel.prediction import ParallelRegime
+from simulator.parallel.prediction import PARALLEL_REGIMES, ParallelRegime
 
 _FIRST = 3.0
 """The ratio of the first column's width to that of each other column."""
@@ -48,6 +48,9 @@ def cluster_headline(
     left, right = PAD + 48, _FIRST * each - 8
     words = f"{answer.regime.capitalize()}-bound"
     items.append(Text(left, 25, words, ink, HEAD_PX, 600))
+    beside = left + metrics.width(words, HEAD_PX, 600) + 14
+    if beside + metrics.width(SHARES_HEAD, LABEL_PX) <= right:
+        items.append(Text(right, 27, SHARES_HEAD, "ink3", LABEL_PX, anchor="end"))
     items += share_bar(answer.shares, Box(left, 44, right - left, 8))
     items += share_words(answer.shares, left, right, 68, metrics)
     for at, figure in enumerate(figures):
@@ -57,16 +60,11 @@ def cluster_headline(
     return Drawing(width, height, tuple(items), title=words)
 
 
-def by_size(shares: Mapping[ParallelRegime, float]) -> list[ParallelRegime]:
-    """The regimes, the largest share first."""
-    return sorted(shares, key=lambda regime: -shares[regime])
-
-
 def share_bar(shares: Mapping[ParallelRegime, float], box: Box) -> list[Item]:
-    """The shares side by side, in their patterns."""
+    """The shares side by side, in their patterns, in the order of the ranks' bars."""
     items: list[Item] = []
     left = box.left
-    for regime in by_size(shares):
+    for regime in PARALLEL_REGIMES:
         wide = box.width * max(0.0, shares[regime])
         if wide >= 0.5:
             part = Box(left, box.top, max(0.5, wide - 1), box.height)
@@ -80,14 +78,13 @@ def share_words(
 ) -> list[Item]:
     """The shares in words, each with its mark; only the figures if there is little room."""
     percents = whole_percents(shares)
-    regimes = by_size(shares)
-    words = [f"{percents[regime]}% {regime}" for regime in regimes]
+    words = [f"{percents[regime]}% {regime}" for regime in PARALLEL_REGIMES]
     if sum(metrics.width(word, LABEL_PX, 500) + 18 for word in words) - 5 > right - left:
-        words = [f"{percents[regime]}%" for regime in regimes]
+        words = [f"{percents[regime]}%" for regime in PARALLEL_REGIMES]
     widths = [metrics.width(word, LABEL_PX, 500) + 18 for word in words]
     items: list[Item] = []
     x = left
-    for regime, word, wide in zip(regimes, words, widths, strict=True):
+    for regime, word, wide in zip(PARALLEL_REGIMES, words, widths, strict=True):
         items.append(Marker(x + 4, y, regime, 4.2))
         items.append(Text(x + 12, y, word, regime_ink(regime), LABEL_PX, 500))
         x += wide

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.answers.cluster.answer import ClusterAnswer, RankAnswer
-from app.answers.cluster.words import PARTS, ranks_words, stage_words
+from app.answers.cluster.words import PARTS, PARTS_TIP, part_seconds, ranks_words, stage_words
 from app.charts.cluster.legend import legend
 from app.drawing import Box, Drawing, Item, Metrics, Pattern, Rectangle, Spot, Text, elided, pill
 from app.drawing.colours import Fill, PatternKind, Role
@@ -28,14 +28,7 @@ PART_INKS: dict[PatternKind, Role] = {
 
 def rank_seconds(rank: RankAnswer) -> dict[PatternKind, float]:
     """Seconds of a rank by the pattern of its bar."""
-    parts = rank.parts
-    return {
-        "compute": parts.compute_s,
-        "memory": parts.memory_s,
-        "overhead": parts.overhead_s,
-        "bubble": parts.bubble_s,
-        "communication": parts.exposed_s,
-    }
+    return part_seconds(rank.parts)
 
 
 def ranks_height(answer: ClusterAnswer) -> float:
@@ -163,4 +156,4 @@ def _width(words: Iterable[str], metrics: Metrics) -> float:
 
 def _tooltip(rank: RankAnswer) -> str:
     parts = [f"{PARTS[kind]} {seconds(s)}" for kind, s in rank_seconds(rank).items() if s > 0]
-    return f"{ranks_words(rank.ranks)}: {', '.join(parts)}"
+    return f"{ranks_words(rank.ranks)}: {', '.join(parts)}\n{PARTS_TIP}"

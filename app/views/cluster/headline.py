@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.answers.cluster.page import Clustered
+from app.answers.cluster.words import SHARES_HEAD, SHARES_TIP, whole_percents
 from app.charts.cluster.headline import cluster_headline
 from app.charts.plan.headline import waiting_drawing
 from app.drawing.picture import Drawing
@@ -10,6 +13,7 @@ from app.scenes.cluster_headline import headline_figures
 from app.theme import Theme
 from app.views.figure_bar import FigureBar
 from app.widgets.drawn import QT_METRICS
+from simulator.parallel.prediction import PARALLEL_REGIMES, ParallelRegime
 
 
 class ClusterBar(FigureBar):
@@ -32,7 +36,10 @@ class ClusterBar(FigureBar):
             [each.label, f"{each.figure} {each.unit}; {each.note}"]
             for each in headline_figures(clustered)
         ]
-        self.describe([[f"{answer.regime}-bound" if answer else clustered.empty], *figures])
+        shares = [[SHARES_HEAD, _words(answer.shares)]] if answer else []
+        verdict = f"{answer.regime}-bound" if answer else clustered.empty
+        self.describe([[verdict], *shares, *figures])
+        self.setToolTip(SHARES_TIP if answer else "")
         self.redraw()
 
     def drawing(self, width: float, height: float) -> Drawing | None:
@@ -41,3 +48,8 @@ class ClusterBar(FigureBar):
             words = clustered.empty if clustered else ""
             return waiting_drawing(words, width, height)
         return cluster_headline(clustered, width, height, QT_METRICS)
+
+
+def _words(shares: Mapping[ParallelRegime, float]) -> str:
+    percents = whole_percents(shares)
+    return ", ".join(f"{percents[regime]}% {regime}" for regime in PARALLEL_REGIMES)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.page import Clustered
-from app.answers.cluster.words import PARTS, ranks_words
+from app.answers.cluster.words import PARTS, PARTS_HEAD, ranks_words
 from app.charts.cluster.ranks import rank_seconds, ranks_drawing, ranks_height
 from app.drawing.picture import Drawing
 from app.quantities import seconds
@@ -32,16 +32,19 @@ class RanksSideBySide(PictureView):
         if answer is None:
             return ""
         count = len(answer.ranks)
-        return f"{count} distinct of {answer.cluster.gpus}; {seconds(answer.period_s)} each"
+        return (
+            f"{PARTS_HEAD}; {count} distinct of {answer.cluster.gpus}, "
+            f"{seconds(answer.period_s)} each"
+        )
 
     def rows(self) -> list[list[str]]:
         answer = self.clustered.answer if self.clustered else None
         if answer is None:
             return []
         heads = [f"{words.capitalize()}, ms" for words in PARTS.values()]
-        rows = [["Ranks", *heads, "Kernels", "Memory, GB"]]
+        rows = [["Ranks", *heads, "Kernels", "Memory, GiB"]]
         for rank in answer.ranks:
             parts = [f"{1e3 * part_s:.6g}" for part_s in rank_seconds(rank).values()]
-            memory = f"{rank.needed_bytes / 1e9:.6g}"
+            memory = f"{rank.needed_bytes / 2**30:.6g}"
             rows.append([ranks_words(rank.ranks), *parts, f"{rank.kernels}", memory])
         return rows

@@ -67,7 +67,8 @@ def test_texts_stay_in_their_picture(name: str, size: tuple[int, int], clustered
 def test_the_bar_says_regime_shares_and_figures():
     drawing = cluster_headline(CLUSTERED, 1400, 92, TABULATED)
     assert words(drawing) == [
-        "Compute-bound", "65% compute", "17% communication", "13% memory", "5% overhead",
+        "Compute-bound", "shares of the critical path",
+        "65% compute", "13% memory", "5% overhead", "17% communication",
         "Time per step", "100", "ms", "90 to 120", "Throughput", "320", "samples/s",
         "41,000 tokens/s", "Share of ideal", "90%", "", "of 4 × one replica", "Memory per rank",
         # 32e9 / 2^30 = 29.8 GiB, the unit of the other pages

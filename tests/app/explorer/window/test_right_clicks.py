@@ -60,8 +60,11 @@ def test_the_figures_of_the_cluster_are_copied(window: Window):
     bar.put(CLUSTERED)
     right_click(bar, middle(bar))
     entries(opened())["Copy figures"].trigger()
-    first, period = QGuiApplication.clipboard().text().splitlines()[:2]
+    first, shares, period = QGuiApplication.clipboard().text().splitlines()[:3]
     assert CLUSTERED.answer is not None and first == f"{CLUSTERED.answer.regime}-bound"
+    assert shares == (
+        "shares of the critical path\t65% compute, 13% memory, 5% overhead, 17% communication"
+    )
     assert period.startswith("Time per step, 80% interval\t")
 
 

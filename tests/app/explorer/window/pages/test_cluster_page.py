@@ -1,11 +1,14 @@
 """The page of the cluster: edited by keys and pointer, predicted in the background."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from app.explorer.window.window import Window
+from app.quantities import seconds
 from app.views.cluster.collectives import CollectivesTable
 from app.views.cluster.ranks import RanksSideBySide
 from app.views.cluster.split import Split
@@ -28,7 +31,8 @@ def test_the_figures_are_those_of_the_simulator(window: Window, predictor: Predi
     assert clustered.answer == own and not clustered.stale and not clustered.error
     assert sum(own.shares.values()) == pytest.approx(1.0)
     words = window.pages.cluster.bar.accessibleDescription()
-    assert words.startswith(f"{own.regime}-bound; Time per step, 80% interval: ")
+    assert words.startswith(f"{own.regime}-bound; shares of the critical path: ")
+    assert "; Time per step, 80% interval: " in words
     (rank,) = own.ranks
     # some kernels have a fixed part, too
     assert rank.busy_s > rank.parts.compute_s + rank.parts.memory_s
