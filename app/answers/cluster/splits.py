@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.answers.answer import batch_and_seq
+from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
+from app.quantities import data
 from simulator.cluster.layout import Layout
 from simulator.errors import RidgepointError
 
@@ -93,6 +95,37 @@ def belongs(search: SplitSearch, question: ClusterQuestion) -> bool:
         return split_question(question) == search.target
     except RidgepointError:
         return False
+
+
+def with_answer(
+    search: SplitSearch | None, question: ClusterQuestion, answer: ClusterAnswer
+) -> SplitSearch | None:
+    """The search with the predicted figures of a split that it has pruned by its estimate."""
+    if search is None or search.ranking is None or not belongs(search, question):
+        return search
+    ranking = search.ranking
+    pruned = tuple(
+        each for each in ranking.pruned if each.cause != "speed" or each.layout != answer.layout
+    )
+    if len(pruned) == len(ranking.pruned):
+        return search
+    if answer.fits:
+        split = RankedSplit(answer.layout, answer.period_s, _reason(answer))
+        ranked = tuple(sorted((*ranking.ranked, split), key=lambda each: each.period_s))
+        return replace(search, ranking=SplitRanking(ranked, pruned))
+    over = data(answer.largest.needed_bytes - answer.cluster.gpu.memory_bytes)
+    split = PrunedSplit(answer.layout, "memory", f"does not fit: {over} too much")
+    return replace(search, ranking=SplitRanking(ranking.ranked, (*pruned, split)))
+
+
+def _reason(answer: ClusterAnswer) -> str:
+    """A short description of a step, as of the splits that the search predicts."""
+    exposed = answer.exposed_s / answer.period_s
+    waits = max(rank.parts.bubble_s for rank in answer.ranks) / answer.period_s
+    parts = [f"{exposed:.0%} exposed communication"] if exposed >= 0.005 else []
+    if waits >= 0.005:
+        parts.append(f"{waits:.0%} waiting for other ranks")
+    return ", ".join([*parts, data(answer.largest.needed_bytes)])
 
 
 def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:

@@ -14,7 +14,13 @@ from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.choice import AnswerQuestion, ClusterQuestion, first
 from app.answers.cluster.page import Clustered
 from app.answers.cluster.scaling import StrongQuestion
-from app.answers.cluster.splits import SplitQuestion, SplitSearch, belongs, split_question
+from app.answers.cluster.splits import (
+    SplitQuestion,
+    SplitSearch,
+    belongs,
+    split_question,
+    with_answer,
+)
 from app.explorer.background.cluster_process import ClusterProcess, Kind, OnMessage
 from app.explorer.background.worker import CLUSTER, Worker, later
 from app.explorer.state.session import Session, State
@@ -190,7 +196,10 @@ class Clustering(QObject):
             if now.search is not None and question == now.search.target:
                 if kind == "share":
                     content = self._with_time_left(*content)
-                self._show(replace(now, search=_further(now.search, kind, content)))
+                search = _further(now.search, kind, content)
+                if now.answer is not None and not now.stale:
+                    search = with_answer(search, now.question, now.answer)
+                self._show(replace(now, search=search))
             return
         if not isinstance(question, ClusterQuestion):
             question = question.question
@@ -199,11 +208,9 @@ class Clustering(QObject):
         if kind == "progress":
             self._show(replace(now, progress=content))
         elif kind == "answer":
-            self._show(
-                replace(
-                    now, answer=content, points=None, what_ifs=None, strong_points=None, stale=False
-                )
-            )
+            search = with_answer(now.search, question, content)
+            now = replace(now, answer=content, search=search, stale=False)
+            self._show(replace(now, points=None, what_ifs=None, strong_points=None))
         elif kind in _LATER:
             self._show(replace(now, **{kind: content}))
 
