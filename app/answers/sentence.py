@@ -13,7 +13,8 @@ D = TypeVar("D")
 class Field(Generic[D]):
     """A figure of the sentence. `shown` is its text, and `put` returns the draft with another text.
     `options` are the texts to choose from, more than one at a time if `several`. `empty` is shown
-    if there is no figure. `key` names the key of the draft that the field edits."""
+    if there is no figure. `key` names the key of the draft that the field edits, `wrong` is the
+    reason why the figure is refused."""
 
     name: str
     shown: str
@@ -23,6 +24,7 @@ class Field(Generic[D]):
     several: bool = False
     empty: str = ""
     key: str = ""
+    wrong: str = ""
 
 
 Part = str | Field[D]

@@ -120,9 +120,9 @@ QPushButton:pressed {{ background: {t.line}; }}
 QPushButton:disabled {{ color: {t.ink3}; background: {t.bg2}; }}
 QPushButton[look="primary"]:disabled {{ background: {t.bg3}; color: {t.ink3}; }}
 QPushButton[look="primary"] {{ background: {t.b}; color: {t.on_accent}; font-weight: 600; }}
-QToolButton[look="field"], QLineEdit[look="field"], QLineEdit[look="wrongfield"] {{ background: {t.bg0}; border: 1px solid {t.line2}; border-radius: 6px; padding: 0 6px; min-height: 22px; font-weight: 600; color: {t.ink}; }}
+QToolButton[look="field"], QToolButton[look="wrongfield"], QLineEdit[look="field"], QLineEdit[look="wrongfield"] {{ background: {t.bg0}; border: 1px solid {t.line2}; border-radius: 6px; padding: 0 6px; min-height: 22px; font-weight: 600; color: {t.ink}; }}
 QToolButton[look="field"]:hover, QLineEdit[look="field"]:hover {{ border-color: {t.b}; }}
-QLineEdit[look="wrongfield"] {{ border-color: {t.danger}; color: {t.danger}; }}
+QToolButton[look="wrongfield"], QLineEdit[look="wrongfield"] {{ border-color: {t.danger}; color: {t.danger}; }}
 QToolButton[look="toggle"] {{ border: 1px solid transparent; border-radius: 4px; padding: 0 2px; min-height: 18px; color: {t.ink3}; font-size: {LABEL_PX}px; }}
 QToolButton[look="small"] {{ background: {t.bg3}; border: 1px solid {t.line2}; border-radius: 4px; padding: 0 6px; color: {t.ink}; font-size: {LABEL_PX}px; }}
 QToolButton[look="toggle"]:checked {{ background: {t.bg3}; border-color: {t.line2}; color: {t.ink}; font-weight: 600; }}

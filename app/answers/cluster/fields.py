@@ -13,6 +13,7 @@ from app.answers.answer import batch_and_seq
 from app.answers.changes import with_field, with_network
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
 from simulator.cluster import clusters
+from simulator.cluster.modes import check_mode
 from simulator.errors import InputError, RidgepointError
 from simulator.networks.catalogue import CATALOGUE
 from simulator.scenario.scenario import Scenario
@@ -41,7 +42,7 @@ def sentence(question: ClusterQuestion) -> tuple[Part, ...]:
         Field("Network", Path(scenario.network).name, _put_network, scenario.network, _networks()),
         "in",
         Field("Precision", scenario.dtype or "fp32", partial(_put, "dtype"), options=_DTYPES),
-        Field("Mode", mode, _put_mode, options=tuple(_MODES)),
+        Field("Mode", mode, _put_mode, options=tuple(_MODES), wrong=_refusal(scenario.mode)),
         ", batch",
         _count("Batch of a replica", "batch", scenario.batch, batch, "of a data-parallel copy"),
         "a replica",
@@ -82,6 +83,15 @@ def _count(name: str, field: str, value: int | None, default: int | None, tip: s
     return Field(
         name, "" if value is None else f"{value:,}", partial(_put_count, field), tip, empty=empty
     )
+
+
+def _refusal(mode: str) -> str:
+    """The reason why a mode is not predicted on several GPUs, or an empty string."""
+    try:
+        check_mode(mode)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 @lru_cache(maxsize=1)

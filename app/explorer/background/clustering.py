@@ -104,6 +104,7 @@ class Clustering(QObject):
             return
         try:
             question = split_question(self.clustered.question)
+            question.question.check()
         except RidgepointError as error:
             self._fail(str(error))
             return
@@ -156,7 +157,7 @@ class Clustering(QObject):
         self.worker.cancel(_KEY)
         now = self.clustered
         try:
-            _ = now.question.choice.layout  # raises at once if the batch does not divide
+            now.question.check()
         except RidgepointError as error:
             self._pause.stop()
             self._fail(str(error))

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.answers.sentence import Field
 from app.widgets.fields.value_line import ValueLine
@@ -53,13 +53,7 @@ class TextField(ValueLine):
 
     def mark(self, reason: str) -> None:
         """Mark the text as refused, or remove the mark."""
-        look = "wrongfield" if reason else "field"
-        self.setAccessibleDescription(reason)
-        if look == self.property("look"):
-            return
-        self.setProperty("look", look)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        _mark(self, reason)
 
     def sizeHint(self) -> QSize:
         words = self.text() or self.placeholderText()
@@ -101,11 +95,13 @@ class MenuField(QToolButton):
         self.field = field
         self.setText(field.shown)
         self.setAccessibleName(f"{field.name}: {field.shown}")
-        self.setToolTip(f"{field.name}: {field.tip}" if field.tip else field.name)
+        tip = field.wrong or field.tip
+        self.setToolTip(f"{field.name}: {tip}" if tip else field.name)
+        _mark(self, field.wrong)
         self.updateGeometry()
 
     def mark(self, reason: str) -> None:
-        """Do nothing: a choice is never refused for its text."""
+        """Do nothing: an option of the menu is never refused for its text."""
 
     def sizeHint(self) -> QSize:
         return QSize(self.fontMetrics().horizontalAdvance(self.text()) + _PAD_PX, 26)
@@ -126,3 +122,14 @@ class MenuField(QToolButton):
             text = ", ".join(each for each in self.field.options if each in chosen)
         if text != self.field.shown:
             self.entered.emit(self.field, text)
+
+
+def _mark(widget: QWidget, reason: str) -> None:
+    """Show a field as refused for this reason, or as accepted if it is empty."""
+    look = "wrongfield" if reason else "field"
+    widget.setAccessibleDescription(reason)
+    if look == widget.property("look"):
+        return
+    widget.setProperty("look", look)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)

@@ -51,6 +51,49 @@ def test_the_figures_are_those_of_the_simulator(window: Window, predictor: Predi
     assert window.verdict.isHidden() and window.strip.isHidden()
 
 
+def test_the_page_says_of_what_each_share_is(window: Window, predictor: Predictor):
+    own = predicted(ClusterQuestion(SMALL, TWO))
+    bar = window.pages.cluster.bar
+    assert bar.toolTip() == (
+        "Shares of the critical path: how much of a slowdown of compute, memory or links lengthens "
+        "the step; overhead is the rest. Work that another limit hides has no share."
+    )
+    label, words = bar.figures[1]
+    names = [word.split()[1] for word in words.split(", ")]
+    assert label == "shares of the critical path"
+    assert names == ["compute", "memory", "overhead", "communication"]
+    panel(window, "Ranks side by side").raise_()
+    QCoreApplication.processEvents()
+    ranks = view(window, RanksSideBySide)
+    assert ranks.subtitle() == (
+        f"shares of a rank's time; 1 distinct of 2, {seconds(own.period_s)} each"
+    )
+    assert ranks.canvas.drawn.spots[0].tooltip.splitlines()[1] == (
+        "Shares of a rank's time: what its GPU does from the start to the end of the step, hidden "
+        "or not."
+    )
+
+
+def test_a_compiled_step_is_refused_at_once_in_its_field(window: Window, predictor: Predictor):
+    clustering, split = window.pages.cluster.clustering, view(window, Split)
+    asked = len(predictor.questions)
+    window.session.set_scenario(replace(SMALL, mode="compiled"), "compiled")
+    reason = (
+        "mode 'compiled' on several GPUs: expected one of 'eager', 'cuda_graph'; compiled steps "
+        "are predicted on one GPU (predict)"
+    )
+    assert split.message.text() == reason and not clustering.busy
+    field = split.sentence.field("Mode")
+    assert field.text() == "compiled" and field.property("look") == "wrongfield"
+    assert field.toolTip() == f"Mode: {reason}" and field.accessibleDescription() == reason
+    assert "compiled" not in field.field.options
+    split.search.start.click()
+    assert split.message.text() == reason and not clustering.busy
+    assert len(predictor.questions) == asked
+    split.sentence.entered.emit(field.field, "eager")
+    assert field.property("look") == "field" and split.message.isHidden()
+
+
 def test_the_split_is_stepped_by_keys_and_checked(window: Window, predictor: Predictor):
     split = view(window, Split)
     assert split.product.text() == "2 × 1 × 1 = 2 GPUs ✓"
