@@ -21,7 +21,6 @@ from simulator.tracing.parallel.roles import record_roles, tensor_roles
 from simulator.tracing.parallel.stages import static_stage_shapes
 from simulator.tracing.parallel.streams import Streams, fake_streams
 from simulator.tracing.raising import line_of
-from simulator.tracing.semantics.fast_path import without_mode
 from simulator.tracing.simulated_gpu import simulated_gpu
 from simulator.tracing.substituted import substituted
 
@@ -91,7 +90,6 @@ def _trace(
                 gpu, recorder, nn.Module(), answers=answers, imports_dynamo=imports_dynamo
             )
         )
-        stack.enter_context(without_mode(recorder, OnRank))
         stack.enter_context(fake_streams(streams, gpus_per_node, rank % gpus_per_node))
         stack.enter_context(fake_process_group(rank, world_size, gpus_per_node))
         stack.enter_context(object_messages(rank, mail))

@@ -27,7 +27,7 @@ _MODULES = {nn.MultiheadAttention.__module__, nn.TransformerEncoderLayer.__modul
 
 @contextmanager
 def without_mode(recorder: Recorder, mode: type) -> Generator[None]:
-    """Let `torch.overrides.has_torch_function` ignore modes of this type if these modules call it;
+    """Let `torch.overrides.has_torch_function` ignore modes of this class if these modules call it;
     torch's own functions on symbolic numbers rely on its answer."""
     original = torch.overrides.has_torch_function
 
@@ -36,7 +36,7 @@ def without_mode(recorder: Recorder, mode: type) -> Generator[None]:
             if sys._getframe(1).f_globals.get("__name__") not in _MODULES:
                 return original(arguments)
             modes = _OVERRIDES._get_current_function_mode_stack()
-            others = any(type(each) is not mode for each in modes)
+            others = any(not isinstance(each, mode) for each in modes)
             return others or any(map(_overrides, arguments))
 
     with substituted(torch.overrides, has_torch_function=has_torch_function):
