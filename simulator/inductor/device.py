@@ -79,7 +79,7 @@ def fake_gpu(gpu: GPU) -> None:
 def _constants_on_cpu() -> None:
     """Let small constants that a network moves to the GPU, such as `torch.tensor(0.5, device=...)`,
     stay on the CPU: AOTAutograd computes with their values while it traces."""
-    library = torch.library.Library("prims", "IMPL")
+    library: Any = torch.library.Library("prims", "IMPL")
     _LIBRARIES.append(library)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the kernel is replaced on purpose
