@@ -60,7 +60,7 @@ class Combinations(StripView):
         self.status = self.strip.hint()
         self.axes = AxesMenu(self.strip, self._choose)
         self.explain = ExplainMenu(self.strip, USUAL_FIGURES[0], self._explain)
-        self.best = self.strip.button("Best throughput", _BEST, self._take)
+        self.best = self.strip.button("Highest rate", _BEST, self._take)
         name = "Predict the missing combinations"
         self.more = self.strip.button("Continue", name, self._continue)
         self.more.hide()
@@ -149,7 +149,7 @@ class Combinations(StripView):
         if self.canvas.brushes:
             own.append(Entry("Clear all brushes", self.canvas.clear_brushes))
         take = None if self.fastest() is None else self._take
-        own.append(Entry("Use the best throughput that matches", take, self.best.toolTip()))
+        own.append(Entry("Use the highest rate that matches", take, self.best.toolTip()))
         return [*own, *super().entries(canvas)]
 
     def formula(self, at: QPoint) -> Formula | None:

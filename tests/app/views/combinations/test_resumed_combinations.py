@@ -129,7 +129,7 @@ def test_a_cancelled_view_keeps_its_lines_and_offers_the_rest(
     view.draw((side,), 0)
     view.show_part(part_of(whole, 100))
     assert view.canvas.stale and view.more.isHidden()
-    assert view.best.text() == "Best throughput" and not view.best.isEnabled()
+    assert view.best.text() == "Highest rate" and not view.best.isEnabled()
     assert view.best.toolTip() == (
         "Switch to the matching scenario with the most samples/s, once the other 332 are predicted"
     )
