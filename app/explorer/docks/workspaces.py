@@ -216,12 +216,26 @@ class Docks(QMainWindow):
             {dock.windowTitle() for dock in (panel, *self.tabifiedDockWidgets(panel))}
             for panel in self.panels
         ]
+        nearest: dict[frozenset[str], QTabBar] = {}
         for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             tabs = [bar.tabText(at) for at in range(bar.count())]
             bar.setAccessibleName(f"Panels: {', '.join(tabs)}")
             bar.setElideMode(Qt.TextElideMode.ElideNone)
+            other = nearest.get(frozenset(tabs))
             if {*tabs} not in groups:
                 bar.hide()
+            elif other is None or self._distance(bar, tabs) < self._distance(other, tabs):
+                nearest[frozenset(tabs)] = bar
+                if other is not None:
+                    other.hide()
+            else:
+                bar.hide()
+
+    def _distance(self, bar: QTabBar, tabs: list[str]) -> int:
+        """Pixels between the place of a tab bar and the panels of its tabs: another bar may have
+        the same tabs."""
+        group = [panel for panel in self.panels if panel.windowTitle() in tabs]
+        return min((panel.pos() - bar.geometry().bottomLeft()).manhattanLength() for panel in group)
 
 
 class Workspaces(QStackedWidget):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QTabBar
 
 from app.examples import FIRST
 from app.explorer.background.worker import Worker
@@ -111,3 +112,30 @@ def test_explore_fits_a_screen_of_1920_by_1080_at_a_scale_of_two(window: Window)
         assert (window.width(), window.height()) == (wide, high)
     window.resize(1280, 800)
     QCoreApplication.processEvents()
+
+
+def test_a_second_tab_bar_of_a_group_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Qt may leave another bar with the same tabs in place, away from their panels."""
+    monkeypatch.setenv("RIDGEPOINT_TRACES", "off")
+    monkeypatch.setenv("RIDGEPOINT_STATE", str(tmp_path))
+    running = application()
+    window = Window(Session(State((NamedScenario("Today", FIRST),))), Worker())
+    window.show()
+    window.resize(1600, 1000)
+    window.session.show("Cluster")
+    QCoreApplication.processEvents()
+    docks = window.workspaces.docks["Cluster"]
+    bars = [bar for bar in docks.findChildren(QTabBar) if bar.isVisible()]
+    own = next(bar for bar in bars if bar.tabText(0) == "Collectives")
+    for stray in (QTabBar(docks), QTabBar(docks)):
+        for at in range(own.count()):
+            stray.addTab(own.tabText(at))
+        stray.setGeometry(360, 248, 280, 24)
+        stray.show()
+        docks._tidy()  # pyright: ignore[reportPrivateUsage]
+        assert stray.isHidden() and own.isVisible()
+    window.close()
+    window.worker.close()
+    del running
