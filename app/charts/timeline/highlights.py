@@ -18,8 +18,8 @@ def highlights(slices: Slices, places: Ints, x: Scale, row: Box) -> list[Item]:
     each other: the number of items depends on the pixels, not on the slices."""
     left = np.maximum(x.many(slices.begin_s[places]), x.begin)
     right = np.minimum(x.many(slices.end_s[places]), x.end)
-    seen = right >= left
-    left, right = left[seen], right[seen]
+    visible = right >= left
+    left, right = left[visible], right[visible]
     wide = right - left >= _LEAST_OUTLINED_PX
     edge = _OUTLINE_PX / 2  # the outline is inside the slice
     items: list[Item] = [

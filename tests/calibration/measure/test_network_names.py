@@ -14,7 +14,7 @@ def _construction(make: Any) -> Any:
 
 
 def test_a_name_of_two_sources_means_the_same_network() -> None:
-    seen: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for table in TABLES:
         for name, make in table.items():
-            assert _construction(seen.setdefault(name, make)) == _construction(make), name
+            assert _construction(known.setdefault(name, make)) == _construction(make), name
