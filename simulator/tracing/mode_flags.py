@@ -38,8 +38,8 @@ _COMPILING = (
 )  # fmt: skip
 """The functions of Dynamo's table that are true in a compiled step and defined outside Dynamo."""
 _ELSEWHERE = (
-    "false, as in every mode, since another thread than that of the step asked; query the mode in "
-    "the thread that calls the network"
+    "false, as in every mode, in a thread other than the step's; query the mode in the thread that "
+    "calls the network"
 )
 _MODULES = (Path(torch.__file__).parent / "nn" / "modules").as_posix()
 _MODULE_CALL = f"{_MODULES}/module.py"
@@ -64,9 +64,9 @@ class Flags:
             return False
         self.queried.add(name)
         if get_ident() != self._thread:
-            taken = Assumption(len(self._recorder.ops), name, _ELSEWHERE)
-            if taken not in self._recorder.assumptions:
-                self._recorder.assumptions.append(taken)
+            assumptions = self._recorder.assumptions
+            if (name, _ELSEWHERE) not in ((each.name, each.taken) for each in assumptions):
+                assumptions.append(Assumption(len(self._recorder.ops), name, _ELSEWHERE))
             return False
         return self._run == ("captured" if name == _CAPTURING else "compiled")
 

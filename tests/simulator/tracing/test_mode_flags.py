@@ -90,7 +90,9 @@ def test_runs_of_modes() -> None:
 def test_a_query_in_another_thread_is_noted() -> None:
     noted = {a.name: a.taken for a in trace(Asking(), (torch.zeros(2),)).assumptions}
     assert noted["torch.compiler.is_compiling"] == (
-        "false, as in every mode, since another thread than that of the step asked; query the mode "
-        "in the thread that calls the network"
+        "false, as in every mode, in a thread other than the step's; query the mode in the thread "
+        "that calls the network"
     )
+    twice = trace(nn.Sequential(Asking(), Asking()), (torch.zeros(2),)).assumptions
+    assert [a.name for a in twice] == [*noted]  # once each, although an op is between the queries
     assert trace(Asking(elsewhere=False), (torch.zeros(2),)).assumptions == []
