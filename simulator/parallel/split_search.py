@@ -14,6 +14,7 @@ from typing import Literal
 from simulator.cluster.cluster import Cluster
 from simulator.cluster.layout import Layout
 from simulator.cluster.modes import check_mode
+from simulator.cluster.split_texts import excess_text, step_text
 from simulator.cluster.step import NetworkStep
 from simulator.errors import InputError
 from simulator.formats.numbers import data
@@ -141,8 +142,8 @@ def search_splits(
         report(f"predict {spread}", 0.6 + 0.4 * number / most)
         p = predict_network(_replica(step, spread, batch), spread, cluster, driver, mode)
         if not p.fits:
-            over = data(max(r.needed_bytes for r in p.ranks) - capacity)
-            pruned.append(Pruned(spread, "memory", f"does not fit: {over} too much"))
+            needed_bytes = max(r.needed_bytes for r in p.ranks)
+            pruned.append(Pruned(spread, "memory", excess_text(needed_bytes, capacity)))
             continue
         ranked.append(Split(spread, batch, p, _reason(p)))
     report("done", 1.0)
@@ -193,9 +194,4 @@ def _reason(p: ParallelPrediction) -> str:
     rank = p.slowest
     exposed = rank.exposed_communication_s / p.period_s
     waits = rank.waiting_alone_s / p.period_s
-    parts = [f"{exposed:.0%} exposed communication"] if exposed >= 0.005 else []
-    if waits >= 0.005:
-        parts.append(f"{waits:.0%} waiting for other ranks")
-    peak = max(rank.needed_bytes for rank in p.ranks)
-    parts.append(data(peak))
-    return ", ".join(parts)
+    return step_text(exposed, waits, max(rank.needed_bytes for rank in p.ranks))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from app.answers.answer import batch_and_seq
 from app.answers.cluster.answer import ClusterAnswer
 from app.answers.cluster.choice import ClusterChoice, ClusterQuestion
-from app.quantities import data
 from simulator.cluster.layout import Layout
+from simulator.cluster.split_texts import excess_text, step_text
 from simulator.errors import RidgepointError
 
 Progress = Callable[[str, float], None]
@@ -113,8 +113,8 @@ def with_answer(
         split = RankedSplit(answer.layout, answer.period_s, _reason(answer))
         ranked = tuple(sorted((*ranking.ranked, split), key=lambda each: each.period_s))
         return replace(search, ranking=SplitRanking(ranked, pruned))
-    over = data(answer.largest.needed_bytes - answer.cluster.gpu.memory_bytes)
-    split = PrunedSplit(answer.layout, "memory", f"does not fit: {over} too much")
+    text = excess_text(answer.largest.needed_bytes, answer.cluster.gpu.memory_bytes)
+    split = PrunedSplit(answer.layout, "memory", text)
     return replace(search, ranking=SplitRanking(ranking.ranked, (*pruned, split)))
 
 
@@ -122,10 +122,7 @@ def _reason(answer: ClusterAnswer) -> str:
     """A short description of a step, as of the splits that the search predicts."""
     exposed = answer.exposed_s / answer.period_s
     waits = max(rank.parts.bubble_s for rank in answer.ranks) / answer.period_s
-    parts = [f"{exposed:.0%} exposed communication"] if exposed >= 0.005 else []
-    if waits >= 0.005:
-        parts.append(f"{waits:.0%} waiting for other ranks")
-    return ", ".join([*parts, data(answer.largest.needed_bytes)])
+    return step_text(exposed, waits, answer.largest.needed_bytes)
 
 
 def switched(target: SplitQuestion, spread: Layout) -> ClusterQuestion:
