@@ -149,7 +149,7 @@ def _calls(
 def _key_of_calls(
     shown: Sequence[tuple[float, float]], gpu: GPU, peak: float, area: Box, metrics: Metrics
 ) -> list[Item]:
-    """The colours of the calls, and how many of them lie above the roof, and why."""
+    """The colours of the calls, and how many of them lie above the roof."""
     items: list[Item] = []
     left, top = area.left + 20, area.top + 16
     limits: tuple[tuple[Regime, str], ...] = (
@@ -162,11 +162,6 @@ def _key_of_calls(
         items.append(pill(metrics, left + 10, at, words, "ink2", anchor="start"))
     above = sum(f > min(peak, i * gpu.bandwidth_bytes_per_s) for i, f in shown)
     if above:
-        words = (
-            f"{above} above the roof: their strides skip",
-            "bytes that are counted as read",
-        )
-        for number, line in enumerate(words, len(limits)):
-            at = top + _LINE * number
-            items.append(pill(metrics, left - 9, at, line, "ink2", anchor="start"))
+        at = top + _LINE * len(limits)
+        items.append(pill(metrics, left - 9, at, f"{above} above the roof", "ink2", anchor="start"))
     return items
