@@ -7,8 +7,8 @@ speed from the probes before and after the step (`calibration.record.host_rounds
 period with the default host, of the GPU-busy time, and of the number of kernels. `--write FILE`
 stores the predictions with the default host as JSON lines, gzipped if the name ends in `.gz`;
 `--before FILE` compares such a file with the measurements instead and traces nothing. `--gpu
-h100_sxm` names the measured GPU. No fit uses these cases. The packages transformers and timm must
-be installed.
+h100_sxm` names the measured GPU. The host's fit uses a few of these cases
+(`calibration.fit.host_rows`). The packages transformers and timm must be installed.
 """
 
 from __future__ import annotations

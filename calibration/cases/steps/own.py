@@ -1,4 +1,5 @@
-"""Cases of networks as users write them; no fit uses them."""
+"""Cases of networks as users write them. No fit uses them, but for two recurrent inference steps in
+the fit of the host (`calibration.fit.host_rows`)."""
 
 from __future__ import annotations
 

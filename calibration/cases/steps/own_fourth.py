@@ -1,6 +1,7 @@
 """Cases of a third set of networks as users write them, predicted before they were measured.
 
-No fit uses them.
+No fit uses them, but for one recurrent inference step in the fit of the host
+(`calibration.fit.host_rows`).
 """
 
 from __future__ import annotations
