@@ -112,7 +112,7 @@ def _trials() -> dict[str, tuple[bool, str]]:
             try:
                 results[name] = (True, trial())
             except (RidgepointError, ImportError, OSError) as error:
-                results[name] = (False, f"{error}")
+                results[name] = (False, str(error))
     return results
 
 
@@ -144,7 +144,7 @@ def _own_profiles() -> str:
         try:
             used.append(learned(path.stem).gpu)
         except InputError as error:
-            problems.append(f"{error}")
+            problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
     text = f"{', '.join(used) or 'none'} in {users()}"

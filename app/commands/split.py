@@ -21,9 +21,7 @@ def split(
     cluster: Annotated[
         str,
         typer.Option(
-            "--cluster",
-            metavar="CLUSTER",
-            help="The GPUs: 8xh200, a cluster's id or a TOML file.",
+            "--cluster", metavar="CLUSTER", help="The GPUs: 8xh200, a cluster's id or a TOML file."
         ),
     ],
     parallel: Annotated[

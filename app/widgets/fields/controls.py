@@ -61,7 +61,7 @@ class LogSlider(QSlider):
         event.ignore()  # else scrolling the inspector would change the scenario
 
     def limit(self, most: int) -> None:
-        """End the slider at `most`, or at its usual end if that is 0 or higher."""
+        """End the slider at `most`, or at its usual end if `most` is 0 or beyond it."""
         usual, marks = self._usual
         end = min(usual, most) if most > self.minimum() else usual
         self.marks = (*(mark for mark in marks if mark < end), end)

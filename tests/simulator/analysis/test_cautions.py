@@ -31,7 +31,7 @@ def test_the_interval_contains_the_present_time() -> None:
 
 
 def test_steps_compare_by_sample() -> None:
-    """Twice the samples in 31 ms: each takes less than one of today's."""
+    """31 ms for two samples is less per sample than today's time for one."""
     p = on("mi300x", 16e-3, (13e-3, 31e-3))
     twice = replace(p, trace=msgspec.structs.replace(p.trace, samples=2 * p.trace.samples))
     assert caution(TODAY, twice) == "ROCm was not calibrated"

@@ -76,7 +76,7 @@ def test_the_page_says_of_what_each_share_is(window: Window, predictor: Predicto
 
 def test_a_compiled_step_is_refused_at_once_in_its_field(window: Window, predictor: Predictor):
     clustering, split = window.pages.cluster.clustering, view(window, Split)
-    asked = len(predictor.questions)
+    count = len(predictor.questions)
     window.session.set_scenario(replace(SMALL, mode="compiled"), "compiled")
     reason = (
         "mode 'compiled' on several GPUs: expected one of 'eager', 'cuda_graph'; compiled steps "
@@ -89,7 +89,7 @@ def test_a_compiled_step_is_refused_at_once_in_its_field(window: Window, predict
     assert "compiled" not in field.field.options
     split.search.start.click()
     assert split.message.text() == reason and not clustering.busy
-    assert len(predictor.questions) == asked
+    assert len(predictor.questions) == count
     split.sentence.entered.emit(field.field, "eager")
     assert field.property("look") == "field" and split.message.isHidden()
 
